@@ -1,0 +1,13 @@
+"""The errors a caller may want to catch: what is wrong, what there is, what to do."""
+
+
+class DomindexError(Exception):
+    """Base of every error that domindex raises on purpose."""
+
+
+class InputError(DomindexError, ValueError):
+    """Data or arguments that cannot be used as they are."""
+
+
+class DatasetError(DomindexError, ValueError):
+    """A dataset that is unknown, absent, damaged or not to be trusted."""

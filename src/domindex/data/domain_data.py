@@ -1,0 +1,84 @@
+"""The value that everything behind the input gate works on."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Task = Literal["classification", "regression"]
+
+HIDDEN_CLASS = -1
+"""What stands in `DomainData.labels` where a class is not known to training."""
+
+
+@dataclass(frozen=True, eq=False)
+class DomainData:
+    """Rows of many domains, with labels in the source domains only.
+
+    Target labels do not exist here: the gate replaces them by `HIDDEN_CLASS` (classification) or
+    NaN (regression), so nothing downstream can train on them by mistake.
+
+    Attributes
+    ----------
+    inputs : (rows, ...) float array
+    labels : (rows,) class numbers into `classes`, or (rows, outputs) float values
+    row_domains : (rows,) numbers into `domains`
+    domains : the names, in order
+    is_source : (domains,) bool
+    task : "classification" or "regression"
+    classes : the class labels as the user spells them, in order; None for regression
+    single_output : whether the user gave regression values as a 1-D array
+    """
+
+    inputs: NDArray
+    labels: NDArray
+    row_domains: NDArray[np.int64]
+    domains: tuple[Hashable, ...]
+    is_source: NDArray[np.bool_]
+    task: Task
+    classes: NDArray | None = None
+    single_output: bool = True
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def n_domains(self) -> int:
+        return len(self.domains)
+
+    @property
+    def row_is_source(self) -> NDArray[np.bool_]:
+        return self.is_source[self.row_domains]
+
+    @property
+    def source_domains(self) -> tuple[Hashable, ...]:
+        return tuple(name for name, source in zip(self.domains, self.is_source) if source)
+
+    @property
+    def target_domains(self) -> tuple[Hashable, ...]:
+        return tuple(name for name, source in zip(self.domains, self.is_source) if not source)
+
+    @property
+    def domain_sizes(self) -> NDArray[np.int64]:
+        return np.bincount(self.row_domains, minlength=self.n_domains)
+
+    def rows_by_domain(self) -> list[NDArray[np.int64]]:
+        """Row numbers of each domain, in the order of `domains`."""
+        order = np.argsort(self.row_domains, kind="stable")
+        return np.split(order, np.cumsum(self.domain_sizes)[:-1])
+
+    def inputs_by_domain(self) -> list[NDArray]:
+        """The inputs of each domain flattened to (rows, features), in the order of `domains`."""
+        flat = self.inputs.reshape(self.n_rows, -1)
+        return [flat[rows] for rows in self.rows_by_domain()]

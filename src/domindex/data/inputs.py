@@ -1,0 +1,119 @@
+"""Inputs of many kinds (arrays, data frames, tensors) to one checked float array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from domindex.errors import InputError
+
+
+def check_inputs(X: Any, name: str = "X") -> NDArray:
+    """`X` as a new float array (rows, ...), at least 2-D, finite, never empty.
+
+    float32 stays float32; everything else numeric becomes float64.
+    """
+    array = _to_array(X, name)
+    if array.ndim < 2:
+        raise InputError(
+            f"Expected 2D array, got {array.ndim}D array instead: {name} has shape {array.shape}. "
+            "Reshape your data with X.reshape(-1, 1) if it has one feature, "
+            "or X.reshape(1, -1) if it is one row."
+        )
+    if 0 in array.shape:
+        raise InputError(
+            f"{name} is empty: {array.shape[0]} sample(s) and {array.shape[1]} feature(s) "
+            f"(shape={array.shape}) while a minimum of 1 is required. "
+            "Check the filter that produced it."
+        )
+    floats = _to_floats(array, name)
+    _require_finite(floats, name)
+    return floats
+
+
+def _to_array(X: Any, name: str) -> NDArray:
+    if sparse.issparse(X):
+        raise InputError(
+            f"{name} is a sparse matrix of shape {X.shape}; only dense data is supported. "
+            "Convert it with X.toarray(), or reduce it first, for example with TruncatedSVD."
+        )
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return _frame_to_array(frame, name)
+    if hasattr(X, "detach"):  # a torch tensor, without importing torch
+        return np.asarray(X.detach().cpu().numpy())
+    try:
+        return np.asarray(X)
+    except ValueError:
+        raise InputError(
+            f"{name} is ragged: its rows have different lengths. Pass a rectangular array."
+        ) from None
+
+
+def _frame_to_array(frame: Any, name: str) -> NDArray:
+    bad = [
+        f"{column} ({dtype})"
+        for column, dtype in frame.schema.items()
+        if not (dtype.is_numeric() or dtype == nw.Boolean)
+    ]
+    if bad:
+        raise InputError(
+            f"{name} has columns that are not numbers: {', '.join(bad[:5])}"
+            f"{', …' if len(bad) > 5 else ''}. "
+            "Encode them first (for example one-hot), or leave them out."
+        )
+    return np.asarray(frame.select(nw.all().cast(nw.Float64)).to_numpy())
+
+
+def _to_floats(array: NDArray, name: str) -> NDArray:
+    if np.iscomplexobj(array):
+        raise InputError(
+            f"Complex data not supported: {name} has dtype {array.dtype}. "
+            "Pass its real and imaginary parts as separate features."
+        )
+    if array.dtype.kind in "USVMm":
+        raise InputError(
+            f"{name} has dtype {array.dtype}, which is not numeric. "
+            "Encode text as numbers (for example one-hot) and times as durations first."
+        )
+    target = np.float32 if array.dtype in (np.float32, np.float16) else np.float64
+    try:
+        return np.array(array, dtype=target)
+    except (TypeError, ValueError) as error:
+        culprit = _first_unconvertible(array)
+        raise InputError(
+            f"{name} holds values that are not numbers: {culprit} ({error}). "
+            "Encode text as numbers first, for example one-hot."
+        ) from None
+
+
+def _first_unconvertible(array: NDArray) -> str:
+    for position, value in np.ndenumerate(array):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return f"{value!r} at {_place(position)}"
+    return f"dtype {array.dtype}"
+
+
+def _require_finite(floats: NDArray, name: str) -> None:
+    bad = np.argwhere(~np.isfinite(floats))
+    if not len(bad):
+        return
+    has_nan = bool(np.isnan(floats[tuple(bad.T)]).any())
+    kind = "NaN" if has_nan else "infinity"
+    places = "; ".join(_place(position) for position in bad[:3])
+    raise InputError(
+        f"{name} contains {kind}: {len(bad)} value(s) are NaN or inf, the first at {places}. "
+        "Impute or drop them before fitting, for example with sklearn.impute.SimpleImputer."
+    )
+
+
+def _place(position: Any) -> str:
+    row, *rest = (int(number) for number in position)
+    column = f"column {rest[0]}" if len(rest) == 1 else f"position {tuple(rest)}"
+    return f"row {row}, {column}"

@@ -1,0 +1,17 @@
+"""Fixtures that several tests share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def paper_data() -> Path:
+    """The folder with the paper's files; tests that need them are skipped where it is absent."""
+    folder = Path(os.environ.get("DOMINDEX_DATA", SHARED_DATA))
+    if not (folder / "month_temp_data.pkl").exists():
+        pytest.skip("the paper's data files are not here; set DOMINDEX_DATA to their folder")
+    return folder

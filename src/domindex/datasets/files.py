@@ -1,0 +1,120 @@
+"""Where the paper's data files come from, where they are kept, and whether they are intact."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pooch
+
+from domindex.errors import DatasetError
+
+AUTHORS_REPOSITORY = "https://raw.githubusercontent.com/Wang-ML-Lab/VDI/main"
+DATA_HOME_VARIABLE = "DOMINDEX_DATA"
+
+DataHome = str | os.PathLike[str] | None
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """One file of the authors' repository: its folder there and the SHA-256 it must have."""
+
+    name: str
+    folder: str
+    sha256: str
+
+    @property
+    def url(self) -> str:
+        """The address the file is downloaded from."""
+        return f"{AUTHORS_REPOSITORY}/{self.folder}/{self.name}"
+
+
+FILES = {
+    file.name: file
+    for file in (
+        RemoteFile(
+            "toy_d15_quarter_circle.pkl",
+            "Toy/data",
+            "63f7967314c9afc1f61aaca17232230f6ade18383b9a760f04d78aad00647db2",
+        ),
+        RemoteFile(
+            "toy_d15_spiral_tight_boundary.pkl",
+            "Toy/data",
+            "46de00f5cbb33afb315c22ce55cc127d6fead57ea09d7a578f4152c1d6900a96",
+        ),
+        RemoteFile(
+            "toy_d60_pi_random.pkl",
+            "Toy/data",
+            "81043309d113c3d41ca914d897c3997ec4b35b517c7373c0cf3a7099c1976415",
+        ),
+        RemoteFile(
+            "month_temp_data.pkl",
+            "TPT-48/train_data/data",
+            "f996d73fd0cb4a13d9ef2015b6a2cf973dc88c0e21c368cef18c2b16c874bea4",
+        ),
+        RemoteFile(
+            "longitude-latitude-normalize.csv",
+            "TPT-48/visualization/usa_map",
+            "fade81a3626372b2dd787f64404d1ff349cbd3980698a4e6e86f9ec6ca063f1a",
+        ),
+        RemoteFile(
+            "usa_map.txt",
+            "TPT-48/visualization/usa_map",
+            "93851875ccd2935f447137185a2a4785e685a7dce55fbd28b9d651bd24362313",
+        ),
+    )
+}
+
+
+def data_folder(data_home: DataHome = None) -> Path:
+    """The folder of the files: the argument, else $DOMINDEX_DATA, else the user's cache."""
+    chosen = data_home or os.environ.get(DATA_HOME_VARIABLE) or pooch.os_cache("domindex")
+    return Path(chosen).expanduser()
+
+
+def find_file(name: str, data_home: DataHome = None) -> Path:
+    """The path of an intact copy of `name`, downloaded first if the folder lacks it.
+
+    A damaged file is reported, never replaced: it may be something the user put there.
+    """
+    file, folder = FILES[name], data_folder(data_home)
+    path = folder / name
+    if path.exists():
+        _check_intact(file, path)
+    else:
+        _download(file, folder)
+    return path
+
+
+def _check_intact(file: RemoteFile, path: Path) -> None:
+    try:
+        found = pooch.file_hash(str(path), alg="sha256")
+    except OSError as error:
+        raise DatasetError(
+            f"{path} is there but could not be read ({error}). "
+            "Give yourself the right to read it, or name another folder as data_home."
+        ) from error
+    if found != file.sha256:
+        raise DatasetError(
+            f"{path} is not the published file: its SHA-256 is {found}, expected {file.sha256}. "
+            f"Delete it and load the dataset again to download it from {file.url}."
+        )
+
+
+def _download(file: RemoteFile, folder: Path) -> None:
+    """Fetch `file` into `folder`; it appears there only once complete and verified."""
+    try:
+        pooch.retrieve(file.url, f"sha256:{file.sha256}", fname=file.name, path=folder)
+    except OSError as error:
+        raise DatasetError(
+            f"{file.name} is not in {folder} and could not be downloaded "
+            f"({type(error).__name__}: {error}). Fetch it by hand from {file.url}, put it into "
+            f"that folder, or name a folder that holds it as data_home or ${DATA_HOME_VARIABLE}."
+        ) from error
+    except ValueError as error:
+        raise DatasetError(
+            f"What {file.url} sent is not the published {file.name}: its SHA-256 differs from "
+            f"{file.sha256}. Nothing was kept. Try again; if it happens again, get the file "
+            f"elsewhere and put it into {folder}."
+        ) from error

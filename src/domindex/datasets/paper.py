@@ -1,0 +1,157 @@
+"""The datasets of the paper, read from the files its authors published."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+
+from domindex.datasets.dataset import Array, DomainDataset
+from domindex.datasets.files import DataHome, find_file
+from domindex.datasets.pickles import read_pickle
+
+_WINDOW = 12
+_INPUT_MONTHS = 6
+_FARTHEST_LEVEL = 3
+
+_GRAPH_FILES = {
+    "dg-15": ("toy_d15_spiral_tight_boundary.pkl", [0, 12, 3, 4, 14, 8]),
+    "dg-60": ("toy_d60_pi_random.pkl", [40, 32, 12, 29, 22, 52]),
+}
+_SOURCE_STATES = {
+    "tpt-48-w-e": "WA OR CA ID NV AZ",
+    "tpt-48-n-s": "ND VT NH ME WA MT SD MN WI MI NY MA OR ID WY NE IA IL IN OH PA NJ CT RI",
+}
+
+_CIRCLE_DESCRIPTION = (
+    "Thirty round clouds of 100 points along half a circle of radius 5, from angle 0 to pi. "
+    "A point's class is 1 if it lies outside that circle. The first six domains are sources."
+)
+_GRAPH_DESCRIPTION = (
+    "Two round clouds a domain, class 0 at the domain's angle and class 1 opposite, at a distance "
+    "that grows with the angle. The closer two angles, the likelier an edge of the graph. The six "
+    "smallest angles are sources."
+)
+_TEMPERATURE_DESCRIPTION = (
+    "Monthly mean temperatures of 48 American states, 2008 to 2019: six months foretell the next "
+    "six. Sources give every window of twelve months, targets the calendar years. All values are "
+    "standardised by one mean (offset) and one deviation (scale) of the input months, in degrees "
+    "Fahrenheit."
+)
+
+
+def load_circle(data_home: DataHome = None) -> DomainDataset:
+    """Circle: 30 domains of 100 points in the plane, X (3000, 2)."""
+    content = read_pickle(find_file("toy_d15_quarter_circle.pkl", data_home))
+    domains = list(range(30))
+    return DomainDataset(
+        name="circle",
+        X=content["data"],
+        y=content["label"].astype(int),
+        sample_domain=content["domain"].astype(int),
+        source_domains=domains[:6],
+        domains=domains,
+        task="classification",
+        true_index=np.array(domains, dtype=float)[:, None],
+        index_names=("position",),
+        graph=None,
+        description=_CIRCLE_DESCRIPTION,
+    )
+
+
+def load_domain_graph(name: str, data_home: DataHome = None) -> DomainDataset:
+    """DG-15 or DG-60: domains of 100 points in the plane; the true index is an angle, 0 to pi."""
+    file, sources = _GRAPH_FILES[name]
+    content = read_pickle(find_file(file, data_home))
+    return DomainDataset(
+        name=name,
+        X=content["data"],
+        y=content["label"].astype(int),
+        sample_domain=content["domain"].astype(int),
+        source_domains=sources,
+        domains=list(range(len(content["angle"]))),
+        task="classification",
+        true_index=content["angle"][:, None],
+        index_names=("angle",),
+        graph=_graph_of(content["A"]),
+        description=_GRAPH_DESCRIPTION,
+    )
+
+
+def _graph_of(adjacency: Array) -> nx.Graph:
+    """The (domains, domains) matrix of the file as a graph without loops or weights."""
+    graph = nx.empty_graph(len(adjacency))
+    graph.add_edges_from(np.argwhere(np.triu(adjacency, k=1)).tolist())
+    return graph
+
+
+def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
+    """TPT-48, west to east or north to south: X and y (windows, 6), in standard units."""
+    months = read_pickle(find_file("month_temp_data.pkl", data_home))
+    states, sources = sorted(months), _SOURCE_STATES[name].split()
+    graph = _adjacency(find_file("usa_map.txt", data_home), states)
+    steps = [1 if state in sources else _WINDOW for state in states]
+    windows = [_windows(months[state], step) for state, step in zip(states, steps, strict=True)]
+    offset, scale = _standard_units(windows, steps)
+    rows = (np.concatenate(windows) - offset) / scale
+    return DomainDataset(
+        name=name,
+        X=rows[:, :_INPUT_MONTHS],
+        y=rows[:, _INPUT_MONTHS:],
+        sample_domain=np.repeat(states, [len(part) for part in windows]),
+        source_domains=sources,
+        domains=states,
+        task="regression",
+        true_index=_positions(find_file("longitude-latitude-normalize.csv", data_home), states),
+        index_names=("latitude", "longitude"),
+        graph=graph,
+        description=_TEMPERATURE_DESCRIPTION,
+        levels=_levels(graph, sources),
+        offset=offset,
+        scale=scale,
+    )
+
+
+def _windows(series: Array, step: int) -> Array:
+    """(windows, 12) stretches of a year, one starting every `step` months from January 2008."""
+    return np.lib.stride_tricks.sliding_window_view(series, _WINDOW)[::step]
+
+
+def _standard_units(windows: list[Array], steps: list[int]) -> tuple[float, float]:
+    """Mean and deviation of the months that are an input somewhere, each counted once.
+
+    The months a target has to foretell stay out of it. This is the scale of the published errors.
+    """
+    inputs = [part[:, :_INPUT_MONTHS] for part in windows]
+    once = [
+        np.append(part[:, 0], part[-1, 1:]) if step == 1 else part.ravel()
+        for part, step in zip(inputs, steps, strict=True)
+    ]
+    values = np.concatenate(once)
+    return float(values.mean()), float(values.std())
+
+
+def _adjacency(path: Path, states: list[str]) -> nx.Graph:
+    """Which of `states` share a border; the file also knows the District of Columbia."""
+    borders = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    graph = nx.Graph()
+    graph.add_nodes_from(states)
+    graph.add_edges_from(pair for pair in borders if set(pair) <= set(states))
+    return graph
+
+
+def _positions(path: Path, states: list[str]) -> Array:
+    """(states, 2) latitude and longitude, each scaled to [0, 1] by the authors."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = {row["state"]: row for row in csv.DictReader(stream)}
+    return np.array(
+        [[float(rows[state]["latitude"]), float(rows[state]["longitude"])] for state in states]
+    )
+
+
+def _levels(graph: nx.Graph, sources: list[str]) -> dict[str, int]:
+    """Borders to cross from the nearest source to each target: 1, 2, or 3 for more than two."""
+    hops = nx.multi_source_dijkstra_path_length(graph, set(sources))
+    return {state: min(hops[state], _FARTHEST_LEVEL) for state in sorted(set(graph) - set(sources))}

@@ -1,0 +1,231 @@
+"""Seeded families of domains: two like the paper's, and one that drifts, for any size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from scipy.stats import qmc
+
+from domindex.datasets.checks import (
+    Seed,
+    Sizes,
+    check_count,
+    check_noise,
+    check_seed,
+    check_sizes,
+)
+from domindex.datasets.dataset import DomainDataset
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CIRCLE_RADIUS = 5.0
+SPIRAL_GROWTH = 1.8
+DRIFT_LENGTH = 4.0
+DRIFT_TURN = np.pi
+
+
+def make_circle(
+    *,
+    n_domains: int = 30,
+    n_sources: int = 6,
+    samples_per_domain: Sizes = 100,
+    noise: float = 1.0,
+    random_state: Seed = 0,
+) -> DomainDataset:
+    """Round clouds along half a circle, as in the paper's Circle.
+
+    Domain k is centred on a circle of radius 5 at angle k pi / (n_domains - 1). Its points are
+    standard normal draws kept if within 1 of the centre, times `noise`; 1.0 gives the paper's
+    clouds. The class is 1 outside the circle, 0 inside: one rule for all domains, but a
+    classifier fitted on the first `n_sources` sees only a short arc of that boundary.
+    The true index is the domain's number, the graph joins neighbours along the arc.
+    """
+    n_domains = check_count("n_domains", n_domains, low=2)
+    n_sources = check_count("n_sources", n_sources, low=1, high=n_domains)
+    sizes = check_sizes(samples_per_domain, n_domains)
+    noise = check_noise(noise, zero_allowed=False)
+    rng = check_seed(random_state)
+    of_row = np.repeat(np.arange(n_domains), sizes)
+    centres = CIRCLE_RADIUS * _directions(np.linspace(0.0, np.pi, n_domains))
+    X = centres[of_row] + noise * _disc(rng, len(of_row))
+    return _classification(
+        name="make-circle",
+        X=X,
+        y=(np.hypot(X[:, 0], X[:, 1]) > CIRCLE_RADIUS).astype(int),
+        sample_domain=of_row,
+        source_domains=list(range(n_sources)),
+        true_index=np.arange(n_domains, dtype=float)[:, None],
+        index_names=("position",),
+        graph=nx.path_graph(n_domains),
+        description="Clouds along half a circle; the class is which side of it a point is on.",
+    )
+
+
+def make_domain_graph(
+    *,
+    n_domains: int = 15,
+    n_sources: int = 6,
+    samples_per_domain: Sizes = 100,
+    n_classes: int = 2,
+    noise: float = 1.0,
+    random_state: Seed = 0,
+) -> DomainDataset:
+    """Domains at random angles on a spiral, joined if close, as in the paper's DG-15.
+
+    Each domain draws an angle a from [0, pi]. Class c is a cloud, like that of `make_circle`, in
+    the direction a + 2 pi c / n_classes, at a distance of (1 + 1.8 a / pi) / sin(pi / n_classes):
+    at noise 1.0 the classes of one domain touch but never overlap. Two domains are joined with
+    probability max(0, cos(difference of their angles)); neighbours in angle always are, which
+    keeps the graph and the sources (the smallest angles) connected. Classes of a domain differ in
+    size by one row at most. The true index is the angle. Holds (n_domains, n_domains) at once.
+    """
+    n_domains = check_count("n_domains", n_domains, low=2)
+    n_sources = check_count("n_sources", n_sources, low=1, high=n_domains)
+    n_classes = check_count("n_classes", n_classes, low=2)
+    sizes = check_sizes(samples_per_domain, n_domains)
+    noise = check_noise(noise, zero_allowed=True)
+    rng = check_seed(random_state)
+    angles = rng.uniform(0.0, np.pi, n_domains)
+    of_row = np.repeat(np.arange(n_domains), sizes)
+    y = _balanced_labels(sizes, n_classes)
+    distances = (1.0 + SPIRAL_GROWTH * angles / np.pi) / np.sin(np.pi / n_classes)
+    centres = distances[of_row, None] * _directions(angles[of_row] + 2 * np.pi * y / n_classes)
+    return _classification(
+        name="make-domain-graph",
+        X=centres + noise * _disc(rng, len(of_row)),
+        y=y,
+        sample_domain=of_row,
+        source_domains=np.argsort(angles)[:n_sources].tolist(),
+        true_index=angles[:, None],
+        index_names=("angle",),
+        graph=_angle_graph(rng, angles),
+        description="Clouds around the origin, turned by each domain's angle; near angles joined.",
+    )
+
+
+def make_drift(
+    *,
+    n_domains: int = 100,
+    n_sources: int | None = None,
+    samples_per_domain: Sizes = 50,
+    n_features: int = 4,
+    index_dim: int = 1,
+    noise: float = 0.3,
+    random_state: Seed = 0,
+) -> DomainDataset:
+    """Two classes whose clouds move and turn smoothly with a hidden index; for many domains.
+
+    The index fills [0, 1]^index_dim evenly, domains numbered by distance from its zero corner.
+    A row starts at -1 or +1 (its class) on the first feature plus normal `noise` on all of them.
+    For each axis i of the index the first feature is then turned towards feature i + 1 by
+    pi index_i, and everything moved by 4 index_i along a direction drawn at random, the
+    directions at right angles. So at the far end of the index the classes have changed sides.
+    The sources are the first `n_sources` domains (None: a fifth of them); the graph joins each
+    domain to its 2 index_dim nearest. Time and memory grow with the number of rows alone.
+    """
+    n_domains = check_count("n_domains", n_domains, low=2)
+    default_sources = max(1, n_domains // 5)
+    n_sources = default_sources if n_sources is None else n_sources
+    n_sources = check_count("n_sources", n_sources, low=1, high=n_domains)
+    n_features = check_count("n_features", n_features, low=2)
+    index_dim = check_count("index_dim", index_dim, low=1, high=n_features - 1)
+    sizes = check_sizes(samples_per_domain, n_domains)
+    noise = check_noise(noise, zero_allowed=True)
+    rng = check_seed(random_state)
+    index = _even_index(rng, n_domains, index_dim)
+    of_row = np.repeat(np.arange(n_domains), sizes)
+    y = _balanced_labels(sizes, n_classes=2)
+    return _classification(
+        name="make-drift",
+        X=_drifted_rows(rng, index, of_row, y, n_features, noise),
+        y=y,
+        sample_domain=of_row,
+        source_domains=list(range(n_sources)),
+        true_index=index,
+        index_names=tuple(f"index_{i}" for i in range(index_dim)),
+        graph=_nearest_graph(index, k=2 * index_dim),
+        description="Two clouds a domain that move and turn smoothly along a hidden index.",
+    )
+
+
+def _classification(**fields: Any) -> DomainDataset:
+    """A classification dataset whose domains are the numbers of the rows of `true_index`."""
+    domains = list(range(len(fields["true_index"])))
+    return DomainDataset(domains=domains, task="classification", **fields)
+
+
+def _directions(angles: Floats) -> Floats:
+    """(n,) angles to (n, 2) points of the unit circle."""
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _disc(rng: np.random.Generator, n: int) -> Floats:
+    """(n, 2) standard normal points given that they lie within 1 of the origin.
+
+    Half the squared length of a normal point is exponential, so the cut one is drawn by
+    inverting its distribution function; nothing is drawn in vain.
+    """
+    share = rng.uniform(0.0, -np.expm1(-0.5), n)
+    lengths = np.sqrt(-2.0 * np.log1p(-share))
+    return lengths[:, None] * _directions(rng.uniform(0.0, 2 * np.pi, n))
+
+
+def _balanced_labels(sizes: Ints, n_classes: int) -> Ints:
+    """Classes in turn, 0 1 .. 0 1 .., begun anew in every domain."""
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return within % n_classes
+
+
+def _angle_graph(rng: np.random.Generator, angles: Floats) -> nx.Graph:
+    i, j = np.triu_indices(len(angles), k=1)
+    joined = rng.random(len(i)) < np.cos(angles[i] - angles[j])
+    along = np.argsort(angles)
+    graph = nx.empty_graph(len(angles))
+    graph.add_edges_from(zip(i[joined].tolist(), j[joined].tolist(), strict=True))
+    graph.add_edges_from(zip(along[:-1].tolist(), along[1:].tolist(), strict=True))
+    return graph
+
+
+def _even_index(rng: np.random.Generator, n_domains: int, index_dim: int) -> Floats:
+    """(n_domains, index_dim) evenly spread points of the unit cube, from its zero corner outwards.
+
+    Independent draws would leave holes, and the graph of nearest domains would fall apart there.
+    """
+    if index_dim == 1:
+        return np.linspace(0.0, 1.0, n_domains)[:, None]
+    points = qmc.Halton(index_dim, scramble=False).random(n_domains)
+    shifted: Floats = (points + rng.random(index_dim)) % 1.0
+    return shifted[np.argsort(np.linalg.norm(shifted, axis=1))]
+
+
+def _drifted_rows(
+    rng: np.random.Generator, index: Floats, of_row: Ints, y: Ints, n_features: int, noise: float
+) -> Floats:
+    """(rows, n_features) clouds turned, then moved, by the index of each row's domain."""
+    X = noise * rng.standard_normal((len(of_row), n_features))
+    X[:, 0] += 2.0 * y - 1.0
+    for axis, turn in enumerate(DRIFT_TURN * index.T, start=1):
+        cos, sin = np.cos(turn)[of_row], np.sin(turn)[of_row]
+        first, other = X[:, 0].copy(), X[:, axis].copy()
+        X[:, 0] = cos * first - sin * other
+        X[:, axis] = sin * first + cos * other
+    ways, _ = np.linalg.qr(rng.standard_normal((n_features, index.shape[1])))
+    X += (DRIFT_LENGTH * index @ ways.T)[of_row]
+    return X
+
+
+def _nearest_graph(points: Floats, k: int) -> nx.Graph:
+    """Join each point to its `k` nearest others (all of them, if there are fewer)."""
+    k = min(k, len(points) - 1)
+    _, nearest = cKDTree(points).query(points, k=k + 1)
+    graph = nx.empty_graph(len(points))
+    pairs = zip(
+        np.repeat(np.arange(len(points)), k).tolist(), nearest[:, 1:].ravel().tolist(), strict=True
+    )
+    graph.add_edges_from(pairs)
+    return graph

@@ -1,0 +1,26 @@
+"""Shortest paths through neighbouring domains: unrolls families of domains that lie on a curve."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
+
+from domindex.geometry.checks import check_distances
+from domindex.geometry.neighbors import bridge_components, nearest_links
+
+
+def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> NDArray[np.float64]:
+    """Lengths of the shortest paths on the k-nearest-neighbour graph of the domains, (N, N).
+
+    Two domains are joined when either is among the other's `n_neighbors` nearest. Where the graph
+    falls apart, the shortest missing pair joins two components, until it is one.
+    """
+    matrix = check_distances(distances)
+    links = bridge_components(nearest_links(matrix, n_neighbors), matrix)
+    # Sparse, because a zero (or nearly so) in a dense matrix means "no edge" to SciPy, while two
+    # domains may be identical.
+    first, second = np.nonzero(links)
+    edges = csr_array((matrix[first, second], (first, second)), shape=matrix.shape)
+    return shortest_path(edges, directed=False)

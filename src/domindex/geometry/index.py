@@ -1,0 +1,60 @@
+"""The map of the domains as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import pdist, squareform
+
+from domindex.errors import InputError
+from domindex.geometry.scaling import classical_scaling, scaling_spectrum
+
+
+@dataclass(frozen=True, eq=False)
+class DomainIndex:
+    """One point per domain, and what it was made from.
+
+    Attributes
+    ----------
+    domains : names, in the order of all rows below
+    coordinates : (domains, components)
+    distances : (domains, domains), what the coordinates were scaled from
+    eigenvalues : (domains,), falling; a gap tells how many components the map needs
+    """
+
+    domains: tuple[Hashable, ...]
+    coordinates: NDArray[np.float64]
+    distances: NDArray[np.float64]
+    eigenvalues: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for array in (self.coordinates, self.distances, self.eigenvalues):
+            array.setflags(write=False)
+
+    @classmethod
+    def from_distances(
+        cls, domains: Sequence[Hashable], distances: ArrayLike, n_components: int = 2
+    ) -> DomainIndex:
+        """The map that classical scaling makes of `distances`."""
+        matrix = np.array(distances, dtype=np.float64)
+        if len(domains) != len(matrix):
+            raise InputError(
+                f"There are {len(domains)} domain names, but distances has {len(matrix)} rows. "
+                "Name each row once."
+            )
+        coordinates = classical_scaling(matrix, n_components)
+        return cls(tuple(domains), coordinates, matrix, scaling_spectrum(matrix))
+
+    @property
+    def map_distances(self) -> NDArray[np.float64]:
+        """Distances between the points of the map, (domains, domains)."""
+        return squareform(pdist(self.coordinates))
+
+    @property
+    def stress(self) -> float:
+        """Kruskal's stress: the share of the distances that the map does not show, 0 is perfect."""
+        total = float((self.distances**2).sum())
+        return float(np.sqrt(((self.map_distances - self.distances) ** 2).sum() / (total or 1.0)))

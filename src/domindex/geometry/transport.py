@@ -1,0 +1,167 @@
+"""2-Wasserstein distances between the clouds of many domains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist, pdist, squareform
+
+from domindex.errors import InputError
+
+Method = Literal["exact", "sinkhorn", "sliced"]
+Pair = tuple[int, int]
+PairDistance = Callable[[NDArray, NDArray], float]
+
+ASSIGNMENT_LIMIT = 130
+"""Points per cloud up to which the assignment problem is solved faster than the network simplex."""
+
+ENTROPY = 0.1
+"""Regularisation of `sinkhorn`, relative to the mean squared distance of all points."""
+
+LARGEST_EXPONENT = 500.0
+"""Beyond this the kernel of `sinkhorn` would underflow; logarithms are slower, and safe."""
+
+N_DIRECTIONS = 128
+N_QUANTILES = 128
+
+
+def transport_distances(
+    samples: Sequence[ArrayLike],
+    method: Method = "exact",
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> NDArray[np.float64]:
+    """Distances W₂(k, j) between every two clouds, a symmetric (N, N) matrix with zero diagonal.
+
+    W₂²(k, j) = min over couplings π of E_π ‖x − x'‖², each row of a cloud with equal weight.
+
+    Parameters
+    ----------
+    samples : N arrays (rows, features); the numbers of rows may differ
+    method : how each distance is found
+
+        - "exact": the transport problem itself, pair by pair, spread over `n_jobs` processes
+        - "sinkhorn": the debiased entropic cost OT(k, j) − ½OT(k, k) − ½OT(j, j), pair by pair
+        - "sliced": the mean over random directions of 1-D distances, times the dimension, so that
+          a shift costs its length as in the other two. No loop over pairs: for many domains.
+    n_jobs : as in joblib; the result does not depend on it
+    random_state : seed of the directions of "sliced"
+    """
+    clouds = check_clouds(samples)
+    if method == "sliced":
+        return _sliced_distances(clouds, random_state)
+    if method == "exact":
+        return _pairwise(clouds, _line_distance if clouds[0].shape[1] == 1 else _exact, n_jobs)
+    if method == "sinkhorn":
+        return _sinkhorn_distances(clouds, n_jobs)
+    raise InputError(f"method is {method!r}. Choose 'exact', 'sinkhorn' or 'sliced'.")
+
+
+def check_clouds(samples: Sequence[ArrayLike]) -> list[NDArray[np.float64]]:
+    """One finite (rows, features) array per domain, all with the same features."""
+    clouds = [np.asarray(sample, dtype=np.float64) for sample in samples]
+    if not clouds:
+        raise InputError("samples is empty. Pass one array (rows, features) per domain.")
+    for number, cloud in enumerate(clouds):
+        if cloud.ndim != 2 or 0 in cloud.shape:
+            raise InputError(
+                f"samples[{number}] has shape {cloud.shape}. "
+                "Pass one non-empty array (rows, features) per domain."
+            )
+        if cloud.shape[1] != clouds[0].shape[1]:
+            raise InputError(
+                f"samples[{number}] has {cloud.shape[1]} features, but samples[0] has "
+                f"{clouds[0].shape[1]}. Give every domain the same features."
+            )
+        if not np.isfinite(cloud).all():
+            raise InputError(f"samples[{number}] holds NaN or infinity. Impute or drop these rows.")
+    return clouds
+
+
+def _pairwise(
+    clouds: list[NDArray[np.float64]], distance: PairDistance, n_jobs: int | None
+) -> NDArray[np.float64]:
+    """`distance` of every pair, in chunks so that a process gets much work at once."""
+    n_domains = len(clouds)
+    chunks = list(_chunks(n_domains, 4 * effective_n_jobs(n_jobs)))
+    results = Parallel(n_jobs=n_jobs)(
+        delayed(_chunk_distances)(clouds, chunk, distance) for chunk in chunks
+    )
+    distances = np.zeros((n_domains, n_domains))
+    for chunk, values in zip(chunks, results):
+        for (first, second), value in zip(chunk, values):
+            distances[first, second] = distances[second, first] = value
+    return distances
+
+
+def _chunks(n_domains: int, n_chunks: int) -> Iterator[list[Pair]]:
+    rows, columns = np.triu_indices(n_domains, k=1)
+    for part in np.array_split(np.arange(len(rows)), min(n_chunks, max(len(rows), 1))):
+        yield [(int(rows[i]), int(columns[i])) for i in part]
+
+
+def _chunk_distances(
+    clouds: list[NDArray[np.float64]], chunk: list[Pair], distance: PairDistance
+) -> list[float]:
+    return [distance(clouds[first], clouds[second]) for first, second in chunk]
+
+
+def _exact(first: NDArray, second: NDArray) -> float:
+    cost = cdist(first, second, "sqeuclidean")
+    if len(first) == len(second) <= ASSIGNMENT_LIMIT:
+        value = cost[linear_sum_assignment(cost)].mean()
+    else:
+        import ot  # here, not above: it imports every tensor library, and workers start often
+
+        value = ot.emd2([], [], cost, numItermax=10_000_000, check_marginals=False)
+    return float(np.sqrt(max(value, 0.0)))
+
+
+def _line_distance(first: NDArray, second: NDArray) -> float:
+    """In one dimension the sorted order is the optimal plan."""
+    import ot
+
+    return float(np.sqrt(max(ot.wasserstein_1d(first[:, 0], second[:, 0], p=2), 0.0)))
+
+
+def _sinkhorn_distances(
+    clouds: list[NDArray[np.float64]], n_jobs: int | None
+) -> NDArray[np.float64]:
+    """One regularisation for all pairs, without which the debiasing would not cancel."""
+    scale = float(np.sqrt(2.0 * np.concatenate(clouds).var(axis=0).sum())) or 1.0
+    unit = [cloud / scale for cloud in clouds]
+    own = np.array([_entropic_cost(cloud, cloud) for cloud in unit])
+    divergence = _pairwise(unit, _entropic_cost, n_jobs) - (own[:, None] + own[None, :]) / 2
+    np.fill_diagonal(divergence, 0.0)
+    return np.sqrt(np.maximum(divergence, 0.0)) * scale
+
+
+def _entropic_cost(first: NDArray, second: NDArray) -> float:
+    import ot
+
+    cost = cdist(first, second, "sqeuclidean")
+    safe = cost.max() / ENTROPY < LARGEST_EXPONENT
+    method = "sinkhorn" if safe else "sinkhorn_log"
+    return float(ot.sinkhorn2([], [], cost, reg=ENTROPY, method=method, stopThr=1e-6, warn=False))
+
+
+def _sliced_distances(clouds: list[NDArray[np.float64]], seed: int) -> NDArray[np.float64]:
+    """Every domain becomes one long vector of quantiles along fixed directions; then Euclid."""
+    n_features = clouds[0].shape[1]
+    directions = np.random.default_rng(seed).normal(size=(n_features, N_DIRECTIONS))
+    directions /= np.linalg.norm(directions, axis=0)
+    largest = max(len(cloud) for cloud in clouds)
+    levels = (np.arange(min(largest, N_QUANTILES)) + 0.5) / min(largest, N_QUANTILES)
+    vectors = np.stack([_quantiles(cloud @ directions, levels).ravel() for cloud in clouds])
+    scale = np.sqrt(n_features / vectors.shape[1])
+    return squareform(pdist(vectors)) * scale
+
+
+def _quantiles(values: NDArray, levels: NDArray) -> NDArray:
+    """Quantiles down each column at `levels`; the order statistics where there are as many."""
+    return np.quantile(values, levels, axis=0, method="hazen")

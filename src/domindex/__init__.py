@@ -1,3 +1,27 @@
 """domindex: a map of your data's domains, and predictions in the ones without labels."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from domindex.baselines import MomentFlow
+    from domindex.datasets import load_dataset
+    from domindex.estimators import VDIClassifier
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "MomentFlow": "domindex.baselines",
+    "VDIClassifier": "domindex.estimators",
+    "load_dataset": "domindex.datasets",
+}
+__all__ = ["MomentFlow", "VDIClassifier", "load_dataset"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: the geometry and the datasets start without torch."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'domindex' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

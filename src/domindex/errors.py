@@ -11,3 +11,7 @@ class InputError(DomindexError, ValueError):
 
 class DatasetError(DomindexError, ValueError):
     """A dataset that is unknown, absent, damaged or not to be trusted."""
+
+
+class TrainingDiverged(DomindexError, RuntimeError):  # noqa: N818 - says what happened
+    """A term of the objective stopped being a finite number."""

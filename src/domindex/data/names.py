@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,19 @@ def number_names(names: Sequence[Hashable], domains: Sequence[Hashable]) -> NDAr
     """Position of every name in `domains`, shape (rows,)."""
     position = {name: number for number, name in enumerate(domains)}
     return np.fromiter((position[name] for name in names), dtype=np.int64, count=len(names))
+
+
+def group_rows(
+    names: Sequence[Hashable] | None, n_rows: int
+) -> Iterator[tuple[Hashable | None, NDArray[np.int64]]]:
+    """Each domain with the numbers of its rows; all rows under None where there are no names."""
+    if names is None:
+        yield None, np.arange(n_rows)
+        return
+    present = order_names(names)
+    numbers = number_names(names, present)
+    order = np.argsort(numbers, kind="stable")
+    yield from zip(present, np.split(order, np.cumsum(np.bincount(numbers))[:-1]))
 
 
 def _as_sequence(sample_domain: Any) -> list[Any]:

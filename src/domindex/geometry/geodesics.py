@@ -24,3 +24,14 @@ def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> NDArray[np.flo
     first, second = np.nonzero(links)
     edges = csr_array((matrix[first, second], (first, second)), shape=matrix.shape)
     return shortest_path(edges, directed=False)
+
+
+def extend_geodesics(
+    gaps: NDArray[np.float64], geodesics: NDArray[np.float64], n_neighbors: int
+) -> NDArray[np.float64]:
+    """Path lengths (known,) from a new domain at direct distances `gaps` (known,).
+
+    The first step leads to one of its `n_neighbors` nearest, the rest along known paths.
+    """
+    nearest = np.argsort(gaps, kind="stable")[:n_neighbors]
+    return (gaps[nearest, None] + geodesics[nearest]).min(axis=0)

@@ -30,6 +30,12 @@ def classical_scaling(distances: ArrayLike, n_components: int) -> NDArray[np.flo
     return np.pad(coordinates, ((0, 0), (0, n_components - kept)))
 
 
+def unit_scale(coordinates: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Points divided by their root mean square length, and that length (1 where all are zero)."""
+    length = float(np.sqrt((coordinates**2).sum(axis=1).mean())) or 1.0
+    return coordinates / length, length
+
+
 def scaling_spectrum(distances: ArrayLike) -> NDArray[np.float64]:
     """All N eigenvalues of B in falling order: how many directions the map really has."""
     return eigh(_centred_products(check_distances(distances)), eigvals_only=True)[::-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -53,13 +53,28 @@ def transport_distances(
     random_state : seed of the directions of "sliced"
     """
     clouds = check_clouds(samples)
-    if method == "sliced":
-        return _sliced_distances(clouds, random_state)
-    if method == "exact":
-        return _pairwise(clouds, _line_distance if clouds[0].shape[1] == 1 else _exact, n_jobs)
-    if method == "sinkhorn":
-        return _sinkhorn_distances(clouds, n_jobs)
-    raise InputError(f"method is {method!r}. Choose 'exact', 'sinkhorn' or 'sliced'.")
+    n_domains = len(clouds)
+    pairs = list(zip(*(side.tolist() for side in np.triu_indices(n_domains, k=1))))
+    distances = np.zeros((n_domains, n_domains))
+    if not pairs:
+        return distances
+    first, second = np.array(pairs).T
+    distances[first, second] = _pair_distances(clouds, pairs, method, n_jobs, random_state)
+    return distances + distances.T
+
+
+def transport_distances_to(
+    sample: ArrayLike,
+    samples: Sequence[ArrayLike],
+    method: Method = "exact",
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> NDArray[np.float64]:
+    """Distances (N,) from one cloud to each of N others, measured as in `transport_distances`."""
+    clouds = check_clouds([*samples, sample])
+    last = len(clouds) - 1
+    pairs = [(number, last) for number in range(last)]
+    return _pair_distances(clouds, pairs, method, n_jobs, random_state)
 
 
 def check_clouds(samples: Sequence[ArrayLike]) -> list[NDArray[np.float64]]:
@@ -83,26 +98,37 @@ def check_clouds(samples: Sequence[ArrayLike]) -> list[NDArray[np.float64]]:
     return clouds
 
 
-def _pairwise(
-    clouds: list[NDArray[np.float64]], distance: PairDistance, n_jobs: int | None
+def _pair_distances(
+    clouds: list[NDArray[np.float64]],
+    pairs: list[Pair],
+    method: Method,
+    n_jobs: int | None,
+    random_state: int,
+) -> NDArray[np.float64]:
+    if method == "sliced":
+        return _sliced_distances(clouds, pairs, random_state)
+    if method == "exact":
+        distance = _line_distance if clouds[0].shape[1] == 1 else _exact
+        return _solve_pairs(clouds, pairs, distance, n_jobs)
+    if method == "sinkhorn":
+        return _sinkhorn_distances(clouds, pairs, n_jobs)
+    raise InputError(f"method is {method!r}. Choose 'exact', 'sinkhorn' or 'sliced'.")
+
+
+def _solve_pairs(
+    clouds: list[NDArray[np.float64]],
+    pairs: list[Pair],
+    distance: PairDistance,
+    n_jobs: int | None,
 ) -> NDArray[np.float64]:
     """`distance` of every pair, in chunks so that a process gets much work at once."""
-    n_domains = len(clouds)
-    chunks = list(_chunks(n_domains, 4 * effective_n_jobs(n_jobs)))
+    n_chunks = min(4 * effective_n_jobs(n_jobs), len(pairs))
+    size = -(-len(pairs) // n_chunks)
     results = Parallel(n_jobs=n_jobs)(
-        delayed(_chunk_distances)(clouds, chunk, distance) for chunk in chunks
+        delayed(_chunk_distances)(clouds, pairs[start : start + size], distance)
+        for start in range(0, len(pairs), size)
     )
-    distances = np.zeros((n_domains, n_domains))
-    for chunk, values in zip(chunks, results):
-        for (first, second), value in zip(chunk, values):
-            distances[first, second] = distances[second, first] = value
-    return distances
-
-
-def _chunks(n_domains: int, n_chunks: int) -> Iterator[list[Pair]]:
-    rows, columns = np.triu_indices(n_domains, k=1)
-    for part in np.array_split(np.arange(len(rows)), min(n_chunks, max(len(rows), 1))):
-        yield [(int(rows[i]), int(columns[i])) for i in part]
+    return np.concatenate(results)
 
 
 def _chunk_distances(
@@ -130,15 +156,15 @@ def _line_distance(first: NDArray, second: NDArray) -> float:
 
 
 def _sinkhorn_distances(
-    clouds: list[NDArray[np.float64]], n_jobs: int | None
+    clouds: list[NDArray[np.float64]], pairs: list[Pair], n_jobs: int | None
 ) -> NDArray[np.float64]:
     """One regularisation for all pairs, without which the debiasing would not cancel."""
     scale = float(np.sqrt(2.0 * np.concatenate(clouds).var(axis=0).sum())) or 1.0
     unit = [cloud / scale for cloud in clouds]
     own = np.array([_entropic_cost(cloud, cloud) for cloud in unit])
-    divergence = _pairwise(unit, _entropic_cost, n_jobs) - (own[:, None] + own[None, :]) / 2
-    np.fill_diagonal(divergence, 0.0)
-    return np.sqrt(np.maximum(divergence, 0.0)) * scale
+    first, second = np.array(pairs).T
+    between = _solve_pairs(unit, pairs, _entropic_cost, n_jobs)
+    return np.sqrt(np.maximum(between - (own[first] + own[second]) / 2, 0.0)) * scale
 
 
 def _entropic_cost(first: NDArray, second: NDArray) -> float:
@@ -150,16 +176,23 @@ def _entropic_cost(first: NDArray, second: NDArray) -> float:
     return float(ot.sinkhorn2([], [], cost, reg=ENTROPY, method=method, stopThr=1e-6, warn=False))
 
 
-def _sliced_distances(clouds: list[NDArray[np.float64]], seed: int) -> NDArray[np.float64]:
+def _sliced_distances(
+    clouds: list[NDArray[np.float64]], pairs: list[Pair], seed: int
+) -> NDArray[np.float64]:
     """Every domain becomes one long vector of quantiles along fixed directions; then Euclid."""
     n_features = clouds[0].shape[1]
     directions = np.random.default_rng(seed).normal(size=(n_features, N_DIRECTIONS))
     directions /= np.linalg.norm(directions, axis=0)
-    largest = max(len(cloud) for cloud in clouds)
-    levels = (np.arange(min(largest, N_QUANTILES)) + 0.5) / min(largest, N_QUANTILES)
+    levels = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
+    if len({len(cloud) for cloud in clouds}) == 1 and len(clouds[0]) <= N_QUANTILES:
+        levels = (np.arange(len(clouds[0])) + 0.5) / len(clouds[0])  # the order statistics
     vectors = np.stack([_quantiles(cloud @ directions, levels).ravel() for cloud in clouds])
-    scale = np.sqrt(n_features / vectors.shape[1])
-    return squareform(pdist(vectors)) * scale
+    vectors *= np.sqrt(n_features / vectors.shape[1])
+    if len(pairs) < len(clouds):
+        first, second = np.array(pairs).T
+        return np.linalg.norm(vectors[first] - vectors[second], axis=1)
+    first, second = np.array(pairs).T
+    return squareform(pdist(vectors))[first, second]
 
 
 def _quantiles(values: NDArray, levels: NDArray) -> NDArray:

@@ -1,0 +1,53 @@
+"""Inputs on one scale, without erasing what tells the domains apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.data.domain_data import DomainData
+
+TOTAL_SHARE = 0.1
+"""Share of a feature's total deviation below which its deviation within domains is not trusted."""
+
+SAME_UNITS = 3.0
+"""Features whose deviations differ by no more than this factor are taken to share their units."""
+
+
+@dataclass(frozen=True, eq=False)
+class InputScaler:
+    """x ↦ (x − offset) / scale on flattened inputs, (rows, features).
+
+    Features in the same units keep their proportions, so that a rotation stays a rotation; others
+    are each measured in units of their deviation *within* domains. Then all of them together are
+    brought to unit variance. Dividing by total deviations instead would shrink just the features
+    along which the domains differ most, and bend the map.
+    """
+
+    offset: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, data: DomainData) -> InputScaler:
+        inputs = data.inputs.reshape(data.n_rows, -1).astype(np.float64)
+        offset = inputs.mean(axis=0)
+        centred = inputs - offset
+        sizes = data.domain_sizes[:, None]
+        means = np.zeros((data.n_domains, inputs.shape[1]))
+        np.add.at(means, data.row_domains, centred)
+        means /= sizes
+        total = np.sqrt((centred**2).mean(axis=0))
+        within = np.sqrt(((centred - means[data.row_domains]) ** 2).mean(axis=0))
+        scale = np.hypot(within, TOTAL_SHARE * total)
+        varying = scale[scale > 0.0]
+        if len(varying) and varying.max() <= SAME_UNITS * varying.min():
+            scale[:] = 1.0
+        scale[scale == 0.0] = 1.0
+        overall = np.sqrt(((centred / scale) ** 2).mean())
+        return cls(offset, scale * (overall or 1.0))
+
+    def apply(self, inputs: NDArray) -> NDArray[np.float64]:
+        flat = inputs.reshape(len(inputs), -1)
+        return (flat - self.offset) / self.scale

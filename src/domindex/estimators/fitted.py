@@ -1,0 +1,89 @@
+"""What a fit leaves behind: everything a prediction needs, and nothing of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.distributions import Distribution
+
+from domindex.data import group_rows
+from domindex.data.standardizing import InputScaler
+from domindex.geometry import DomainIndex
+from domindex.geometry.atlas import Atlas
+from domindex.model.latents import Latents
+from domindex.model.module import VDIModule
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A trained module with the map it was trained on.
+
+    Attributes
+    ----------
+    scaler : inputs to the module's scale
+    module : the averaged networks, on the CPU
+    atlas : the map before q(β|u), with what it takes to place a new domain
+    projection : (features, p), scaled inputs to the space of the atlas' clouds; None where those
+        are local indices
+    """
+
+    scaler: InputScaler
+    module: VDIModule
+    atlas: Atlas
+    projection: Floats | None
+
+    def index(self) -> tuple[DomainIndex, Floats]:
+        """The map as q(β|u) sees it: a `DomainIndex` and its deviations, (domains, index_dim)."""
+        raw = self.atlas.index
+        with torch.no_grad():
+            posterior = self.module.index_encoder(_tensor(raw.coordinates))
+        mean, deviation = _array(posterior.mean), _array(posterior.stddev)
+        return DomainIndex(raw.domains, mean, raw.distances, raw.eigenvalues), deviation
+
+    def local_indices(self, scaled: Floats) -> Floats:
+        """The means of q(u|x), (rows, local_dim): no domain needed."""
+        with torch.no_grad():
+            return _array(self.module.local_encoder(_tensor(scaled)).mean)
+
+    def raw_index(self, name: Hashable | None, scaled: Floats) -> Floats:
+        """The raw index of a known domain, or where a new one with these rows belongs."""
+        known = self.atlas.index
+        if name is not None and name in known.domains:
+            return known.coordinates[known.domains.index(name)]
+        cloud = self.local_indices(scaled) if self.projection is None else scaled @ self.projection
+        return self.atlas.locate(cloud)
+
+    def place(self, inputs: NDArray, names: Sequence[Hashable] | None) -> dict[Hashable, Floats]:
+        """The raw index of every domain among these rows."""
+        scaled = self.scaler.apply(inputs)
+        groups = group_rows(names, len(scaled))
+        return {name: np.array(self.raw_index(name, scaled[rows])) for name, rows in groups}
+
+    def by_domain(
+        self, inputs: NDArray, names: Sequence[Hashable] | None
+    ) -> Iterator[tuple[NDArray[np.int64], Latents, Distribution]]:
+        """A domain at a time: its rows, and the posterior means and prediction for them.
+
+        Rows without names are taken for one new domain.
+        """
+        scaled = self.scaler.apply(inputs)
+        for name, rows in group_rows(names, len(scaled)):
+            raw_index = _tensor(self.raw_index(name, scaled[rows]))
+            with torch.no_grad():
+                latents = self.module.infer(_tensor(scaled[rows])[None], raw_index[None], False)
+                yield rows, latents, self.module.predict(latents.z)
+
+
+def _tensor(array: NDArray) -> Tensor:
+    return torch.as_tensor(np.ascontiguousarray(array), dtype=torch.float32)
+
+
+def _array(tensor: Tensor) -> Floats:
+    return tensor.numpy().astype(np.float64)

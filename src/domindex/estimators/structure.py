@@ -1,0 +1,153 @@
+"""The structure that training starts from: a map of the domains, and how β acts on x."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from domindex.data import DomainData
+from domindex.data.standardizing import InputScaler
+from domindex.estimators.earning import helps_on_held_out_domains
+from domindex.geometry.atlas import Atlas, draw_map
+from domindex.geometry.flow import AffineFlow
+from domindex.geometry.flow_choice import FlowChoice, misfit, whitening
+from domindex.geometry.projection import Projection
+from domindex.geometry.unrolled import unroll
+from domindex.networks.carriers import FlowCarrier, IndexedAffine
+from domindex.training.loop import MapMaker
+from domindex.training.problem import BatchMaker, Problem
+from domindex.training.progress import Progress
+from domindex.training.settings import TrainingSettings
+from domindex.training.straightening import straighten
+
+Floats = NDArray[np.float64]
+
+MAX_MISFIT = 1.15
+"""Misfit of a flow beyond which inputs are taken to be bent, and straightened first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """How β acts on x, where the map comes from, and what was found on the way.
+
+    Attributes
+    ----------
+    carrier : the network that carries x
+    make_map : the map of the domains, given their local indices
+    projection : scaled inputs to the space of the map's clouds; None where those are local indices
+    flow_choice : the flow in closed form; None without one
+    straightened : whether the inputs were bent
+    """
+
+    carrier: nn.Module
+    make_map: MapMaker
+    projection: Floats | None
+    flow_choice: FlowChoice | None = None
+    straightened: bool = False
+
+    def summary(self) -> dict[str, Any] | None:
+        """What was chosen, in plain values; None without a flow."""
+        if self.flow_choice is None:
+            return None
+        return {
+            "family": self.flow_choice.flow.family,
+            "n_components": self.flow_choice.flow.n_components,
+            "n_neighbors": self.flow_choice.n_neighbors,
+            "misfit": self.flow_choice.misfit,
+            "straightened": self.straightened,
+        }
+
+
+def learned_structure(
+    data: DomainData, n_features: int, index_dim: int, width: int, n_jobs: int | None
+) -> Structure:
+    """The paper's: group u by domain, transport, scaling; an affine map that β chooses.
+
+    Slices will do while u still moves; the last map is exact where the domains are few.
+    """
+
+    def make_map(local_indices: list[Floats], reference: Floats | None, last: bool) -> Atlas:
+        return draw_map(
+            data.domains,
+            local_indices,
+            index_dim,
+            method=None if last else "sliced",
+            reference=reference,
+            n_jobs=n_jobs,
+        )
+
+    return Structure(IndexedAffine(n_features, index_dim, width), make_map, None)
+
+
+def flow_structure(
+    problem: Problem,
+    scaler: InputScaler,
+    settings: TrainingSettings,
+    index_dim: int,
+    width: int,
+    n_jobs: int | None,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Structure:
+    """Geodesics and a flow along them, in closed form; straightened where that does not fit."""
+    scaled = problem.inputs.cpu().numpy().astype(np.float64)
+    clouds = [scaled[rows] for rows in problem.data.rows_by_domain()]
+    origin = scaler.apply(np.zeros((1, scaled.shape[1])))[0]
+    unrolled = unroll(problem.data.domains, clouds, index_dim, origin, n_jobs)
+    choice, atlas, projection = unrolled.choice, unrolled.atlas, unrolled.projection
+    carrier = _carrier(choice.flow, projection, width)
+    straightened = False
+    if choice.misfit > MAX_MISFIT:
+        batches = BatchMaker(problem, settings, rng)
+        batches.use_map(atlas.index.coordinates)
+        bent = _carrier(choice.freest, projection, width)
+        straighten(bent, batches, progress)
+        straightened = misfit(_carried(bent, problem, atlas)) < choice.misfit
+        carrier = bent if straightened else carrier
+    carried = _carried(carrier, problem, atlas)
+    pooled = np.concatenate(carried)
+    carrier.use_spread(pooled.mean(axis=0), whitening(pooled))
+    if not _still_coordinates_help(problem.data, scaled, carried, projection):
+        carrier.drop_still()
+    return Structure(carrier, _always(atlas), projection.moving, choice, straightened)
+
+
+def _still_coordinates_help(
+    data: DomainData, scaled: Floats, carried: list[Floats], projection: Projection
+) -> bool:
+    """Whether the coordinates that the flow leaves alone are worth their noise."""
+    if not projection.still.size:
+        return False
+    order = np.concatenate(data.rows_by_domain())
+    is_source = data.row_is_source[order]
+    rows = order[is_source]
+    return helps_on_held_out_domains(
+        np.concatenate(carried)[is_source],
+        scaled[rows] @ projection.still,
+        data.labels[rows],
+        data.row_domains[rows],
+    )
+
+
+def _carrier(flow: AffineFlow, projection: Projection, width: int) -> FlowCarrier:
+    return FlowCarrier(flow.coefficients, flow.basis, projection.matrix, projection.n_moving, width)
+
+
+def _carried(carrier: FlowCarrier, problem: Problem, atlas: Atlas) -> list[Floats]:
+    index = torch.tensor(atlas.index.coordinates, dtype=torch.float32)
+    with torch.no_grad():
+        return [
+            carrier.carry(problem.inputs[torch.as_tensor(rows)].cpu()[None], index[number][None])[0]
+            .numpy()
+            .astype(np.float64)
+            for number, rows in enumerate(problem.data.rows_by_domain())
+        ]
+
+
+def _always(atlas: Atlas) -> MapMaker:
+    return lambda local_indices, reference, last: atlas

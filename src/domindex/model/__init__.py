@@ -1,0 +1,1 @@
+"""The probabilistic model: latent variables, the bound term by term, and its adversary."""

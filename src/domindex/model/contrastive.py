@@ -1,0 +1,41 @@
+"""The contrastive loss that makes local indices of one domain agree."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+MAX_POINTS = 1024
+"""Points compared with each other at once; more domains or larger batches are thinned to this."""
+
+
+def contrastive_loss(projections: Tensor, max_points: int = MAX_POINTS) -> Tensor:
+    """ℓ = −log( exp sim(h_ki, h_kj) / Σ_{m≠k,n} exp sim(h_ki, h_mn) ), j = i + 1 mod b, averaged.
+
+    `projections` h are (domains, batch, size), sim is the cosine and the temperature 1. The
+    sum is taken as a mean, so that the value does not grow with the number of domains. At most
+    `max_points` rows enter, so memory is bounded by its square.
+    """
+    h = functional.normalize(_thin(projections, max_points), dim=-1)
+    n_domains, batch, _ = h.shape
+    agreement = (h * h.roll(-1, dims=1)).sum(dim=-1).reshape(-1)
+    points = h.reshape(n_domains * batch, -1)
+    domain = torch.arange(n_domains, device=h.device).repeat_interleave(batch)
+    similarity = (points @ points.T).masked_fill(domain[:, None] == domain[None, :], -math.inf)
+    others = torch.logsumexp(similarity, dim=1) - math.log((n_domains - 1) * batch)
+    return (others - agreement).mean()
+
+
+def _thin(projections: Tensor, max_points: int) -> Tensor:
+    """Fewer rows per domain, down to two, then fewer domains, drawn at random."""
+    n_domains, batch, _ = projections.shape
+    if n_domains * batch <= max_points:
+        return projections
+    rows = max(2, max_points // n_domains)
+    kept = max(2, min(n_domains, max_points // rows))
+    if kept < n_domains:
+        projections = projections[torch.randperm(n_domains, device=projections.device)[:kept]]
+    return projections[:, :rows]

@@ -1,0 +1,145 @@
+"""The two blocks of the objective: what the indices are for, and what the encoding is for.
+
+The terms of the bound fall into those of u and β alone and those of z and y given them. Training
+maximises the first block, then, at fixed indices, the second against the adversary: coordinate
+ascent on one objective, in which the map stands still while the encoder learns to use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Categorical, Distribution, Normal
+from torch.func import functional_call
+
+from domindex.model import bound
+from domindex.model.adversary import Adversary, DomainFacts
+from domindex.model.contrastive import contrastive_loss
+from domindex.model.latents import Latents
+from domindex.model.module import VDIModule
+
+Terms = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much each term counts. Losses are to be minimised; terms of the bound, maximised."""
+
+    input_reconstruction: float = 1.0
+    local_index: float = 0.1
+    global_index: float = 0.01
+    contrastive: float = 0.1
+    encoding: float = 1.0
+    adversary: float = 2.0
+    smoothness: float = 0.3
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one step sees of the chosen domains.
+
+    Attributes
+    ----------
+    x : (domains, batch, features)
+    labels : (sources, batch) or (sources, batch, outputs)
+    sources : (sources,) positions of the labelled domains among those of the batch
+    raw_index : (domains, index_dim)
+    neighbor_index : (domains, index_dim), the raw index of a near neighbour of each domain
+    facts : what the adversary tries to read
+    """
+
+    x: Tensor
+    labels: Tensor
+    sources: Tensor
+    raw_index: Tensor
+    neighbor_index: Tensor
+    facts: DomainFacts
+
+
+class IndexObjective(nn.Module):
+    """The loss of the indices: reconstruct x from u and u from β, agree within domains."""
+
+    def __init__(self, module: VDIModule, weights: Weights) -> None:
+        super().__init__()
+        self.module = module
+        self.weights = weights
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Terms]:
+        module, weights = self.module, self.weights
+        latents = module.infer_indices(batch.x, batch.raw_index)
+        terms = {
+            "input_reconstruction": bound.input_reconstruction(
+                batch.x, module.input_decoder(latents.u)
+            ),
+            "local_index_reconstruction": bound.local_index_reconstruction(
+                latents, module.local_decoder(latents.beta)
+            ),
+            "local_index_entropy": bound.local_index_entropy(latents),
+            "global_index_divergence": bound.global_index_divergence(latents, module.index_prior),
+            "contrastive": contrastive_loss(module.contrast(latents.u)),
+        }
+        gain = (
+            weights.input_reconstruction * terms["input_reconstruction"]
+            + weights.local_index * terms["local_index_reconstruction"]
+            + weights.local_index * terms["local_index_entropy"]
+            + weights.global_index * terms["global_index_divergence"]
+        )
+        return weights.contrastive * terms["contrastive"] - gain, terms
+
+
+class EncodingObjective(nn.Module):
+    """The loss of the encoding: predict y from z, hide the domain, move smoothly with β."""
+
+    def __init__(self, module: VDIModule, adversary: Adversary, weights: Weights) -> None:
+        super().__init__()
+        self.module = module
+        self.weights = weights
+        # Not a submodule: the encoder's optimiser and averages must never touch the adversary.
+        self._adversary = [adversary]
+
+    def infer(self, batch: Batch) -> Latents:
+        with torch.no_grad():
+            indices = self.module.infer_indices(batch.x, batch.raw_index)
+        return self.module.encode(batch.x, indices)
+
+    def forward(self, batch: Batch, latents: Latents, ramp: float) -> tuple[Tensor, Terms]:
+        predicted = self.module.predict(latents.z[batch.sources])
+        terms = {
+            "label_prediction": bound.label_prediction(batch.labels, predicted),
+            "encoding_divergence": bound.encoding_divergence(latents),
+            "adversary": self._fool(latents.z, batch.facts),
+            "smoothness": self._roughness(batch, latents),
+        }
+        loss = (
+            -terms["label_prediction"]
+            - self.weights.encoding * terms["encoding_divergence"]
+            - self.weights.adversary * ramp * terms["adversary"]
+            + self.weights.smoothness * terms["smoothness"]
+        )
+        return loss, terms
+
+    def _fool(self, z: Tensor, facts: DomainFacts) -> Tensor:
+        """The adversary's loss with its weights held fixed: no gradient leaks into them."""
+        (adversary,) = self._adversary
+        frozen = {name: value.detach() for name, value in adversary.named_parameters()}
+        return functional_call(adversary, frozen, (z, facts))
+
+    def _roughness(self, batch: Batch, latents: Latents) -> Tensor:
+        """How much predictions change when a domain borrows its neighbour's index."""
+        own = self.module.predict(latents.z_posterior.mean)
+        shift = batch.neighbor_index - batch.raw_index
+        borrowed, _ = self.module.data_encoder(batch.x, latents.u, latents.beta + shift)
+        return disagreement(own, self.module.predict(borrowed.mean))
+
+
+def disagreement(first: Distribution, second: Distribution) -> Tensor:
+    """Symmetric KL divergence between two predictions, averaged over rows."""
+    if isinstance(first, Categorical) and isinstance(second, Categorical):
+        gap = (first.probs - second.probs) * (first.logits - second.logits)
+        return gap.sum(dim=-1).mean()
+    if isinstance(first, Normal) and isinstance(second, Normal):
+        gap = (first.mean - second.mean).square()
+        return (gap / (first.stddev * second.stddev)).sum(dim=-1).mean()
+    raise TypeError(f"no disagreement defined for {type(first)} and {type(second)}")

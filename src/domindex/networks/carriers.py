@@ -1,0 +1,128 @@
+"""Two ways for β to act on x before it is encoded: the flow, or an affine map that β chooses.
+
+A carrier takes x (domains, batch, features) and β (domains, index_dim) to two points in the space
+of z, (domains, batch, latent_dim): where its structure alone would put x, and where a network may
+have bent it to.
+"""
+
+from __future__ import annotations
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from domindex.networks.blocks import mlp, start_small
+
+
+class FlowCarrier(nn.Module):
+    """Every domain carried along the flow to β = 0: W (exp(−Σᵢ βᵢ G̃ᵢ) v − m), v = P x + warp(x).
+
+    Starts at the coefficients solved in closed form, and stays in the family of flows that was
+    chosen. Coordinates that do not move (`still`) are passed on beside the carried ones.
+
+    `warp` straightens inputs in which the flow is not affine; it is zero unless trained for that.
+    `bend` is what the bound may add. Both are networks of x alone, applied before x is carried:
+    one map for all domains. A network that sees β could undo any domain by itself, and would fit
+    the sources only.
+    """
+
+    basis: Tensor
+    projection: Tensor
+    centre: Tensor
+    whitening: Tensor
+
+    def __init__(
+        self,
+        coefficients: NDArray,
+        basis: NDArray,
+        projection: NDArray,
+        n_moving: int,
+        width: int,
+    ) -> None:
+        super().__init__()
+        self.coefficients = nn.Parameter(torch.tensor(coefficients, dtype=torch.float32))
+        self.register_buffer("basis", torch.tensor(basis, dtype=torch.float32))
+        self.register_buffer("projection", torch.tensor(projection, dtype=torch.float32))
+        self.register_buffer("centre", torch.zeros(n_moving))
+        self.register_buffer("whitening", torch.eye(n_moving))
+        self.n_moving = n_moving
+        self.n_outputs = projection.shape[1]
+        self.warp = mlp(len(projection), n_moving, width, depth=2)
+        start_small(self.warp, 0.0)
+        self.warp.requires_grad_(False)
+        self.bend = mlp(len(projection), n_moving, width, depth=2)
+        start_small(self.bend, 0.01)
+
+    def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
+        linear, shift = self._maps(beta)
+        moving, still = self._coordinates(x)
+        straight = torch.baddbmm(shift, moving, linear)
+        bent = straight + torch.bmm(self.bend(x), linear)
+        return self._encoded(straight, still), self._encoded(bent, still)
+
+    def carry(self, x: Tensor, beta: Tensor) -> Tensor:
+        """The moving coordinates at β = 0, straightened but neither bent nor whitened."""
+        linear, shift = self._maps(beta)
+        return torch.baddbmm(shift, self._coordinates(x)[0], linear)
+
+    def drop_still(self) -> None:
+        """Encode the moving coordinates alone."""
+        self.projection = self.projection[:, : self.n_moving].clone()
+        self.n_outputs = self.n_moving
+
+    def use_spread(self, centre: NDArray, whitening: NDArray) -> None:
+        """Take m and W from clouds that were carried."""
+        self.centre.copy_(torch.as_tensor(centre))
+        self.whitening.copy_(torch.as_tensor(whitening))
+
+    def _coordinates(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        coordinates = x @ self.projection
+        moving, still = coordinates.tensor_split([self.n_moving], dim=-1)
+        return moving + self.warp(x), still
+
+    def _encoded(self, carried: Tensor, still: Tensor) -> Tensor:
+        return torch.cat([(carried - self.centre) @ self.whitening, still], dim=-1)
+
+    def _maps(self, beta: Tensor) -> tuple[Tensor, Tensor]:
+        """The linear parts, transposed, and shifts of exp(−Σᵢ βᵢ G̃ᵢ) for each domain."""
+        along = beta[:, : len(self.coefficients)]
+        exponent = -(along @ self.coefficients @ self.basis.T).unflatten(
+            -1, (self.n_moving, self.n_moving + 1)
+        )
+        bottom = exponent.new_zeros(len(beta), 1, self.n_moving + 1)
+        maps = torch.linalg.matrix_exp(torch.cat([exponent, bottom], dim=1))
+        return maps[:, :-1, :-1].transpose(1, 2), maps[:, None, :-1, -1]
+
+
+class IndexedAffine(nn.Module):
+    """x ↦ v exp(M(β)) + b(β), M and b a small network of β that starts near zero, v = P x.
+
+    Then one linear map for all domains, brought to unit spread. The exponential keeps the map
+    invertible: through a singular one, classes could change sides between neighbours. P is the
+    identity up to `max_size` features, and learned beyond.
+    """
+
+    def __init__(
+        self, n_features: int, index_dim: int, width: int, n_outputs: int = 8, max_size: int = 16
+    ) -> None:
+        super().__init__()
+        self.size = min(n_features, max_size)
+        self.n_outputs = n_outputs
+        self.projection = (
+            nn.Identity()
+            if n_features == self.size
+            else nn.Linear(n_features, self.size, bias=False)
+        )
+        self.network = nn.Sequential(
+            nn.Linear(index_dim, width), nn.Tanh(), nn.Linear(width, self.size * (self.size + 1))
+        )
+        start_small(self.network, 0.1)
+        self.linear = nn.Linear(self.size, n_outputs)
+        self.norm = nn.BatchNorm1d(n_outputs, affine=False)
+
+    def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
+        entries = self.network(beta).unflatten(-1, (self.size + 1, self.size))
+        maps = torch.linalg.matrix_exp(entries[:, :-1])
+        mixed = self.linear(torch.baddbmm(entries[:, -1:], self.projection(x), maps))
+        straight = self.norm(mixed.flatten(0, 1)).view_as(mixed)
+        return straight, straight

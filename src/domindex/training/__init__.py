@@ -1,0 +1,1 @@
+"""Settings, schedules, the adversarial step and the loop."""

@@ -1,0 +1,197 @@
+"""The training loop: first the indices, then the encoding against its adversary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from lightning_fabric import Fabric
+from numpy.typing import NDArray
+from torch import nn
+from torch.optim import Adam, Optimizer
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from domindex.geometry.atlas import Atlas
+from domindex.model.adversary import Adversary
+from domindex.model.module import VDIModule
+from domindex.model.objectives import EncodingObjective, IndexObjective, Weights
+from domindex.training.history import History
+from domindex.training.problem import BatchMaker, Problem
+from domindex.training.progress import Progress
+from domindex.training.schedules import adversary_ramp, warm_up_and_decay
+from domindex.training.settings import TrainingSettings
+
+Floats = NDArray[np.float64]
+MapMaker = Callable[[list[Floats], Floats | None, bool], Atlas]
+"""Local indices of each domain, the map before, and whether it is the last, to a new map."""
+
+
+NORM_BATCHES = 50
+"""Batches over which the spread of z is measured for good, once training is over."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingResult:
+    """The averaged module, on the CPU and ready to predict; the map; the record of the terms."""
+
+    module: VDIModule
+    atlas: Atlas
+    history: pd.DataFrame
+
+
+def train(
+    module: VDIModule,
+    adversary: Adversary,
+    problem: Problem,
+    make_map: MapMaker,
+    settings: TrainingSettings,
+    weights: Weights,
+    fabric: Fabric,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> TrainingResult:
+    """Fit `module` by coordinate ascent: the indices' block of the bound, then the encoding's."""
+    sizes = problem.data.domain_sizes
+    history = History(int(np.ceil(np.median(sizes) / settings.batch_size)))
+    batches = BatchMaker(problem, settings, rng)
+    atlas = _train_indices(
+        module, problem, make_map, batches, settings, weights, fabric, history, progress
+    )
+    averaged = _train_encoding(
+        module, adversary, batches, settings, weights, fabric, history, progress
+    )
+    return TrainingResult(averaged, atlas, history.to_frame())
+
+
+def _train_indices(
+    module: VDIModule,
+    problem: Problem,
+    make_map: MapMaker,
+    batches: BatchMaker,
+    settings: TrainingSettings,
+    weights: Weights,
+    fabric: Fabric,
+    history: History,
+    progress: Progress,
+) -> Atlas:
+    """Maximise the terms of u and β; the map is redrawn from u as it changes, and at the end."""
+    objective, optimizer = fabric.setup(
+        IndexObjective(module, weights),
+        Adam(_index_parameters(module), lr=settings.index_learning_rate),
+    )
+    refresh = max(1, settings.index_steps // max(settings.index_refreshes, 1))
+    reference: Floats | None = None
+    history.start_phase("index")
+    for step in progress.track("indices", settings.index_steps):
+        if step % refresh == 0:
+            reference = make_map(local_indices(module, problem), reference, False).index.coordinates
+            batches.use_map(reference)
+        _set_rate(optimizer, warm_up_and_decay(step, settings.index_steps, settings.warm_up))
+        loss, terms = objective(batches.draw())
+        history.record(terms)
+        _descend(fabric, objective, optimizer, loss, settings.clip)
+    atlas = make_map(local_indices(module, problem), reference, True)
+    batches.use_map(atlas.index.coordinates)
+    return atlas
+
+
+def _train_encoding(
+    module: VDIModule,
+    adversary: Adversary,
+    batches: BatchMaker,
+    settings: TrainingSettings,
+    weights: Weights,
+    fabric: Fabric,
+    history: History,
+    progress: Progress,
+) -> VDIModule:
+    """Maximise the terms of z and y against the adversary, at fixed indices."""
+    opponent, opponent_optimizer = fabric.setup(
+        adversary, Adam(adversary.parameters(), lr=settings.learning_rate, betas=(0.5, 0.99))
+    )
+    objective, optimizer = fabric.setup(
+        EncodingObjective(module, adversary, weights),
+        Adam(_encoding_parameters(module, settings), lr=settings.learning_rate, betas=(0.9, 0.99)),
+    )
+    average = AveragedModel(module, multi_avg_fn=get_ema_multi_avg_fn(settings.average))
+    history.start_phase("encoding")
+    for step in progress.track("encoding", settings.steps):
+        rate = warm_up_and_decay(step, settings.steps, settings.warm_up)
+        _set_rate(optimizer, rate)
+        _set_rate(opponent_optimizer, rate)
+        batch = batches.draw()
+        latents = objective.module.infer(batch)
+        opponent_loss = opponent(latents.z.detach(), batch.facts)
+        _descend(fabric, opponent, opponent_optimizer, opponent_loss, settings.clip)
+        loss, terms = objective(batch, latents, adversary_ramp(step / settings.steps))
+        history.record({"adversary_own_loss": opponent_loss, **terms})
+        _descend(fabric, objective, optimizer, loss, settings.clip)
+        average.update_parameters(module)
+    averaged = average.module
+    assert isinstance(averaged, VDIModule)
+    return _finished(averaged, batches)
+
+
+def local_indices(module: VDIModule, problem: Problem) -> list[Floats]:
+    """The means of u, grouped by domain."""
+    with torch.no_grad():
+        u = module.local_encoder(problem.inputs).mean.cpu().numpy().astype(np.float64)
+    return [u[rows] for rows in problem.data.rows_by_domain()]
+
+
+def _index_parameters(module: VDIModule) -> list[nn.Parameter]:
+    parts = (
+        module.local_encoder,
+        module.index_encoder,
+        module.input_decoder,
+        module.local_decoder,
+        module.contrast,
+    )
+    return [parameter for part in parts for parameter in part.parameters()]
+
+
+def _encoding_parameters(module: VDIModule, settings: TrainingSettings) -> list[dict[str, object]]:
+    """The encoder and the predictor; a flow's coefficients, already solved for, move slowly."""
+    flow: list[nn.Parameter] = []
+    rest: list[nn.Parameter] = []
+    for name, parameter in module.data_encoder.named_parameters():
+        if parameter.requires_grad:
+            (flow if name.endswith("coefficients") else rest).append(parameter)
+    rate = settings.learning_rate
+    predictor = list(module.predictor.parameters())
+    return [
+        {"params": rest, "lr": rate},
+        {"params": flow, "lr": rate * settings.flow_learning_rate},
+        {"params": predictor, "lr": rate * settings.predictor_learning_rate},
+    ]
+
+
+def _descend(
+    fabric: Fabric, module: nn.Module, optimizer: Optimizer, loss: torch.Tensor, clip: float
+) -> None:
+    optimizer.zero_grad()
+    fabric.backward(loss)
+    fabric.clip_gradients(module, optimizer, max_norm=clip, error_if_nonfinite=False)
+    optimizer.step()
+
+
+def _set_rate(optimizer: Optimizer, factor: float) -> None:
+    for group in optimizer.param_groups:
+        group.setdefault("full_lr", group["lr"])
+        group["lr"] = group["full_lr"] * factor
+
+
+def _finished(averaged: VDIModule, batches: BatchMaker) -> VDIModule:
+    """The averaged weights with the statistics of z measured anew under them, on the CPU."""
+    for layer in averaged.modules():
+        if isinstance(layer, nn.BatchNorm1d):
+            layer.reset_running_stats()
+            layer.momentum = None  # a plain mean over the batches
+    with torch.no_grad():
+        for _ in range(NORM_BATCHES):
+            batch = batches.draw()
+            averaged.infer(batch.x, batch.raw_index, sample=False)
+    return averaged.cpu().eval()

@@ -8,6 +8,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex, domain_graph, geodesic_distances
+from domindex.geometry.neighbors import spanning_tree
 
 LINE = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
 
@@ -79,3 +80,11 @@ def test_rules_that_do_not_fit_are_refused(rule, word):
 def test_geodesics_need_a_neighbour():
     with pytest.raises(InputError, match="n_neighbors is 0"):
         geodesic_distances(LINE, 0)
+
+
+def test_a_spanning_tree_is_the_chain_of_a_line_even_where_domains_coincide():
+    points = np.array([0.0, 0.0, 1.0, 3.0])[:, None]
+    tree = spanning_tree(squareform(pdist(points)))
+    assert tree.sum() == 2 * 3
+    assert tree[0, 1]
+    assert tree[2, 3]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 
 from domindex.data.domain_data import HIDDEN_CLASS, Task
@@ -63,6 +65,8 @@ def encode_classes(y: NDArray, source_rows: NDArray[np.bool_]) -> tuple[NDArray,
                 f"y has {y.shape[1]} columns, but a classifier predicts one label. "
                 "Pass a 1-D array of classes, or use regression for several outputs."
             )
+        message = "A column-vector y was passed when a 1d array was expected; it is flattened."
+        warnings.warn(message, DataConversionWarning, stacklevel=4)
         y = y[:, 0]
     known = y[source_rows]
     if known.dtype == object:

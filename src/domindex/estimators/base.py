@@ -9,7 +9,11 @@ import networkx as nx
 import numpy as np
 from lightning_fabric import Fabric
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
@@ -17,7 +21,9 @@ from torch import nn
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
-from domindex.estimators.fitting import FitResult, ModelSettings, fit_model
+from domindex.estimators.fitting import FitResult, fit_model
+from domindex.estimators.settings import ModelSettings
+from domindex.estimators.structure import StructureMaker, flow_structure, learned_structure
 from domindex.geometry import domain_graph
 from domindex.model.objectives import Weights
 from domindex.training.progress import show_progress
@@ -29,7 +35,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class BaseVDI(BaseEstimator):
+COUNTS = ("index_dim", "local_dim", "width", "batch_size", "index_steps", "steps", "starts")
+
+STEPS, STEPS_WITH_FLOW = 1000, 500
+STARTS = 2
+"""Defaults of `steps` and `starts`. A flow starts aligned, so it needs half the steps and one
+start; an affine map that must be found can end in a wrong turn, and gets a second chance."""
+
+
+class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Variational domain indexing behind scikit-learn's interface."""
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "source_domains": True}
@@ -45,13 +59,14 @@ class BaseVDI(BaseEstimator):
         local_dim: int = 4,
         flow: str | None = "auto",
         adversary: tuple[str, ...] = ("graph", "domain"),
-        adversary_weight: float = 2.0,
+        adversary_weight: float = 6.0,
         contrastive_weight: float = 0.1,
-        smoothness_weight: float = 0.3,
+        smoothness_weight: float = 1.0,
         width: int = 64,
         batch_size: int = 32,
         index_steps: int = 200,
-        steps: int = 500,
+        steps: int | None = None,
+        starts: int | None = None,
         learning_rate: float = 3e-3,
         accelerator: str = "cpu",
         devices: int | str | list[int] = 1,
@@ -72,6 +87,7 @@ class BaseVDI(BaseEstimator):
         self.batch_size = batch_size
         self.index_steps = index_steps
         self.steps = steps
+        self.starts = starts
         self.learning_rate = learning_rate
         self.accelerator = accelerator
         self.devices = devices
@@ -149,8 +165,20 @@ class BaseVDI(BaseEstimator):
         predictor, n_outputs = self._predictor(data)
         with show_progress(self.verbose) as progress:
             return fit_model(
-                data, data.labels, predictor, n_outputs, settings, fabric, seed, progress
+                data,
+                data.labels,
+                predictor,
+                n_outputs,
+                settings,
+                self._structure_maker(),
+                fabric,
+                seed,
+                progress,
             )
+
+    def _structure_maker(self) -> StructureMaker:
+        """What the model starts from."""
+        return learned_structure if self.flow is None else flow_structure
 
     def _predictor(self, data: DomainData) -> tuple[type[nn.Module], int]:
         """The network of p(y|z), and how many outputs it has."""
@@ -165,12 +193,17 @@ class BaseVDI(BaseEstimator):
         self.domain_distances_ = result.model.atlas.transport
         self.history_ = result.history
         self.flow_ = result.structure.summary()
+        self._n_features_out = self.local_dim
 
     def _settings(self) -> ModelSettings:
         if self.flow not in ("auto", None):
             raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")
-        for name in ("index_dim", "local_dim", "width", "batch_size", "steps", "index_steps"):
-            value = getattr(self, name)
+        counts = {name: getattr(self, name) for name in COUNTS}
+        if self.steps is None:
+            counts["steps"] = STEPS if self.flow is None else STEPS_WITH_FLOW
+        if self.starts is None:
+            counts["starts"] = STARTS if self.flow is None else 1
+        for name, value in counts.items():
             if not isinstance(value, (int, np.integer)) or value < 1:
                 raise InputError(f"{name} is {value!r}. Choose a whole number of 1 or more.")
         for name in ("adversary_weight", "contrastive_weight", "smoothness_weight"):
@@ -181,12 +214,12 @@ class BaseVDI(BaseEstimator):
         return ModelSettings(
             index_dim=self.index_dim,
             local_dim=self.local_dim,
-            use_flow=self.flow is not None,
             adversary_kinds=tuple(self.adversary),
             width=self.width,
             training=TrainingSettings(
                 index_steps=self.index_steps,
-                steps=self.steps,
+                steps=counts["steps"],
+                starts=counts["starts"],
                 batch_size=self.batch_size,
                 learning_rate=self.learning_rate,
             ),

@@ -30,7 +30,10 @@ class VDIClassifier(ClassifierMixin, BaseVDI):
     adversary_weight, contrastive_weight, smoothness_weight : weights in the objective
     width : size of hidden layers
     batch_size : rows of each domain in a step
-    index_steps, steps : training steps for the indices, and for the encoding
+    index_steps, steps : training steps for the indices, and for the encoding (None: 500 with a
+        flow, 1000 without)
+    starts : times the encoding starts afresh, of which the best on the sources is kept (None: 1
+        with a flow, 2 without)
     learning_rate : its peak
     accelerator, devices, strategy, precision : passed to Lightning Fabric
     n_jobs : processes for transport distances, as in joblib
@@ -69,7 +72,8 @@ class VDIClassifier(ClassifierMixin, BaseVDI):
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> NDArray:
         """The likeliest class of every row."""
-        return self.classes_[self.predict_proba(X, sample_domain=sample_domain).argmax(axis=1)]
+        likeliest = self.predict_proba(X, sample_domain=sample_domain).argmax(axis=1)
+        return self.classes_[likeliest]
 
     def score(
         self,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
@@ -36,6 +36,8 @@ def helps_on_held_out_domains(
     All arrays hold the source rows only. Clearly: by more than one standard error of the
     difference, row by row. Without a second domain to hold out, rows are held out instead.
     """
+    if len(base) < 2:
+        return False
     rows = np.random.default_rng(0).permutation(len(base))[:MAX_ROWS]
     base, extra, classes, domains = base[rows], extra[rows], classes[rows], domains[rows]
     lean = _held_out_errors(base, classes, domains, degree=2)
@@ -48,13 +50,16 @@ def _held_out_errors(
     features: Floats, classes: NDArray[np.int64], domains: NDArray[np.int64], degree: int
 ) -> Floats:
     """1 where a row is predicted wrongly by a model that never saw its domain."""
-    n_domains = len(np.unique(domains))
-    folds = GroupKFold(min(n_domains, MAX_FOLDS)) if n_domains > 1 else KFold(5)
-    if n_domains == 1 and len(classes) < 5:
-        return np.zeros(len(classes))
+    n_folds = min(len(np.unique(domains)), MAX_FOLDS)
+    if n_folds > 1:
+        folds = list(GroupKFold(n_folds).split(features, groups=domains))
+    else:
+        folds = list(KFold(min(5, len(features))).split(features))
+    predicted = np.full(len(classes), -1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        predicted = cross_val_predict(
-            class_model(degree), features, classes, groups=domains, cv=folds
-        )
+        for train, test in folds:
+            if len(np.unique(classes[train])) > 1:
+                model = class_model(degree).fit(features[train], classes[train])
+                predicted[test] = model.predict(features[test])
     return (predicted != classes).astype(np.float64)

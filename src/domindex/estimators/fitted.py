@@ -28,7 +28,8 @@ class FittedModel:
     Attributes
     ----------
     scaler : inputs to the module's scale
-    module : the averaged networks, on the CPU
+    module : the averaged networks, on the CPU, in double precision: a row's prediction then does
+        not depend on the rows beside it
     atlas : the map before q(β|u), with what it takes to place a new domain
     projection : (features, p), scaled inputs to the space of the atlas' clouds; None where those
         are local indices
@@ -82,8 +83,8 @@ class FittedModel:
 
 
 def _tensor(array: NDArray) -> Tensor:
-    return torch.as_tensor(np.ascontiguousarray(array), dtype=torch.float32)
+    return torch.tensor(array, dtype=torch.float64)
 
 
 def _array(tensor: Tensor) -> Floats:
-    return tensor.numpy().astype(np.float64)
+    return tensor.numpy()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,19 +13,18 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from domindex.data import DomainData
 from domindex.data.standardizing import InputScaler
 from domindex.estimators.earning import helps_on_held_out_domains
+from domindex.estimators.settings import ModelSettings
 from domindex.geometry.atlas import Atlas, draw_map
 from domindex.geometry.flow import AffineFlow
 from domindex.geometry.flow_choice import FlowChoice, misfit, whitening
 from domindex.geometry.projection import Projection
-from domindex.geometry.unrolled import unroll
+from domindex.geometry.unrolled import UnrolledDomains, unroll
 from domindex.networks.carriers import FlowCarrier, IndexedAffine
 from domindex.training.loop import MapMaker
 from domindex.training.problem import BatchMaker, Problem
 from domindex.training.progress import Progress
-from domindex.training.settings import TrainingSettings
 from domindex.training.straightening import straighten
 
 Floats = NDArray[np.float64]
@@ -37,14 +39,16 @@ class Structure:
 
     Attributes
     ----------
-    carrier : the network that carries x
+    make_carrier : a network that carries x, ready to be trained
+    latent_dim : the size of its output
     make_map : the map of the domains, given their local indices
     projection : scaled inputs to the space of the map's clouds; None where those are local indices
     flow_choice : the flow in closed form; None without one
     straightened : whether the inputs were bent
     """
 
-    carrier: nn.Module
+    make_carrier: Callable[[], nn.Module]
+    latent_dim: int
     make_map: MapMaker
     projection: Floats | None
     flow_choice: FlowChoice | None = None
@@ -63,8 +67,17 @@ class Structure:
         }
 
 
+StructureMaker = Callable[
+    [Problem, InputScaler, ModelSettings, np.random.Generator, Progress], Structure
+]
+
+
 def learned_structure(
-    data: DomainData, n_features: int, index_dim: int, width: int, n_jobs: int | None
+    problem: Problem,
+    scaler: InputScaler,
+    settings: ModelSettings,
+    rng: np.random.Generator,
+    progress: Progress,
 ) -> Structure:
     """The paper's: group u by domain, transport, scaling; an affine map that β chooses.
 
@@ -73,24 +86,24 @@ def learned_structure(
 
     def make_map(local_indices: list[Floats], reference: Floats | None, last: bool) -> Atlas:
         return draw_map(
-            data.domains,
+            problem.data.domains,
             local_indices,
-            index_dim,
+            settings.index_dim,
             method=None if last else "sliced",
             reference=reference,
-            n_jobs=n_jobs,
+            n_jobs=settings.n_jobs,
         )
 
-    return Structure(IndexedAffine(n_features, index_dim, width), make_map, None)
+    def make_carrier() -> IndexedAffine:
+        return IndexedAffine(problem.inputs.shape[1], settings.index_dim, settings.width)
+
+    return Structure(make_carrier, make_carrier().n_outputs, make_map, None)
 
 
 def flow_structure(
     problem: Problem,
     scaler: InputScaler,
-    settings: TrainingSettings,
-    index_dim: int,
-    width: int,
-    n_jobs: int | None,
+    settings: ModelSettings,
     rng: np.random.Generator,
     progress: Progress,
 ) -> Structure:
@@ -98,37 +111,56 @@ def flow_structure(
     scaled = problem.inputs.cpu().numpy().astype(np.float64)
     clouds = [scaled[rows] for rows in problem.data.rows_by_domain()]
     origin = scaler.apply(np.zeros((1, scaled.shape[1])))[0]
-    unrolled = unroll(problem.data.domains, clouds, index_dim, origin, n_jobs)
+    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, origin, settings.n_jobs)
+    return structure_along(unrolled, problem, settings, rng, progress)
+
+
+def structure_along(
+    unrolled: UnrolledDomains,
+    problem: Problem,
+    settings: ModelSettings,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Structure:
+    """The network of a flow in closed form, straightened where the flow does not fit."""
     choice, atlas, projection = unrolled.choice, unrolled.atlas, unrolled.projection
-    carrier = _carrier(choice.flow, projection, width)
+    carrier = _carrier(choice.flow, projection, settings.width)
     straightened = False
-    if choice.misfit > MAX_MISFIT:
-        batches = BatchMaker(problem, settings, rng)
+    if choice.flow.family != "none" and choice.misfit > MAX_MISFIT:
+        batches = BatchMaker(problem, settings.training, rng)
         batches.use_map(atlas.index.coordinates)
-        bent = _carrier(choice.freest, projection, width)
+        bent = _carrier(choice.freest, projection, settings.width)
         straighten(bent, batches, progress)
         straightened = misfit(_carried(bent, problem, atlas)) < choice.misfit
         carrier = bent if straightened else carrier
     carried = _carried(carrier, problem, atlas)
     pooled = np.concatenate(carried)
     carrier.use_spread(pooled.mean(axis=0), whitening(pooled))
-    if not _still_coordinates_help(problem.data, scaled, carried, projection):
+    if not _still_coordinates_help(problem, carried, projection):
         carrier.drop_still()
-    return Structure(carrier, _always(atlas), projection.moving, choice, straightened)
+    return Structure(
+        partial(copy.deepcopy, carrier),
+        carrier.n_outputs,
+        _always(atlas),
+        projection.moving,
+        choice,
+        straightened,
+    )
 
 
 def _still_coordinates_help(
-    data: DomainData, scaled: Floats, carried: list[Floats], projection: Projection
+    problem: Problem, carried: list[Floats], projection: Projection
 ) -> bool:
     """Whether the coordinates that the flow leaves alone are worth their noise."""
     if not projection.still.size:
         return False
+    data = problem.data
     order = np.concatenate(data.rows_by_domain())
     is_source = data.row_is_source[order]
     rows = order[is_source]
     return helps_on_held_out_domains(
         np.concatenate(carried)[is_source],
-        scaled[rows] @ projection.still,
+        problem.inputs.cpu().numpy()[rows] @ projection.still,
         data.labels[rows],
         data.row_domains[rows],
     )

@@ -18,6 +18,7 @@ from domindex.geometry.transport import transport_distances
 
 NEIGHBORS = (2, 3, 4, 5)
 MAX_FLOW_COMPONENTS = 2
+N_SHUFFLES = 3
 
 Floats = NDArray[np.float64]
 
@@ -52,8 +53,8 @@ def choose_flow(
     """Try neighbourhoods, dimensions and families; keep what describes the clouds in fewest nats.
 
     The description length is the likelihood of one cloud carried to all domains, plus
-    ½ log(rows) for each parameter and a nat for each domain's place on a further axis: a freer
-    flow must earn its freedom. First the neighbourhood is
+    ½ log(rows) for each parameter and a nat for each domain's place on each axis: a freer flow
+    must earn its freedom. First the neighbourhood is
     settled with the freest family, then the family and the number of components. `origin` (p,) is
     where the user's zero lies in the clouds' coordinates: it may well be the centre of a rotation.
     """
@@ -74,7 +75,7 @@ def _choose_flow(
     def solve(family: str, n_neighbors: int, n_components: int) -> AffineFlow:
         index, links = maps[n_neighbors]
         flow = solve_flow(index[:, :n_components], links, moments, family, origin)
-        places = (n_components - 1) * len(clouds)
+        places = n_components * len(clouds)
         flow = replace(flow, description_length=flow.description_length + places)
         candidates[family, n_neighbors, n_components] = flow.description_length
         return flow
@@ -110,7 +111,8 @@ def misfit(clouds: Sequence[Floats]) -> float:
     rng = np.random.default_rng(0)
     pooled = np.concatenate(clouds)
     cuts = np.cumsum([len(cloud) for cloud in clouds])[:-1]
-    floor = alignment(np.split(rng.permutation(pooled), cuts))
+    shuffled = [np.split(rng.permutation(pooled), cuts) for _ in range(N_SHUFFLES)]
+    floor = float(np.mean([alignment(parts) for parts in shuffled]))
     return alignment(clouds) / (floor or 1.0)
 
 

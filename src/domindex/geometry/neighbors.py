@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from domindex.errors import InputError
 
@@ -46,3 +46,11 @@ def bridge_components(
         bridged[first, second] = bridged[second, first] = True
         component[component == component[second]] = component[first]
     return bridged
+
+
+def spanning_tree(distances: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """The fewest and shortest steps that reach every domain."""
+    # A zero means "no edge" to SciPy; adding the same length to all leaves the tree as it is.
+    offset = max(float(distances.max()), 1.0)
+    tree = minimum_spanning_tree(distances + offset).toarray() > 0.0
+    return tree | tree.T

@@ -9,6 +9,9 @@ from scipy.linalg import eigh, orthogonal_procrustes
 from domindex.errors import InputError
 from domindex.geometry.checks import check_distances
 
+FLAT_AXIS = 1e-3
+"""Spread of an axis, relative to the widest, below which it cannot tell where a newcomer lies."""
+
 
 def classical_scaling(distances: ArrayLike, n_components: int) -> NDArray[np.float64]:
     """Coordinates (N, n_components), centred, whose distances come closest in inner products.
@@ -93,7 +96,8 @@ def place(
         squares = ((centred[:, None, :] - centred[None, :, :]) ** 2).sum(axis=-1)
     else:
         squares = check_distances(known_distances) ** 2
-    return centre + 0.5 * (squares.mean(axis=0) - gaps**2) @ np.linalg.pinv(centred).T
+    inverse = np.linalg.pinv(centred, rcond=FLAT_AXIS)
+    return centre + 0.5 * (squares.mean(axis=0) - gaps**2) @ inverse.T
 
 
 def _centred_products(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -93,7 +93,7 @@ def graph_loss(embeddings: Tensor, facts: DomainFacts) -> Tensor:
 
 
 def _pairs(links: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """All pairs of domains, or, where they are many, as many joined as others drawn at random."""
+    """All pairs of domains, or, where they are many, some of the joined and some of the others."""
     first, second = torch.triu_indices(len(links), len(links), offset=1, device=links.device)
     joined = links[first, second]
     if len(joined) <= MAX_PAIRS:

@@ -28,6 +28,6 @@ def _whitened(z: Tensor) -> Tensor:
     flat = z.flatten(0, 1)
     centred = flat - flat.mean(dim=0)
     covariance = centred.T @ centred / len(centred)
-    jitter = 1e-6 * torch.eye(z.shape[-1], device=z.device, dtype=z.dtype)
-    factor = torch.linalg.cholesky(covariance + jitter)
+    floor = 1e-6 * covariance.diagonal().mean().detach().clamp_min(1e-30)
+    factor = torch.linalg.cholesky(covariance + floor * torch.eye(z.shape[-1]).to(z))
     return torch.linalg.solve_triangular(factor, centred.T, upper=False).T.view_as(z)

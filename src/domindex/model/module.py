@@ -32,20 +32,27 @@ class VDIModule(nn.Module):
         width: int,
     ) -> None:
         super().__init__()
+        self.local_dim, self.index_dim, self.width = local_dim, index_dim, width
         self.local_encoder = LocalIndexEncoder(n_features, local_dim, width)
         self.index_encoder = GlobalIndexEncoder(index_dim, width)
-        self.data_encoder = DataEncoder(carrier, local_dim, index_dim, width)
         self.input_decoder = InputDecoder(local_dim, n_features, width)
         self.local_decoder = LocalIndexDecoder(index_dim, local_dim, width)
         self.contrast = mlp(local_dim, width, width, depth=1)
-        self.predictor = predictor
         self.register_buffer("prior_mean", torch.zeros(index_dim))
         self.register_buffer("prior_scale", torch.ones(index_dim))
+        self.start_encoding(carrier, predictor)
 
     @property
     def index_prior(self) -> Normal:
         """p(β) = N(μ_α, σ_α²): the raw index has unit scale, and so has its prior."""
         return Normal(self.prior_mean, self.prior_scale, validate_args=False)
+
+    def start_encoding(self, carrier: nn.Module, predictor: nn.Module) -> None:
+        """Take a new, untrained encoder and predictor; the indices stay."""
+        device = self.prior_mean.device
+        sizes = self.local_dim, self.index_dim, self.width
+        self.data_encoder = DataEncoder(carrier, *sizes).to(device)
+        self.predictor = predictor.to(device)
 
     def infer_indices(self, x: Tensor, raw_index: Tensor, sample: bool = True) -> Indices:
         """q(u|x) and q(β|u), with a draw of each, or their means for a prediction."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.distributions import Categorical, Distribution, Normal
+from torch.distributions import Categorical, Distribution, Normal, kl_divergence
 from torch.func import functional_call
 
 from domindex.model import bound
@@ -32,8 +32,9 @@ class Weights:
     global_index: float = 0.01
     contrastive: float = 0.1
     encoding: float = 1.0
-    adversary: float = 2.0
-    smoothness: float = 0.3
+    adversary: float = 6.0
+    smoothness: float = 1.0
+    strain: float = 0.3
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class EncodingObjective(nn.Module):
 
     def infer(self, batch: Batch) -> Latents:
         with torch.no_grad():
-            indices = self.module.infer_indices(batch.x, batch.raw_index)
+            indices = self.module.infer_indices(batch.x, batch.raw_index, sample=False)
         return self.module.encode(batch.x, indices)
 
     def forward(self, batch: Batch, latents: Latents, ramp: float) -> tuple[Tensor, Terms]:
@@ -111,12 +112,14 @@ class EncodingObjective(nn.Module):
             "encoding_divergence": bound.encoding_divergence(latents),
             "adversary": self._fool(latents.z, batch.facts),
             "smoothness": self._roughness(batch, latents),
+            "strain": self.module.data_encoder.carrier.strain(latents.beta),  # type: ignore[operator]
         }
         loss = (
             -terms["label_prediction"]
             - self.weights.encoding * terms["encoding_divergence"]
             - self.weights.adversary * ramp * terms["adversary"]
             + self.weights.smoothness * terms["smoothness"]
+            + self.weights.strain * terms["strain"]
         )
         return loss, terms
 
@@ -140,6 +143,6 @@ def disagreement(first: Distribution, second: Distribution) -> Tensor:
         gap = (first.probs - second.probs) * (first.logits - second.logits)
         return gap.sum(dim=-1).mean()
     if isinstance(first, Normal) and isinstance(second, Normal):
-        gap = (first.mean - second.mean).square()
-        return (gap / (first.stddev * second.stddev)).sum(dim=-1).mean()
+        both = kl_divergence(first, second) + kl_divergence(second, first)
+        return both.sum(dim=-1).mean()
     raise TypeError(f"no disagreement defined for {type(first)} and {type(second)}")

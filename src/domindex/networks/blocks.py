@@ -50,3 +50,48 @@ class GaussianHead(nn.Module):
     def forward(self, features: Tensor) -> Normal:
         mean, raw = self.network(features).chunk(2, dim=-1)
         return Normal(mean, bounded_scale(raw, *self.log_variance), validate_args=False)
+
+
+class Whitening(nn.Module):
+    """Rows (n, size) to zero mean and unit covariance over the batch; running ones to predict.
+
+    Unlike one scale per coordinate, it keeps z from folding onto a line, on which a domain could
+    turn its classes over unseen.
+    """
+
+    mean: Tensor
+    covariance: Tensor
+    count: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.momentum: float | None = 0.1
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("covariance", torch.eye(size))
+        self.register_buffer("count", torch.zeros(()))
+
+    def measure_anew(self) -> None:
+        """Forget the running statistics, and from now on take a plain mean over batches."""
+        self.momentum = None
+        for statistic in (self.mean, self.covariance, self.count):
+            statistic.zero_()
+
+    def forward(self, rows: Tensor) -> Tensor:
+        mean, covariance = self.mean, self.covariance
+        if self.training:
+            mean = rows.mean(dim=0)
+            centred = rows - mean
+            covariance = centred.T @ centred / len(rows)
+            self._update(mean.detach(), covariance.detach())
+        # Double precision and a relative floor: an early map may be close to singular.
+        wide = covariance.double()
+        floor = 1e-5 * wide.diagonal().mean().detach().clamp_min(1e-12)
+        factor = torch.linalg.cholesky(wide + floor * torch.eye(len(mean)).to(wide))
+        white = torch.linalg.solve_triangular(factor, (rows - mean).T.double(), upper=False)
+        return white.T.to(rows.dtype)
+
+    def _update(self, mean: Tensor, covariance: Tensor) -> None:
+        self.count += 1
+        share = 1.0 / self.count if self.momentum is None else self.momentum
+        self.mean += share * (mean - self.mean)
+        self.covariance += share * (covariance - self.covariance)

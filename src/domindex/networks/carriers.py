@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from domindex.networks.blocks import mlp, start_small
+from domindex.networks.blocks import Whitening, mlp, start_small
 
 
 class FlowCarrier(nn.Module):
@@ -65,6 +65,10 @@ class FlowCarrier(nn.Module):
         linear, shift = self._maps(beta)
         return torch.baddbmm(shift, self._coordinates(x)[0], linear)
 
+    def strain(self, beta: Tensor) -> Tensor:
+        """Nothing to price: the family of flows says what is allowed."""
+        return beta.new_zeros(())
+
     def drop_still(self) -> None:
         """Encode the moving coordinates alone."""
         self.projection = self.projection[:, : self.n_moving].clone()
@@ -95,34 +99,42 @@ class FlowCarrier(nn.Module):
 
 
 class IndexedAffine(nn.Module):
-    """x ↦ v exp(M(β)) + b(β), M and b a small network of β that starts near zero, v = P x.
+    """x ↦ v A(β) + b(β), whitened, with v = P x: an affine map that a small network of β chooses.
 
-    Then one linear map for all domains, brought to unit spread. The exponential keeps the map
-    invertible: through a singular one, classes could change sides between neighbours. P is the
-    identity up to `max_size` features, and learned beyond.
+    A = exp(K) exp(S), K skew and S symmetric: a turn and a stretch, never singular. Through a
+    singular map, classes could change sides between neighbours. Turning is free and stretching is
+    priced (`strain`). P is the identity up to `max_size` features, and learned beyond.
     """
 
-    def __init__(
-        self, n_features: int, index_dim: int, width: int, n_outputs: int = 8, max_size: int = 16
-    ) -> None:
+    def __init__(self, n_features: int, index_dim: int, width: int, max_size: int = 16) -> None:
         super().__init__()
-        self.size = min(n_features, max_size)
-        self.n_outputs = n_outputs
+        self.n_outputs = min(n_features, max_size)
         self.projection = (
             nn.Identity()
-            if n_features == self.size
-            else nn.Linear(n_features, self.size, bias=False)
+            if n_features == self.n_outputs
+            else nn.Linear(n_features, self.n_outputs, bias=False)
         )
-        self.network = nn.Sequential(
-            nn.Linear(index_dim, width), nn.Tanh(), nn.Linear(width, self.size * (self.size + 1))
-        )
+        first = nn.Linear(index_dim, width)
+        with torch.no_grad():  # features of β that vary over its whole range, not only near zero
+            first.weight.mul_(2.0)
+            first.bias.mul_(2.0)
+        n_entries = self.n_outputs * (self.n_outputs + 1)
+        self.network = nn.Sequential(first, nn.Tanh(), nn.Linear(width, n_entries))
         start_small(self.network, 0.1)
-        self.linear = nn.Linear(self.size, n_outputs)
-        self.norm = nn.BatchNorm1d(n_outputs, affine=False)
+        self.norm = Whitening(self.n_outputs)
 
     def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
-        entries = self.network(beta).unflatten(-1, (self.size + 1, self.size))
-        maps = torch.linalg.matrix_exp(entries[:, :-1])
-        mixed = self.linear(torch.baddbmm(entries[:, -1:], self.projection(x), maps))
+        turn, stretch, shift = self._parts(beta)
+        maps = torch.linalg.matrix_exp(turn) @ torch.linalg.matrix_exp(stretch)
+        mixed = torch.baddbmm(shift, self.projection(x), maps)
         straight = self.norm(mixed.flatten(0, 1)).view_as(mixed)
         return straight, straight
+
+    def strain(self, beta: Tensor) -> Tensor:
+        """Mean over domains of ‖S(β)‖²."""
+        return self._parts(beta)[1].square().sum(dim=(1, 2)).mean()
+
+    def _parts(self, beta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        entries = self.network(beta).unflatten(-1, (self.n_outputs + 1, self.n_outputs))
+        matrix = entries[:, :-1]
+        return matrix - matrix.mT, matrix + matrix.mT, entries[:, -1:]

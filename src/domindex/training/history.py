@@ -45,6 +45,19 @@ class History:
         if self._step % self._steps_per_epoch == 0:
             self._close_epoch()
 
+    def recent(self, term: str, n_epochs: int = 10) -> float:
+        """Mean of a term over the last epochs."""
+        self._close_epoch()
+        values = [float(row[term]) for row in self._rows if term in row][-n_epochs:]
+        return sum(values) / len(values)
+
+    def copy(self) -> History:
+        """The record so far, to go on in another way."""
+        self._close_epoch()
+        twin = History(self._steps_per_epoch)
+        twin._rows = list(self._rows)
+        return twin
+
     def to_frame(self) -> pd.DataFrame:
         """One row an epoch: phase, step, and a column per term, empty where a phase lacks it."""
         self._close_epoch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from domindex.geometry.atlas import Atlas
 from domindex.model.adversary import Adversary
 from domindex.model.module import VDIModule
 from domindex.model.objectives import EncodingObjective, IndexObjective, Weights
+from domindex.networks.blocks import Whitening
 from domindex.training.history import History
 from domindex.training.problem import BatchMaker, Problem
 from domindex.training.progress import Progress
@@ -28,6 +30,9 @@ Floats = NDArray[np.float64]
 MapMaker = Callable[[list[Floats], Floats | None, bool], Atlas]
 """Local indices of each domain, the map before, and whether it is the last, to a new map."""
 
+EncodingStart = Callable[[VDIModule], Adversary]
+"""Gives a module a fresh encoder and predictor, and returns a fresh adversary for it."""
+
 
 NORM_BATCHES = 50
 """Batches over which the spread of z is measured for good, once training is over."""
@@ -35,7 +40,7 @@ NORM_BATCHES = 50
 
 @dataclass(frozen=True, eq=False)
 class TrainingResult:
-    """The averaged module, on the CPU and ready to predict; the map; the record of the terms."""
+    """The averaged module, ready to predict on the CPU; the map; the record of the terms."""
 
     module: VDIModule
     atlas: Atlas
@@ -44,7 +49,7 @@ class TrainingResult:
 
 def train(
     module: VDIModule,
-    adversary: Adversary,
+    start_encoding: EncodingStart,
     problem: Problem,
     make_map: MapMaker,
     settings: TrainingSettings,
@@ -53,17 +58,30 @@ def train(
     rng: np.random.Generator,
     progress: Progress,
 ) -> TrainingResult:
-    """Fit `module` by coordinate ascent: the indices' block of the bound, then the encoding's."""
+    """Fit `module` by coordinate ascent: the indices' block of the bound, then the encoding's.
+
+    The encoding may start several times; the start with the best and smoothest prediction of the
+    sources is kept. No target label is seen anywhere.
+    """
     sizes = problem.data.domain_sizes
-    history = History(int(np.ceil(np.median(sizes) / settings.batch_size)))
+    steps_per_epoch = int(np.ceil(np.median(sizes) / settings.batch_size))
     batches = BatchMaker(problem, settings, rng)
+    history = History(steps_per_epoch)
     atlas = _train_indices(
         module, problem, make_map, batches, settings, weights, fabric, history, progress
     )
-    averaged = _train_encoding(
-        module, adversary, batches, settings, weights, fabric, history, progress
-    )
-    return TrainingResult(averaged, atlas, history.to_frame())
+    best: tuple[float, VDIModule, History] | None = None
+    for _ in range(settings.starts):
+        record = history.copy()
+        adversary = start_encoding(module).to(fabric.device)
+        averaged = _train_encoding(
+            module, adversary, batches, settings, weights, fabric, record, progress
+        )
+        cost = record.recent("smoothness") - record.recent("label_prediction")
+        if best is None or cost < best[0]:
+            best = cost, averaged, record
+    assert best is not None
+    return TrainingResult(best[1], atlas, best[2].to_frame())
 
 
 def _train_indices(
@@ -155,18 +173,17 @@ def _index_parameters(module: VDIModule) -> list[nn.Parameter]:
 
 def _encoding_parameters(module: VDIModule, settings: TrainingSettings) -> list[dict[str, object]]:
     """The encoder and the predictor; a flow's coefficients, already solved for, move slowly."""
-    flow: list[nn.Parameter] = []
-    rest: list[nn.Parameter] = []
+    groups: dict[float, list[nn.Parameter]] = defaultdict(list)
     for name, parameter in module.data_encoder.named_parameters():
+        multiple = 1.0
+        if name == "carrier.coefficients":
+            multiple = settings.flow_learning_rate
+        elif name.startswith("carrier.network"):
+            multiple = settings.map_learning_rate
         if parameter.requires_grad:
-            (flow if name.endswith("coefficients") else rest).append(parameter)
-    rate = settings.learning_rate
-    predictor = list(module.predictor.parameters())
-    return [
-        {"params": rest, "lr": rate},
-        {"params": flow, "lr": rate * settings.flow_learning_rate},
-        {"params": predictor, "lr": rate * settings.predictor_learning_rate},
-    ]
+            groups[multiple].append(parameter)
+    groups[settings.predictor_learning_rate] += module.predictor.parameters()
+    return [{"params": p, "lr": settings.learning_rate * m} for m, p in groups.items()]
 
 
 def _descend(
@@ -185,13 +202,12 @@ def _set_rate(optimizer: Optimizer, factor: float) -> None:
 
 
 def _finished(averaged: VDIModule, batches: BatchMaker) -> VDIModule:
-    """The averaged weights with the statistics of z measured anew under them, on the CPU."""
+    """The averaged weights with the statistics of z measured anew under them, for predicting."""
     for layer in averaged.modules():
-        if isinstance(layer, nn.BatchNorm1d):
-            layer.reset_running_stats()
-            layer.momentum = None  # a plain mean over the batches
+        if isinstance(layer, Whitening):
+            layer.measure_anew()
     with torch.no_grad():
         for _ in range(NORM_BATCHES):
             batch = batches.draw()
             averaged.infer(batch.x, batch.raw_index, sample=False)
-    return averaged.cpu().eval()
+    return averaged.cpu().double().eval()

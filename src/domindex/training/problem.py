@@ -11,7 +11,7 @@ from torch import Tensor
 
 from domindex.data import DomainData
 from domindex.data.batching import DomainBatches
-from domindex.geometry.neighbors import closest_pairs, nearest_links
+from domindex.geometry.neighbors import closest_pairs, spanning_tree
 from domindex.model.adversary import DomainFacts
 from domindex.model.objectives import Batch
 from domindex.training.settings import TrainingSettings
@@ -53,8 +53,7 @@ class BatchMaker:
         device = self._problem.inputs.device
         distances = np.linalg.norm(raw_index[:, None, :] - raw_index[None, :, :], axis=-1)
         links = closest_pairs(distances, self._settings.link_quantile)
-        near = nearest_links(distances, self._settings.smoothness_neighbors)
-        self._neighbors = [np.flatnonzero(row) for row in near]
+        self._neighbors = [np.flatnonzero(row) for row in spanning_tree(distances)]
         self._raw_index = torch.tensor(raw_index, dtype=torch.float32, device=device)
         self._links = torch.as_tensor(links, device=device)
 
@@ -78,11 +77,12 @@ class BatchMaker:
         )
 
     def _choose_domains(self) -> NDArray[np.int64]:
-        """All domains, or as many as a step takes: sources fill at most half of the places."""
+        """All domains, or as many as a step takes: half of them sources, where there are enough."""
         is_source = self._problem.data.is_source
         most = self._settings.max_domains
         if len(is_source) <= most:
             return np.arange(len(is_source))
-        sources = self._rng.permutation(np.flatnonzero(is_source))[: most // 2]
-        targets = self._rng.permutation(np.flatnonzero(~is_source))[: most - len(sources)]
-        return np.sort(np.concatenate([sources, targets]))
+        sources = self._rng.permutation(np.flatnonzero(is_source))
+        targets = self._rng.permutation(np.flatnonzero(~is_source))
+        n_sources = min(len(sources), max(most // 2, most - len(targets)))
+        return np.sort(np.concatenate([sources[:n_sources], targets[: most - n_sources]]))

@@ -17,12 +17,14 @@ class TrainingSettings:
     learning_rate : of the encoding's block and its adversary
     index_learning_rate : of the indices' block
     flow_learning_rate : share of the learning rate at which a flow's coefficients move
+    map_learning_rate : multiple of the learning rate at which an affine map of β moves
     predictor_learning_rate : multiple of the learning rate at which the predictor moves
     index_refreshes : how often the map is drawn anew from the local indices while they learn
     average : decay of the moving average of weights that predicts
     clip : largest norm of a gradient
     link_quantile : share of the closest pairs that the inferred domain graph joins
-    smoothness_neighbors : how many nearest domains may lend their index
+    starts : how often the encoding's block starts afresh; the start that predicts the sources
+        best and most smoothly along the map is kept
     warm_up : steps over which the learning rate rises at the start of each block
     """
 
@@ -33,10 +35,11 @@ class TrainingSettings:
     learning_rate: float = 3e-3
     index_learning_rate: float = 1e-3
     flow_learning_rate: float = 0.1
+    map_learning_rate: float = 2.0
     predictor_learning_rate: float = 5.0
     index_refreshes: int = 4
     average: float = 0.99
     clip: float = 5.0
     link_quantile: float = 0.2
-    smoothness_neighbors: int = 3
+    starts: int = 1
     warm_up: int = 50

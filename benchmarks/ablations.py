@@ -1,0 +1,139 @@
+"""The model with one part taken out at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from domindex import VDIClassifier
+from domindex.data.standardizing import InputScaler
+from domindex.estimators.settings import ModelSettings
+from domindex.estimators.structure import Structure, StructureMaker, flow_structure, structure_along
+from domindex.geometry.atlas import Atlas, draw_map
+from domindex.geometry.flow import Moments, solve_flow, still_flow
+from domindex.geometry.flow_choice import choose_flow, misfit
+from domindex.geometry.neighbors import bridge_components, nearest_links
+from domindex.geometry.unrolled import UnrolledDomains, unroll
+from domindex.training.problem import Problem
+from domindex.training.progress import Progress
+
+
+def _clouds(problem: Problem) -> list[np.ndarray]:
+    scaled = problem.inputs.numpy().astype(np.float64)
+    return [scaled[rows] for rows in problem.data.rows_by_domain()]
+
+
+def _origin(problem: Problem, scaler: InputScaler) -> np.ndarray:
+    return scaler.apply(np.zeros((1, problem.inputs.shape[1])))[0]
+
+
+def without_beta(
+    problem: Problem,
+    scaler: InputScaler,
+    settings: ModelSettings,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Structure:
+    """The map stays, but nothing moves along it."""
+    clouds = _clouds(problem)
+    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, _origin(problem, scaler))
+    moving = [cloud @ unrolled.projection.moving for cloud in clouds]
+    choice = replace(unrolled.choice, flow=still_flow(Moments.of(moving)))
+    return structure_along(replace(unrolled, choice=choice), problem, settings, rng, progress)
+
+
+def with_shuffled_beta(
+    problem: Problem,
+    scaler: InputScaler,
+    settings: ModelSettings,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Structure:
+    """Every domain gets another one's place on the map, after the flow was solved."""
+    structure = flow_structure(problem, scaler, settings, rng, progress)
+    order = rng.permutation(problem.data.n_domains)
+
+    def shuffled(local_indices: list, reference: np.ndarray | None, last: bool) -> Atlas:
+        atlas = structure.make_map(local_indices, reference, last)
+        index = replace(atlas.index, coordinates=atlas.index.coordinates[order])
+        return replace(atlas, index=index)
+
+    return replace(structure, make_map=shuffled)
+
+
+def with_means_for_transport(
+    problem: Problem,
+    scaler: InputScaler,
+    settings: ModelSettings,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Structure:
+    """Distances between the domains' means, instead of between their clouds."""
+    clouds = _clouds(problem)
+    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, _origin(problem, scaler))
+    moving = [cloud @ unrolled.projection.moving for cloud in clouds]
+    distances = squareform(pdist(np.stack([cloud.mean(axis=0) for cloud in moving])))
+    origin = _origin(problem, scaler) @ unrolled.projection.moving
+    choice = choose_flow(moving, distances, settings.index_dim, origin)
+    atlas = draw_map(
+        problem.data.domains,
+        moving,
+        settings.index_dim,
+        n_neighbors=choice.n_neighbors,
+        transport=distances,
+    )
+    changed = UnrolledDomains(unrolled.projection, choice, atlas)
+    return structure_along(changed, problem, settings, rng, progress)
+
+
+def without_geodesics(
+    problem: Problem,
+    scaler: InputScaler,
+    settings: ModelSettings,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Structure:
+    """The same family of flows along the plain scaling of transport distances."""
+    clouds = _clouds(problem)
+    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, _origin(problem, scaler))
+    moving = [cloud @ unrolled.projection.moving for cloud in clouds]
+    atlas = draw_map(
+        problem.data.domains, moving, settings.index_dim, transport=unrolled.atlas.transport
+    )
+    links = bridge_components(nearest_links(atlas.transport, 3), atlas.transport)
+    origin = _origin(problem, scaler) @ unrolled.projection.moving
+    old = unrolled.choice.flow
+    index = atlas.index.coordinates[:, : old.n_components]
+    flow = solve_flow(index, links, Moments.of(moving), old.family, origin)
+    carried = flow.carry_all(moving, atlas.index.coordinates)
+    choice = replace(unrolled.choice, flow=flow, misfit=misfit(carried))
+    changed = UnrolledDomains(unrolled.projection, choice, atlas)
+    return structure_along(changed, problem, settings, rng, progress)
+
+
+class Ablated(VDIClassifier):
+    """The default model on another structure."""
+
+    maker: StructureMaker
+
+    def _structure_maker(self) -> StructureMaker:
+        return type(self).maker
+
+
+def _on(maker: StructureMaker) -> type[Ablated]:
+    return type("Ablated", (Ablated,), {"maker": staticmethod(maker)})
+
+
+VARIANTS = {
+    "no β in the encoder": _on(without_beta),
+    "β shuffled among domains": _on(with_shuffled_beta),
+    "no adversary": partial(VDIClassifier, adversary_weight=0.0),
+    "identity discriminator": partial(VDIClassifier, adversary=("domain",)),
+    "mean instead of transport": _on(with_means_for_transport),
+    "no geodesics": _on(without_geodesics),
+    "flow=None, no adversary": partial(VDIClassifier, flow=None, adversary_weight=0.0),
+    "flow=None, identity discriminator": partial(VDIClassifier, flow=None, adversary=("domain",)),
+}

@@ -1,0 +1,45 @@
+"""One thread inside, and as many as before outside."""
+
+import pytest
+import torch
+from threadpoolctl import threadpool_info
+
+from domindex.training.threads import one_thread
+
+
+@pytest.fixture
+def _three_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(before)
+
+
+def blas_threads() -> list[int]:
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+@pytest.mark.usefixtures("_three_threads")
+def test_one_thread_inside_and_all_of_them_after():
+    before = blas_threads()
+    with one_thread():
+        assert torch.get_num_threads() == 1
+        assert set(blas_threads()) <= {1}
+    assert torch.get_num_threads() == 3
+    assert blas_threads() == before
+
+
+@pytest.mark.usefixtures("_three_threads")
+def test_threads_are_restored_after_an_error_too():
+    with pytest.raises(RuntimeError, match="halfway"), one_thread():
+        raise RuntimeError("halfway")
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.usefixtures("_three_threads")
+def test_one_thread_can_be_asked_for_twice():
+    with one_thread():
+        with one_thread():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 3

@@ -30,6 +30,14 @@ def test_a_given_axes_is_used_and_a_graph_is_drawn():
     assert len(axes.lines) == 1
 
 
+def test_uncertainty_is_drawn_as_an_ellipse_per_domain():
+    axes = plot_domain_map(index(), std=np.full((4, 2), 0.3))
+    assert len(axes.patches) == 4
+    assert axes.patches[0].width == pytest.approx(0.6)
+    with pytest.raises(InputError, match="3 rows for 4 domains"):
+        plot_domain_map(index(), std=np.ones((3, 2)))
+
+
 def test_colours_must_match_the_domains():
     with pytest.raises(InputError, match="3 numbers for 4 domains"):
         plot_domain_map(index(), color=[1, 2, 3])

@@ -16,6 +16,7 @@ from domindex.geometry import DomainIndex
 def plot_domain_map(
     index: DomainIndex,
     *,
+    std: ArrayLike | None = None,
     color: ArrayLike | None = None,
     color_label: str = "",
     source_domains: Collection[Hashable] = (),
@@ -27,6 +28,7 @@ def plot_domain_map(
     Parameters
     ----------
     index : the map; its first two components are drawn, a single one against zero
+    std : (domains, components), drawn as ellipses of one deviation
     color : a number per domain
     graph : joined domains get a line
     """
@@ -37,6 +39,8 @@ def plot_domain_map(
         raise InputError(f"color has {len(values)} numbers for {len(points)} domains.")
     if graph is not None:
         _draw_edges(axes, index, points, graph)
+    if std is not None:
+        _draw_ellipses(axes, points, np.asarray(std, dtype=float))
     sources = np.array([name in source_domains for name in index.domains])
     for chosen, marker, label in ((sources, "s", "source"), (~sources, "o", "target")):
         if chosen.any():
@@ -79,6 +83,16 @@ def _axes(ax: Any) -> Any:
 def _plane(index: DomainIndex) -> Any:
     points = index.coordinates[:, :2]
     return np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
+
+
+def _draw_ellipses(axes: Any, points: Any, std: Any) -> None:
+    from matplotlib.patches import Ellipse
+
+    if std.shape[0] != len(points):
+        raise InputError(f"std has {std.shape[0]} rows for {len(points)} domains.")
+    widths = np.pad(std[:, :2], ((0, 0), (0, max(0, 2 - std.shape[1]))))
+    for point, (width, height) in zip(points, widths):
+        axes.add_patch(Ellipse(point, 2 * width, 2 * height, color="0.85", alpha=0.5, zorder=0))
 
 
 def _draw_edges(axes: Any, index: DomainIndex, points: Any, graph: nx.Graph) -> None:

@@ -116,6 +116,17 @@ def test_everything_a_user_reads_has_its_shape(family, fitted):
     assert fitted.flow_["family"] in {"none", "shift", "spin", "rigid", "linear", "affine"}
 
 
+def test_a_domain_with_more_rows_has_a_surer_place():
+    few, many = (
+        fit(
+            VDIClassifier(index_steps=200, steps=1, random_state=0),
+            make_circle(n_domains=12, samples_per_domain=n, random_state=0),
+        )
+        for n in (10, 300)
+    )
+    assert many.domain_index_std_.mean() < 0.7 * few.domain_index_std_.mean()
+
+
 def test_history_has_a_column_per_term_and_stays_finite(fitted):
     history = fitted.history_
     assert isinstance(history, pd.DataFrame)

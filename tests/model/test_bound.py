@@ -69,14 +69,17 @@ def test_every_row_of_a_domain_is_explained_by_its_one_index():
 
 def test_the_divergence_of_the_index_is_the_closed_form():
     beta, prior = normal(5, 2), Normal(torch.zeros(2), torch.ones(2))
-    value = bound.global_index_divergence(latents_of(normal(2, 3, 4), beta), prior)
-    torch.testing.assert_close(value, -gaussian_divergence(beta, prior).sum(dim=-1).mean())
+    sizes = torch.tensor([1, 10, 100, 5, 7])
+    value = bound.global_index_divergence(latents_of(normal(2, 3, 4), beta), prior, sizes)
+    by_hand = -(gaussian_divergence(beta, prior).sum(dim=-1) / sizes).mean()
+    torch.testing.assert_close(value, by_hand)
 
 
 def test_an_index_like_its_prior_costs_nothing():
     prior = Normal(torch.tensor([0.5, -1.0]), torch.tensor([1.0, 2.0]))
     beta = Normal(prior.mean.expand(5, 2), prior.stddev.expand(5, 2))
-    value = bound.global_index_divergence(latents_of(normal(2, 3, 4), beta), prior)
+    sizes = torch.ones(5)
+    value = bound.global_index_divergence(latents_of(normal(2, 3, 4), beta), prior, sizes)
     assert value.item() == pytest.approx(0.0, abs=1e-6)
 
 

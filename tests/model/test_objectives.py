@@ -46,6 +46,7 @@ def batch() -> Batch:
         x=torch.randn(N_DOMAINS, ROWS, N_FEATURES),
         labels=torch.randint(3, (2, ROWS)),
         sources=torch.tensor([0, 2]),
+        domain_sizes=torch.full((N_DOMAINS,), ROWS),
         raw_index=raw_index,
         neighbor_index=raw_index.roll(1, dims=0),
         facts=DomainFacts(torch.arange(N_DOMAINS), raw_index, links),

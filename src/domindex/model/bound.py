@@ -30,9 +30,13 @@ def local_index_reconstruction(latents: Indices, decoded: Normal) -> Tensor:
     return decoded.log_prob(latents.u).sum(dim=-1).mean()
 
 
-def global_index_divergence(latents: Indices, prior: Normal) -> Tensor:
-    """−KL[q(β|u) ‖ N(μ_α, σ_α²)] per domain, averaged."""
-    return -kl_divergence(latents.beta_posterior, prior).sum(dim=-1).mean()
+def global_index_divergence(latents: Indices, prior: Normal, domain_sizes: Tensor) -> Tensor:
+    """−KL[q(β|u) ‖ N(μ_α, σ_α²)] per row, averaged over domains.
+
+    A domain has one β for all of its rows, so a row pays its share: the more rows, the surer β.
+    """
+    divergence = kl_divergence(latents.beta_posterior, prior).sum(dim=-1)
+    return -(divergence / domain_sizes).mean()
 
 
 def encoding_divergence(latents: Latents) -> Tensor:

@@ -29,7 +29,6 @@ class Weights:
 
     input_reconstruction: float = 1.0
     local_index: float = 0.1
-    global_index: float = 0.01
     contrastive: float = 0.1
     encoding: float = 1.0
     adversary: float = 6.0
@@ -46,6 +45,7 @@ class Batch:
     x : (domains, batch, features)
     labels : (sources, batch) or (sources, batch, outputs)
     sources : (sources,) positions of the labelled domains among those of the batch
+    domain_sizes : (domains,) rows that each domain has in all
     raw_index : (domains, index_dim)
     neighbor_index : (domains, index_dim), the raw index of a near neighbour of each domain
     facts : what the adversary tries to read
@@ -54,6 +54,7 @@ class Batch:
     x: Tensor
     labels: Tensor
     sources: Tensor
+    domain_sizes: Tensor
     raw_index: Tensor
     neighbor_index: Tensor
     facts: DomainFacts
@@ -78,14 +79,16 @@ class IndexObjective(nn.Module):
                 latents, module.local_decoder(latents.beta)
             ),
             "local_index_entropy": bound.local_index_entropy(latents),
-            "global_index_divergence": bound.global_index_divergence(latents, module.index_prior),
+            "global_index_divergence": bound.global_index_divergence(
+                latents, module.index_prior, batch.domain_sizes
+            ),
             "contrastive": contrastive_loss(module.contrast(latents.u)),
         }
         gain = (
             weights.input_reconstruction * terms["input_reconstruction"]
             + weights.local_index * terms["local_index_reconstruction"]
             + weights.local_index * terms["local_index_entropy"]
-            + weights.global_index * terms["global_index_divergence"]
+            + weights.local_index * terms["global_index_divergence"]
         )
         return weights.contrastive * terms["contrastive"] - gain, terms
 

@@ -46,6 +46,7 @@ class BatchMaker:
         self._problem = problem
         self._settings = settings
         self._rng = rng
+        self._sizes = torch.tensor(problem.data.domain_sizes, device=problem.inputs.device)
         self._batches = DomainBatches(problem.data, settings.batch_size, rng)
 
     def use_map(self, raw_index: NDArray[np.float64]) -> None:
@@ -71,6 +72,7 @@ class BatchMaker:
             x=self._problem.inputs[rows],
             labels=self._problem.labels[rows[sources]],
             sources=sources,
+            domain_sizes=self._sizes[chosen],
             raw_index=raw_index,
             neighbor_index=self._raw_index[torch.as_tensor(np.array(neighbors), device=device)],
             facts=DomainFacts(chosen, raw_index, self._links[chosen][:, chosen]),

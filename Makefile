@@ -22,6 +22,7 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/bench_transport.py
+	$(BIN)/python benchmarks/bench_time.py
 	$(BIN)/python benchmarks/bench_model.py
 
 $(STAMP): pyproject.toml constraints.txt

@@ -32,6 +32,7 @@ from tasks import GENERAL, PAPER
 
 RESULTS = Path(__file__).parent / "results" / "model.jsonl"
 TABLES = RESULTS.with_suffix(".md")
+README = Path(__file__).parents[1] / "README.md"
 FEW_SEEDS = 2
 """Seeds for the ablation and for generality."""
 
@@ -137,9 +138,7 @@ def _short(value: Any) -> Any:
 
 
 def tables() -> str:
-    cells: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in finished().values():
-        cells[row["task"], row["method"]].append(row)
+    cells = _cells()
     parts = [
         "# Measured figures of the model",
         "Written by `make bench`. Mean ± deviation over seeds, worst seed in brackets; the last "
@@ -154,9 +153,27 @@ def tables() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _headline(cells: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
+def update_readme() -> None:
+    """Put the headline table between the README's marks."""
+    text = README.read_text()
+    before, mark, rest = text.partition("from benchmarks/results/model.jsonl -->\n")
+    _, end, after = rest.partition("<!-- end of results -->")
+    README.write_text(f"{before}{mark}{_headline(_cells(), with_time=False)}\n{end}{after}")
+
+
+def _cells() -> dict[tuple[str, str], list[dict[str, Any]]]:
+    cells: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in finished().values():
+        cells[row["task"], row["method"]].append(row)
+    return cells
+
+
+def _headline(cells: dict[tuple[str, str], list[dict[str, Any]]], with_time: bool = True) -> str:
     lines = ["| | paper | flow=None | default | closed form alone |", "|---|---|---|---|---|"]
-    for figure, label in (("accuracy", "accuracy, %"), ("index", "index"), ("seconds", "fit, s")):
+    labels = {"accuracy": "accuracy, %", "index": "index"}
+    if with_time:
+        labels["seconds"] = "fit, s (cores shared with other work)"
+    for figure, label in labels.items():
         for task in PAPER:
             row = [f"{task}, {label}", str(PUBLISHED.get((task, figure), ""))]
             for method in ("flow=None", "default", "closed form alone"):
@@ -196,6 +213,7 @@ def main() -> None:
     if not arguments.tables:
         run(arguments.seeds, arguments.only)
     TABLES.write_text(tables())
+    update_readme()
     sys.stdout.write(TABLES.read_text())
 
 

@@ -6,9 +6,12 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from domindex import VDIClassifier
 from domindex.datasets import make_circle, make_domain_graph
@@ -270,3 +273,25 @@ def test_a_progress_bar_is_shown_on_demand_only(family, capsys):
     assert capsys.readouterr().out == ""
     fit(VDIClassifier(index_steps=2, steps=2, random_state=0, verbose=1), family)
     assert "encoding" in capsys.readouterr().out
+
+
+def test_domains_are_routed_through_a_pipeline(family):
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make_pipeline(StandardScaler(), VDIClassifier(**QUICK))
+        model.fit(
+            family.X,
+            family.y,
+            sample_domain=family.sample_domain,
+            source_domains=family.source_domains,
+        )
+        predicted = model.predict(family.X, sample_domain=family.sample_domain)
+    inside = model[-1].predict(model[0].transform(family.X), sample_domain=family.sample_domain)
+    np.testing.assert_array_equal(predicted, inside)
+
+
+def test_half_precision_and_other_fabric_settings_pass_through(family):
+    model = fit(VDIClassifier(precision="bf16-mixed", **QUICK), family)
+    proba = model.predict_proba(family.X, sample_domain=family.sample_domain)
+    assert np.isfinite(proba).all()
+    with pytest.raises(ValueError, match="accelerator"):
+        fit(VDIClassifier(accelerator="abacus", **QUICK), family)

@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex, domain_graph, geodesic_distances
-from domindex.geometry.neighbors import spanning_tree
+from domindex.geometry.neighbors import order_of_arrival, spanning_tree
 
 LINE = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
 
@@ -88,3 +88,8 @@ def test_a_spanning_tree_is_the_chain_of_a_line_even_where_domains_coincide():
     assert tree.sum() == 2 * 3
     assert tree[0, 1]
     assert tree[2, 3]
+
+
+def test_domains_arrive_in_the_order_of_their_way_from_the_starts():
+    starts = np.array([False, True, False, False, False, False])
+    np.testing.assert_allclose(order_of_arrival(LINE, starts), [0.2, 0, 0.4, 0.6, 0.8, 1.0])

@@ -122,3 +122,12 @@ def test_two_domains_are_enough(is_source):
     batch = maker_of(problem_of(is_source)).draw()
     torch.testing.assert_close(batch.neighbor_index, batch.raw_index.flip(0))
     assert batch.facts.links.tolist() == [[False, True], [True, False]]
+
+
+def test_targets_are_admitted_nearest_first_and_borrow_only_from_those_present():
+    maker = maker_of(problem_of([True, False, False, False, False]))
+    early, later = maker.draw(progress=0.0), maker.draw(progress=0.5)
+    assert early.facts.numbers.tolist() == [0, 1]
+    assert later.facts.numbers.tolist() == [0, 1, 2]
+    assert set(later.neighbor_index[:, 0].tolist()) <= {0.0, 1.0, 2.0}
+    assert maker.draw().facts.numbers.tolist() == [0, 1, 2, 3, 4]

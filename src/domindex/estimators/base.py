@@ -39,8 +39,10 @@ COUNTS = ("index_dim", "local_dim", "width", "batch_size", "index_steps", "steps
 
 STEPS, STEPS_WITH_FLOW = 1000, 500
 STARTS = 2
+ADMISSION = 0.6
 """Defaults of `steps` and `starts`. A flow starts aligned, so it needs half the steps and one
-start; an affine map that must be found can end in a wrong turn, and gets a second chance."""
+start; an affine map that must be found can end in a wrong turn, so domains are admitted to it one
+by one along the map, and it gets a second chance."""
 
 
 class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -220,6 +222,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 index_steps=self.index_steps,
                 steps=counts["steps"],
                 starts=counts["starts"],
+                admission=ADMISSION if self.flow is None else 0.0,
                 batch_size=self.batch_size,
                 learning_rate=self.learning_rate,
             ),

@@ -18,6 +18,9 @@ Floats = NDArray[np.float64]
 MAX_ROWS = 2000
 MAX_FOLDS = 6
 
+CLEARLY = 2.0
+"""Standard errors by which an error must fall to count."""
+
 
 def class_model(degree: int) -> BaseEstimator:
     """A plain classifier on polynomials of the features: quick, and the same everywhere."""
@@ -33,8 +36,8 @@ def helps_on_held_out_domains(
 ) -> bool:
     """Whether adding `extra` features to `base` clearly lowers the error on held-out domains.
 
-    All arrays hold the source rows only. Clearly: by more than one standard error of the
-    difference, row by row. Without a second domain to hold out, rows are held out instead.
+    All arrays hold the source rows only. Clearly: by more than two standard errors of
+    the difference, row by row. Without a second domain to hold out, rows are held out instead.
     """
     if len(base) < 2:
         return False
@@ -43,7 +46,7 @@ def helps_on_held_out_domains(
     lean = _held_out_errors(base, classes, domains, degree=2)
     full = _held_out_errors(np.hstack([base, extra]), classes, domains, degree=1)
     gain = lean - full
-    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
+    return bool(gain.mean() > CLEARLY * gain.std() / np.sqrt(len(gain)))
 
 
 def _held_out_errors(

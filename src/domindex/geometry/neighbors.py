@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
 
 from domindex.errors import InputError
 
@@ -54,3 +55,20 @@ def spanning_tree(distances: NDArray[np.float64]) -> NDArray[np.bool_]:
     offset = max(float(distances.max()), 1.0)
     tree = minimum_spanning_tree(distances + offset).toarray() > 0.0
     return tree | tree.T
+
+
+def order_of_arrival(
+    distances: NDArray[np.float64], starts: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """When each domain is reached from the `starts` along the spanning tree, in [0, 1].
+
+    Starts are there at 0; the others follow in the order of their path lengths, the last at 1.
+    """
+    first, second = np.nonzero(spanning_tree(distances))
+    edges = csr_array((distances[first, second], (first, second)), shape=distances.shape)
+    paths = dijkstra(edges, directed=False, indices=np.flatnonzero(starts), min_only=True)
+    arrival = np.zeros(len(paths))
+    others = np.flatnonzero(~starts)
+    ranked = others[np.argsort(paths[others], kind="stable")]
+    arrival[ranked] = np.arange(1, len(ranked) + 1) / max(len(ranked), 1)
+    return arrival

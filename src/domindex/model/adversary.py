@@ -24,7 +24,7 @@ MAX_SCORES = 2**22
 """Bounds on what one loss holds at once: pairs of domains, and rows times domains."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class DomainFacts:
     """What the adversary tries to read off z, for the domains of a batch.
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.distributions import Normal
 
 
-@dataclass(frozen=True)
+@dataclass
 class Indices:
     """A draw (or the means) of the local and global indices, from q(u|x) q(β|u).
 
@@ -24,7 +24,7 @@ class Indices:
     beta: Tensor
 
 
-@dataclass(frozen=True)
+@dataclass
 class Latents(Indices):
     """The indices, and z from q(z|x,u,β) given them.
 

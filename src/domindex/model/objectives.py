@@ -36,7 +36,7 @@ class Weights:
     strain: float = 0.3
 
 
-@dataclass(frozen=True)
+@dataclass
 class Batch:
     """What one step sees of the chosen domains.
 

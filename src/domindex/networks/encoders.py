@@ -71,7 +71,9 @@ class DataEncoder(nn.Module):
 
     def forward(self, x: Tensor, u: Tensor, beta: Tensor) -> tuple[Normal, Normal]:
         """The posterior and the prior of z, both (domains, batch, latent_dim)."""
-        straight, bent = self.carrier(x, beta)
+        exact = next(self.carrier.parameters()).dtype
+        with torch.autocast(x.device.type, enabled=False):  # exponentials need full precision
+            straight, bent = self.carrier(x.to(exact), beta.to(exact))
         index = beta[:, None, :].expand(*x.shape[:2], -1)
         raw = self.scale(torch.cat([straight, u, index], dim=-1))
         scale = bounded_scale(raw, *ENCODING_LOG_VARIANCE)

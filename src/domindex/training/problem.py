@@ -11,7 +11,7 @@ from torch import Tensor
 
 from domindex.data import DomainData
 from domindex.data.batching import DomainBatches
-from domindex.geometry.neighbors import closest_pairs, spanning_tree
+from domindex.geometry.neighbors import closest_pairs, order_of_arrival, spanning_tree
 from domindex.model.adversary import DomainFacts
 from domindex.model.objectives import Batch
 from domindex.training.settings import TrainingSettings
@@ -54,15 +54,21 @@ class BatchMaker:
         device = self._problem.inputs.device
         distances = np.linalg.norm(raw_index[:, None, :] - raw_index[None, :, :], axis=-1)
         links = closest_pairs(distances, self._settings.link_quantile)
-        self._neighbors = [np.flatnonzero(row) for row in spanning_tree(distances)]
+        self._tree = spanning_tree(distances)
+        self._arrival = order_of_arrival(distances, self._problem.data.is_source)
         self._raw_index = torch.tensor(raw_index, dtype=torch.float32, device=device)
         self._links = torch.as_tensor(links, device=device)
 
-    def draw(self) -> Batch:
-        domains = self._choose_domains()
+    def draw(self, progress: float = 1.0) -> Batch:
+        """A batch of the domains that have arrived by `progress`, from 0 to 1.
+
+        Sources are there from the start; targets follow in the order of their distance along the
+        map, so that each is aligned when its neighbour already is.
+        """
+        domains = self._choose_domains(progress)
         device = self._problem.inputs.device
         rows = torch.as_tensor(self._batches.draw(domains), device=device)
-        neighbors = [self._rng.choice(self._neighbors[domain]) for domain in domains]
+        neighbors = [self._neighbor(domain, domains) for domain in domains]
         chosen = torch.as_tensor(domains, device=device)
         sources = torch.as_tensor(
             np.flatnonzero(self._problem.data.is_source[domains]), device=device
@@ -78,13 +84,19 @@ class BatchMaker:
             facts=DomainFacts(chosen, raw_index, self._links[chosen][:, chosen]),
         )
 
-    def _choose_domains(self) -> NDArray[np.int64]:
-        """All domains, or as many as a step takes: half of them sources, where there are enough."""
+    def _neighbor(self, domain: int, present: NDArray[np.int64]) -> int:
+        """One of those next to a domain on the tree, itself where none has arrived."""
+        near = present[self._tree[domain, present]]
+        return int(self._rng.choice(near)) if len(near) else domain
+
+    def _choose_domains(self, progress: float) -> NDArray[np.int64]:
+        """All that have arrived, or as many as a step takes, half of them sources if possible."""
         is_source = self._problem.data.is_source
         most = self._settings.max_domains
-        if len(is_source) <= most:
-            return np.arange(len(is_source))
+        arrived = self._arrival <= max(progress, self._arrival[~is_source].min(initial=1.0))
+        if arrived.sum() <= most:
+            return np.flatnonzero(arrived)
         sources = self._rng.permutation(np.flatnonzero(is_source))
-        targets = self._rng.permutation(np.flatnonzero(~is_source))
+        targets = self._rng.permutation(np.flatnonzero(~is_source & arrived))
         n_sources = min(len(sources), max(most // 2, most - len(targets)))
         return np.sort(np.concatenate([sources[:n_sources], targets[: most - n_sources]]))

@@ -23,6 +23,8 @@ class TrainingSettings:
     average : decay of the moving average of weights that predicts
     clip : largest norm of a gradient
     link_quantile : share of the closest pairs that the inferred domain graph joins
+    admission : share of the encoding's steps over which targets are admitted, nearest first; 0
+        admits all at once
     starts : how often the encoding's block starts afresh; the start that predicts the sources
         best and most smoothly along the map is kept
     warm_up : steps over which the learning rate rises at the start of each block
@@ -41,5 +43,6 @@ class TrainingSettings:
     average: float = 0.99
     clip: float = 5.0
     link_quantile: float = 0.2
+    admission: float = 0.0
     starts: int = 1
     warm_up: int = 50

@@ -48,7 +48,8 @@ def fit_model(
     scaler = InputScaler.fit(data)
     problem = Problem.of(data, scaler.apply(data.inputs), labels, fabric.device)
     rng = np.random.default_rng(seed)
-    with one_thread(), torch.random.fork_rng(devices=[]):
+    devices = [fabric.device] if fabric.device.type == "cuda" else []
+    with one_thread(), torch.random.fork_rng(devices):
         torch.manual_seed(seed)
         structure = make_structure(problem, scaler, settings, rng, progress)
         latent_dim = structure.latent_dim

@@ -129,8 +129,9 @@ def structure_along(
     if choice.flow.family != "none" and choice.misfit > MAX_MISFIT:
         batches = BatchMaker(problem, settings.training, rng)
         batches.use_map(atlas.index.coordinates)
-        bent = _carrier(choice.freest, projection, settings.width)
+        bent = _carrier(choice.freest, projection, settings.width).to(problem.inputs.device)
         straighten(bent, batches, progress)
+        bent.cpu()
         straightened = misfit(_carried(bent, problem, atlas)) < choice.misfit
         carrier = bent if straightened else carrier
     carried = _carried(carrier, problem, atlas)

@@ -21,13 +21,19 @@ from domindex.training.problem import Problem
 from domindex.training.progress import Progress
 
 
-def _clouds(problem: Problem) -> list[np.ndarray]:
-    scaled = problem.inputs.numpy().astype(np.float64)
-    return [scaled[rows] for rows in problem.data.rows_by_domain()]
-
-
 def _origin(problem: Problem, scaler: InputScaler) -> np.ndarray:
     return scaler.apply(np.zeros((1, problem.inputs.shape[1])))[0]
+
+
+def _unrolled(
+    problem: Problem, scaler: InputScaler, settings: ModelSettings
+) -> tuple[UnrolledDomains, list[np.ndarray]]:
+    """The closed form of the default model, and the clouds it moves."""
+    scaled = problem.inputs.numpy().astype(np.float64)
+    clouds = [scaled[rows] for rows in problem.data.rows_by_domain()]
+    origin = _origin(problem, scaler)
+    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, origin)
+    return unrolled, [cloud @ unrolled.projection.moving for cloud in clouds]
 
 
 def without_beta(
@@ -38,9 +44,7 @@ def without_beta(
     progress: Progress,
 ) -> Structure:
     """The map stays, but nothing moves along it."""
-    clouds = _clouds(problem)
-    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, _origin(problem, scaler))
-    moving = [cloud @ unrolled.projection.moving for cloud in clouds]
+    unrolled, moving = _unrolled(problem, scaler, settings)
     choice = replace(unrolled.choice, flow=still_flow(Moments.of(moving)))
     return structure_along(replace(unrolled, choice=choice), problem, settings, rng, progress)
 
@@ -72,9 +76,7 @@ def with_means_for_transport(
     progress: Progress,
 ) -> Structure:
     """Distances between the domains' means, instead of between their clouds."""
-    clouds = _clouds(problem)
-    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, _origin(problem, scaler))
-    moving = [cloud @ unrolled.projection.moving for cloud in clouds]
+    unrolled, moving = _unrolled(problem, scaler, settings)
     distances = squareform(pdist(np.stack([cloud.mean(axis=0) for cloud in moving])))
     origin = _origin(problem, scaler) @ unrolled.projection.moving
     choice = choose_flow(moving, distances, settings.index_dim, origin)
@@ -97,9 +99,7 @@ def without_geodesics(
     progress: Progress,
 ) -> Structure:
     """The same family of flows along the plain scaling of transport distances."""
-    clouds = _clouds(problem)
-    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, _origin(problem, scaler))
-    moving = [cloud @ unrolled.projection.moving for cloud in clouds]
+    unrolled, moving = _unrolled(problem, scaler, settings)
     atlas = draw_map(
         problem.data.domains, moving, settings.index_dim, transport=unrolled.atlas.transport
     )
@@ -134,6 +134,4 @@ VARIANTS = {
     "identity discriminator": partial(VDIClassifier, adversary=("domain",)),
     "mean instead of transport": _on(with_means_for_transport),
     "no geodesics": _on(without_geodesics),
-    "flow=None, no adversary": partial(VDIClassifier, flow=None, adversary_weight=0.0),
-    "flow=None, identity discriminator": partial(VDIClassifier, flow=None, adversary=("domain",)),
 }

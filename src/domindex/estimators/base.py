@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -45,7 +46,7 @@ start; an affine map that must be found can end in a wrong turn, so domains are 
 by one along the map, and it gets a second chance."""
 
 
-class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     """Variational domain indexing behind scikit-learn's interface."""
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "source_domains": True}
@@ -182,9 +183,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """What the model starts from."""
         return learned_structure if self.flow is None else flow_structure
 
+    @abstractmethod
     def _predictor(self, data: DomainData) -> tuple[type[nn.Module], int]:
         """The network of p(y|z), and how many outputs it has."""
-        raise NotImplementedError
 
     def _remember(self, data: DomainData, result: FitResult) -> None:
         self._fitted = result.model

@@ -188,10 +188,9 @@ def _sliced_distances(
         levels = (np.arange(len(clouds[0])) + 0.5) / len(clouds[0])  # the order statistics
     vectors = np.stack([_quantiles(cloud @ directions, levels).ravel() for cloud in clouds])
     vectors *= np.sqrt(n_features / vectors.shape[1])
-    if len(pairs) < len(clouds):
-        first, second = np.array(pairs).T
-        return np.linalg.norm(vectors[first] - vectors[second], axis=1)
     first, second = np.array(pairs).T
+    if len(pairs) < len(clouds):
+        return np.linalg.norm(vectors[first] - vectors[second], axis=1)
     return squareform(pdist(vectors))[first, second]
 
 

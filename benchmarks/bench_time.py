@@ -6,7 +6,6 @@ Run on an idle machine. Writes results/time.json.
 from __future__ import annotations
 
 import json
-import resource
 import time
 from pathlib import Path
 
@@ -50,24 +49,11 @@ def main() -> None:
             "fit_seconds": fit(dataset),
             "structure_seconds": fit(dataset, index_steps=1, steps=1),
             "index_block_seconds": fit(dataset, steps=1),
-            "without_flow_seconds": _without_flow(dataset),
-            "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             **{f"profiled_{k}": v for k, v in product_share(dataset).items()},
         }
         print(name, figures[name], flush=True)
     rounded = {n: {k: round(v, 2) for k, v in row.items()} for n, row in figures.items()}
     RESULT.write_text(json.dumps(rounded, indent=2) + "\n")
-
-
-def _without_flow(dataset: DomainDataset) -> float:
-    start = time.perf_counter()
-    VDIClassifier(flow=None, random_state=0).fit(
-        dataset.X,
-        dataset.y,
-        sample_domain=dataset.sample_domain,
-        source_domains=dataset.source_domains,
-    )
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

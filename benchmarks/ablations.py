@@ -21,18 +21,13 @@ from domindex.training.problem import Problem
 from domindex.training.progress import Progress
 
 
-def _origin(problem: Problem, scaler: InputScaler) -> np.ndarray:
-    return scaler.apply(np.zeros((1, problem.inputs.shape[1])))[0]
-
-
 def _unrolled(
     problem: Problem, scaler: InputScaler, settings: ModelSettings
 ) -> tuple[UnrolledDomains, list[np.ndarray]]:
     """The closed form of the default model, and the clouds it moves."""
     scaled = problem.inputs.numpy().astype(np.float64)
     clouds = [scaled[rows] for rows in problem.data.rows_by_domain()]
-    origin = _origin(problem, scaler)
-    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, origin)
+    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, scaler.origin)
     return unrolled, [cloud @ unrolled.projection.moving for cloud in clouds]
 
 
@@ -78,7 +73,7 @@ def with_means_for_transport(
     """Distances between the domains' means, instead of between their clouds."""
     unrolled, moving = _unrolled(problem, scaler, settings)
     distances = squareform(pdist(np.stack([cloud.mean(axis=0) for cloud in moving])))
-    origin = _origin(problem, scaler) @ unrolled.projection.moving
+    origin = scaler.origin @ unrolled.projection.moving
     choice = choose_flow(moving, distances, settings.index_dim, origin)
     atlas = draw_map(
         problem.data.domains,
@@ -104,7 +99,7 @@ def without_geodesics(
         problem.data.domains, moving, settings.index_dim, transport=unrolled.atlas.transport
     )
     links = bridge_components(nearest_links(atlas.transport, 3), atlas.transport)
-    origin = _origin(problem, scaler) @ unrolled.projection.moving
+    origin = scaler.origin @ unrolled.projection.moving
     old = unrolled.choice.flow
     index = atlas.index.coordinates[:, : old.n_components]
     flow = solve_flow(index, links, Moments.of(moving), old.family, origin)

@@ -77,8 +77,9 @@ class MomentFlow(TransformerMixin, BaseEstimator):
         self._scaler = InputScaler.fit(data)
         scaled = self._scaler.apply(data.inputs)
         clouds = [scaled[rows] for rows in data.rows_by_domain()]
-        origin = self._scaler.apply(np.zeros((1, scaled.shape[1])))[0]
-        self._unrolled = unroll(data.domains, clouds, self.index_dim, origin, self.n_jobs)
+        self._unrolled = unroll(
+            data.domains, clouds, self.index_dim, self._scaler.origin, self.n_jobs
+        )
         self.domain_index_: DomainIndex = self._unrolled.atlas.index
         self.domains_ = list(data.domains)
         self.domain_indices_ = self.domain_index_.coordinates
@@ -115,13 +116,10 @@ class MomentFlow(TransformerMixin, BaseEstimator):
         return self.estimator_.predict_proba(self.transform(X, sample_domain=sample_domain))
 
     def _carry(self, scaled: Floats, names: list[Hashable] | None) -> Floats:
-        known = self._unrolled.atlas.index
         result = np.empty((len(scaled), self._unrolled.projection.matrix.shape[1]))
         for name, rows in group_rows(names, len(scaled)):
-            index = (
-                known.coordinates[known.domains.index(name)]
-                if name is not None and name in known.domains
-                else self._unrolled.locate(scaled[rows])
-            )
+            index = self.domain_index_.find(name)
+            if index is None:
+                index = self._unrolled.locate(scaled[rows])
             result[rows] = self._unrolled.carry(scaled[rows], index)
         return result

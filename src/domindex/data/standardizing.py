@@ -48,6 +48,11 @@ class InputScaler:
         overall = np.sqrt(((centred / scale) ** 2).mean())
         return cls(offset, scale * (overall or 1.0))
 
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        """Where the user's zero lies on the new scale, (features,)."""
+        return -self.offset / self.scale
+
     def apply(self, inputs: NDArray) -> NDArray[np.float64]:
         flat = inputs.reshape(len(inputs), -1)
         return (flat - self.offset) / self.scale

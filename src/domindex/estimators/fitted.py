@@ -55,9 +55,9 @@ class FittedModel:
 
     def raw_index(self, name: Hashable | None, scaled: Floats) -> Floats:
         """The raw index of a known domain, or where a new one with these rows belongs."""
-        known = self.atlas.index
-        if name is not None and name in known.domains:
-            return known.coordinates[known.domains.index(name)]
+        known = self.atlas.index.find(name)
+        if known is not None:
+            return known
         cloud = self.local_indices(scaled) if self.projection is None else scaled @ self.projection
         return self.atlas.locate(cloud)
 

@@ -110,8 +110,9 @@ def flow_structure(
     """Geodesics and a flow along them, in closed form; straightened where that does not fit."""
     scaled = problem.inputs.cpu().numpy().astype(np.float64)
     clouds = [scaled[rows] for rows in problem.data.rows_by_domain()]
-    origin = scaler.apply(np.zeros((1, scaled.shape[1])))[0]
-    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, origin, settings.n_jobs)
+    unrolled = unroll(
+        problem.data.domains, clouds, settings.index_dim, scaler.origin, settings.n_jobs
+    )
     return structure_along(unrolled, problem, settings, rng, progress)
 
 

@@ -48,6 +48,12 @@ class DomainIndex:
         coordinates = classical_scaling(matrix, n_components)
         return cls(tuple(domains), coordinates, matrix, scaling_spectrum(matrix))
 
+    def find(self, name: Hashable) -> NDArray[np.float64] | None:
+        """The point of a domain, None where it is not on the map."""
+        if name not in self.domains:
+            return None
+        return self.coordinates[self.domains.index(name)]
+
     @property
     def map_distances(self) -> NDArray[np.float64]:
         """Distances between the points of the map, (domains, domains)."""

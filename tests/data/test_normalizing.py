@@ -55,7 +55,7 @@ def test_a_flat_row_has_a_finite_shape_at_any_scale(data, scale):
 
 
 def test_refuses_an_unknown_kind_and_one_without_shapes(data):
-    with pytest.raises(InputError, match="normalize is 'row'. Choose one of none, row_means"):
+    with pytest.raises(InputError, match=r"normalize is 'row'\. Choose one of none, row_means"):
         RowNormalizer.fit("row", data)
     narrow = check_domain_data(data.inputs[:, :2], data.inputs[:, 0], np.resize([1, -2], 30))
     with pytest.raises(InputError, match="needs 3 features or more, but X has 2"):

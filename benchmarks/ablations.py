@@ -79,7 +79,7 @@ def with_means_for_transport(
         problem.data.domains,
         moving,
         settings.index_dim,
-        n_neighbors=choice.n_neighbors,
+        neighbors=(choice.n_neighbors,),
         transport=distances,
     )
     changed = UnrolledDomains(unrolled.projection, choice, atlas)

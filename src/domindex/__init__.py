@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from domindex.baselines import MomentFlow
     from domindex.datasets import load_dataset
-    from domindex.estimators import VDIClassifier
+    from domindex.estimators import VDIClassifier, VDIRegressor
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "MomentFlow": "domindex.baselines",
     "VDIClassifier": "domindex.estimators",
+    "VDIRegressor": "domindex.estimators",
     "load_dataset": "domindex.datasets",
 }
-__all__ = ["MomentFlow", "VDIClassifier", "load_dataset"]
+__all__ = ["MomentFlow", "VDIClassifier", "VDIRegressor", "load_dataset"]
 
 
 def __getattr__(name: str) -> Any:

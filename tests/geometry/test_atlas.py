@@ -19,8 +19,8 @@ from domindex.geometry.geodesics import extend_geodesics, geodesic_distances
 from domindex.geometry.unrolled import unroll
 
 EVERY_MAP = pytest.mark.parametrize(
-    ("method", "n_neighbors"),
-    [("exact", None), ("exact", 2), ("sliced", None), ("sliced", 2)],
+    ("method", "neighbors"),
+    [("exact", ()), ("exact", (2,)), ("exact", (2, 3, 4)), ("sliced", ()), ("sliced", (2,))],
 )
 
 
@@ -40,16 +40,16 @@ def along_an_arc(n_domains=9, n_rows=30) -> list[np.ndarray]:
 
 
 @EVERY_MAP
-def test_a_known_domain_is_placed_at_its_own_point(method, n_neighbors):
+def test_a_known_domain_is_placed_at_its_own_point(method, neighbors):
     clouds = along_an_arc()
-    atlas = draw_map(range(9), clouds, 2, method=method, n_neighbors=n_neighbors)
+    atlas = draw_map(range(9), clouds, 2, method=method, neighbors=neighbors)
     found = np.stack([atlas.locate(cloud) for cloud in clouds])
     np.testing.assert_allclose(found, atlas.index.coordinates, atol=1e-6)
 
 
 @EVERY_MAP
-def test_a_new_domain_between_two_neighbours_lands_between_them(method, n_neighbors):
-    atlas = draw_map(range(8), along_a_line(), 1, method=method, n_neighbors=n_neighbors)
+def test_a_new_domain_between_two_neighbours_lands_between_them(method, neighbors):
+    atlas = draw_map(range(8), along_a_line(), 1, method=method, neighbors=neighbors)
     place = atlas.locate(cloud_at(7.0, 0.0, seed=99))
     neighbours = atlas.index.coordinates[3:5, 0]
     assert neighbours.min() < place[0] < neighbours.max()
@@ -57,8 +57,8 @@ def test_a_new_domain_between_two_neighbours_lands_between_them(method, n_neighb
 
 
 @EVERY_MAP
-def test_a_domain_of_one_row_has_a_place(method, n_neighbors):
-    atlas = draw_map(range(8), along_a_line(), 2, method=method, n_neighbors=n_neighbors)
+def test_a_domain_of_one_row_has_a_place(method, neighbors):
+    atlas = draw_map(range(8), along_a_line(), 2, method=method, neighbors=neighbors)
     place = atlas.locate(np.array([[6.0, 0.0]]))
     assert np.isfinite(place).all()
     assert place[0] == pytest.approx(atlas.index.coordinates[3, 0], abs=0.1)
@@ -94,7 +94,7 @@ def test_a_map_is_turned_onto_its_reference():
 def test_geodesics_unroll_an_arc():
     clouds = along_an_arc()
     plain = draw_map(range(9), clouds, 1)
-    unrolled = draw_map(range(9), clouds, 1, n_neighbors=2, transport=plain.transport)
+    unrolled = draw_map(range(9), clouds, 1, neighbors=(2,), transport=plain.transport)
     assert unrolled.index.stress < 0.1 < plain.index.stress
     steps = np.diff(unrolled.index.coordinates[:, 0])
     assert (np.sign(steps) == np.sign(steps[0])).all()
@@ -196,5 +196,5 @@ def test_a_new_domain_of_the_circle_is_located_and_carried_to_the_others(circle)
 
 def test_an_axis_on_which_the_domains_do_not_differ_stays_near_zero_for_a_new_one():
     cloud = cloud_at(0.0, 0.0)
-    atlas = draw_map(range(8), [cloud + [2.0 * n, 0.0] for n in range(8)], 2, n_neighbors=2)
+    atlas = draw_map(range(8), [cloud + [2.0 * n, 0.0] for n in range(8)], 2, neighbors=(2,))
     assert abs(atlas.locate(cloud_at(7.0, 0.0, seed=5))[1]) < 0.1

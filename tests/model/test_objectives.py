@@ -44,6 +44,7 @@ def batch() -> Batch:
     links = torch.ones(N_DOMAINS, N_DOMAINS).tril(1).triu(-1).bool()
     return Batch(
         x=torch.randn(N_DOMAINS, ROWS, N_FEATURES),
+        normalized=torch.randn(N_DOMAINS, ROWS, N_FEATURES),
         labels=torch.randint(3, (2, ROWS)),
         sources=torch.tensor([0, 2]),
         domain_sizes=torch.full((N_DOMAINS,), ROWS),

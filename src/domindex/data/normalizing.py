@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from domindex.data.domain_data import DomainData
 from domindex.data.names import group_rows
+from domindex.data.standardizing import SAME_UNITS
 from domindex.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,10 @@ class NormalizedRows:
     shapes: Floats
     level: Floats
     spread: Floats
+
+    def part(self, rows: NDArray) -> NormalizedRows:
+        """Some of the rows, by number or by mask."""
+        return NormalizedRows(self.shapes[rows], self.level[rows], self.spread[rows])
 
     def normalize(self, values: Floats) -> Floats:
         """Outputs (rows, outputs) in the units of the shapes."""
@@ -96,3 +101,24 @@ class RowNormalizer:
 
 def _level_and_spread(cloud: NDArray, unit: float) -> tuple[float, float]:
     return float(cloud.mean()), max(float(cloud.std()), FLOOR * unit)
+
+
+def share_units(data: DomainData) -> bool:
+    """Whether inputs and outputs can be measured on one scale: same order, same place.
+
+    Features whose deviations differ by more than a small factor do not share units. Outputs do
+    with them if their values lie where the inputs lie, give or take.
+    """
+    inputs = data.inputs.reshape(data.n_rows, -1).astype(np.float64)
+    values = data.labels[data.row_is_source]
+    deviations = inputs.std(axis=0)
+    centre, spread = inputs.mean(), inputs.std()
+    gaps = np.abs(values.mean(axis=0) - centre)
+    ratios = values.std(axis=0) / (spread or 1.0)
+    return bool(
+        deviations.min() > 0
+        and deviations.max() <= SAME_UNITS * deviations.min()
+        and (gaps <= SAME_UNITS * spread).all()
+        and (ratios <= SAME_UNITS).all()
+        and (ratios >= 1.0 / SAME_UNITS).any()
+    )

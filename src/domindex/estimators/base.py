@@ -17,12 +17,12 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import nn
 
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
 from domindex.estimators.fitting import FitResult, fit_model
+from domindex.estimators.planning import Planner
 from domindex.estimators.settings import ModelSettings
 from domindex.estimators.structure import StructureMaker, flow_structure, learned_structure
 from domindex.geometry import domain_graph
@@ -165,15 +165,11 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
             precision=self.precision,
         )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        predictor, n_outputs = self._predictor(data)
         with show_progress(self.verbose) as progress:
             return fit_model(
                 data,
-                data.labels,
-                predictor,
-                n_outputs,
                 settings,
-                self._structure_maker(),
+                self._planner(data),
                 fabric,
                 seed,
                 progress,
@@ -184,8 +180,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         return learned_structure if self.flow is None else flow_structure
 
     @abstractmethod
-    def _predictor(self, data: DomainData) -> tuple[type[nn.Module], int]:
-        """The network of p(y|z), and how many outputs it has."""
+    def _planner(self, data: DomainData) -> Planner:
+        """What settles everything before training."""
 
     def _remember(self, data: DomainData, result: FitResult) -> None:
         self._fitted = result.model
@@ -195,7 +191,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         self.domain_indices_ = self.domain_index_.coordinates
         self.domain_distances_ = result.model.atlas.transport
         self.history_ = result.history
-        self.flow_ = result.structure.summary()
+        self.flow_ = result.plan.structure.summary()
         self._n_features_out = self.local_dim
 
     def _settings(self) -> ModelSettings:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from torch import nn
 
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.estimators.base import BaseVDI, Floats, _scatter
 from domindex.estimators.fitting import FitResult
+from domindex.estimators.planning import Plan, Planner
 from domindex.networks.decoders import ClassPredictor
+from domindex.training.problem import Problem
 
 
 class VDIClassifier(ClassifierMixin, BaseVDI):
@@ -87,9 +89,18 @@ class VDIClassifier(ClassifierMixin, BaseVDI):
         predicted = self.predict(X, sample_domain=sample_domain)
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
-    def _predictor(self, data: DomainData) -> tuple[type[nn.Module], int]:
+    def _planner(self, data: DomainData) -> Planner:
         assert data.classes is not None
-        return ClassPredictor, len(data.classes)
+        n_classes = len(data.classes)
+        make_structure = self._structure_maker()
+
+        def plan(problem: Problem, *start: Any) -> Plan:
+            structure = make_structure(problem, *start)
+            return Plan(
+                problem, structure, partial(ClassPredictor, structure.latent_dim, n_classes)
+            )
+
+        return plan
 
     def _remember(self, data: DomainData, result: FitResult) -> None:
         assert data.classes is not None

@@ -13,8 +13,10 @@ from torch.distributions import Distribution
 
 from domindex.data import group_rows
 from domindex.data.standardizing import InputScaler
+from domindex.estimators.representation import RowRepresentation
 from domindex.geometry import DomainIndex
 from domindex.geometry.atlas import Atlas
+from domindex.geometry.views import CloudView
 from domindex.model.latents import Latents
 from domindex.model.module import VDIModule
 
@@ -27,18 +29,19 @@ class FittedModel:
 
     Attributes
     ----------
-    scaler : inputs to the module's scale
+    scaler : inputs to the scale of the map and of the indices' networks
+    representation : inputs as the encoder of z is given them; None where they are only scaled
     module : the averaged networks, on the CPU, in double precision: a row's prediction then does
         not depend on the rows beside it
     atlas : the map before q(β|u), with what it takes to place a new domain
-    projection : (features, p), scaled inputs to the space of the atlas' clouds; None where those
-        are local indices
+    view : how the atlas sees scaled inputs; None where it was drawn from local indices
     """
 
     scaler: InputScaler
+    representation: RowRepresentation | None
     module: VDIModule
     atlas: Atlas
-    projection: Floats | None
+    view: CloudView | None
 
     def index(self) -> tuple[DomainIndex, Floats]:
         """The map as q(β|u) sees it: a `DomainIndex` and its deviations, (domains, index_dim)."""
@@ -58,7 +61,7 @@ class FittedModel:
         known = self.atlas.index.find(name)
         if known is not None:
             return known
-        cloud = self.local_indices(scaled) if self.projection is None else scaled @ self.projection
+        cloud = self.local_indices(scaled) if self.view is None else self.view.apply(scaled)
         return self.atlas.locate(cloud)
 
     def place(self, inputs: NDArray, names: Sequence[Hashable] | None) -> dict[Hashable, Floats]:
@@ -75,10 +78,14 @@ class FittedModel:
         Rows without names are taken for one new domain.
         """
         scaled = self.scaler.apply(inputs)
+        normalized = (
+            scaled if self.representation is None else self.representation.apply(inputs, names)
+        )
         for name, rows in group_rows(names, len(scaled)):
             raw_index = _tensor(self.raw_index(name, scaled[rows]))
+            x, told = _tensor(scaled[rows]), _tensor(normalized[rows])
             with torch.no_grad():
-                latents = self.module.infer(_tensor(scaled[rows])[None], raw_index[None], False)
+                latents = self.module.infer(x[None], told[None], raw_index[None], sample=False)
                 yield rows, latents, self.module.predict(latents.z)
 
 

@@ -8,14 +8,12 @@ import numpy as np
 import pandas as pd
 import torch
 from lightning_fabric import Fabric
-from numpy.typing import NDArray
-from torch import nn
 
 from domindex.data import DomainData
 from domindex.data.standardizing import InputScaler
 from domindex.estimators.fitted import FittedModel
+from domindex.estimators.planning import Plan, Planner
 from domindex.estimators.settings import ModelSettings
-from domindex.estimators.structure import Structure, StructureMaker
 from domindex.model.adversary import Adversary
 from domindex.model.module import VDIModule
 from domindex.training.loop import train
@@ -26,47 +24,44 @@ from domindex.training.threads import one_thread
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
-    """The fitted model, the record of its training, and the structure it started from."""
+    """The fitted model, the record of its training, and the plan it followed."""
 
     model: FittedModel
     history: pd.DataFrame
-    structure: Structure
+    plan: Plan
 
 
 def fit_model(
     data: DomainData,
-    labels: NDArray,
-    make_predictor: type[nn.Module],
-    n_outputs: int,
     settings: ModelSettings,
-    make_structure: StructureMaker,
+    make_plan: Planner,
     fabric: Fabric,
     seed: int,
     progress: Progress,
 ) -> FitResult:
     """The whole of a fit; the same seed gives the same result, and the global one is untouched."""
     scaler = InputScaler.fit(data)
-    problem = Problem.of(data, scaler.apply(data.inputs), labels, fabric.device)
+    problem = Problem.of(data, scaler.apply(data.inputs), data.labels, fabric.device)
     rng = np.random.default_rng(seed)
     devices = [fabric.device] if fabric.device.type == "cuda" else []
     with one_thread(), torch.random.fork_rng(devices):
         torch.manual_seed(seed)
-        structure = make_structure(problem, scaler, settings, rng, progress)
-        latent_dim = structure.latent_dim
+        plan = make_plan(problem, scaler, settings, rng, progress)
+        structure = plan.structure
         module = VDIModule(
             problem.inputs.shape[1],
             settings.local_dim,
             settings.index_dim,
             structure.make_carrier(),
-            make_predictor(latent_dim, n_outputs),
+            plan.make_predictor(),
             settings.width,
         ).to(fabric.device)
 
         def start_encoding(module: VDIModule) -> Adversary:
-            module.start_encoding(structure.make_carrier(), make_predictor(latent_dim, n_outputs))
+            module.start_encoding(structure.make_carrier(), plan.make_predictor())
             return Adversary(
                 settings.adversary_kinds,
-                latent_dim,
+                structure.latent_dim,
                 data.n_domains,
                 settings.index_dim,
                 settings.width,
@@ -75,7 +70,7 @@ def fit_model(
         result = train(
             module,
             start_encoding,
-            problem,
+            plan.problem,
             structure.make_map,
             settings.training,
             settings.weights,
@@ -83,5 +78,5 @@ def fit_model(
             rng,
             progress,
         )
-    model = FittedModel(scaler, result.module, result.atlas, structure.projection)
-    return FitResult(model, result.history, structure)
+    model = FittedModel(scaler, plan.representation, result.module, result.atlas, structure.view)
+    return FitResult(model, result.history, plan)

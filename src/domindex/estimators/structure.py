@@ -21,6 +21,7 @@ from domindex.geometry.flow import AffineFlow
 from domindex.geometry.flow_choice import FlowChoice, misfit, whitening
 from domindex.geometry.projection import Projection
 from domindex.geometry.unrolled import UnrolledDomains, unroll
+from domindex.geometry.views import CloudView
 from domindex.networks.carriers import FlowCarrier, IndexedAffine
 from domindex.training.loop import MapMaker
 from domindex.training.problem import BatchMaker, Problem
@@ -42,7 +43,7 @@ class Structure:
     make_carrier : a network that carries x, ready to be trained
     latent_dim : the size of its output
     make_map : the map of the domains, given their local indices
-    projection : scaled inputs to the space of the map's clouds; None where those are local indices
+    view : how scaled inputs are seen by the map; None where that is drawn from local indices
     flow_choice : the flow in closed form; None without one
     straightened : whether the inputs were bent
     """
@@ -50,7 +51,7 @@ class Structure:
     make_carrier: Callable[[], nn.Module]
     latent_dim: int
     make_map: MapMaker
-    projection: Floats | None
+    view: CloudView | None
     flow_choice: FlowChoice | None = None
     straightened: bool = False
 
@@ -95,7 +96,7 @@ def learned_structure(
         )
 
     def make_carrier() -> IndexedAffine:
-        return IndexedAffine(problem.inputs.shape[1], settings.index_dim, settings.width)
+        return IndexedAffine(problem.normalized.shape[1], settings.index_dim, settings.width)
 
     return Structure(make_carrier, make_carrier().n_outputs, make_map, None)
 
@@ -143,8 +144,8 @@ def structure_along(
     return Structure(
         partial(copy.deepcopy, carrier),
         carrier.n_outputs,
-        _always(atlas),
-        projection.moving,
+        always(atlas),
+        CloudView(projection.moving),
         choice,
         straightened,
     )
@@ -183,5 +184,6 @@ def _carried(carrier: FlowCarrier, problem: Problem, atlas: Atlas) -> list[Float
         ]
 
 
-def _always(atlas: Atlas) -> MapMaker:
+def always(atlas: Atlas) -> MapMaker:
+    """A map that does not depend on the local indices."""
     return lambda local_indices, reference, last: atlas

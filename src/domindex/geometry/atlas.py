@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.geometry.geodesics import extend_geodesics, geodesic_distances
+from domindex.geometry.geodesics import extend_mean_geodesics, mean_geodesics
 from domindex.geometry.index import DomainIndex
 from domindex.geometry.scaling import (
     classical_scaling,
@@ -38,7 +38,8 @@ class Atlas:
     transport : (domains, domains) transport distances between the clouds, in the clouds' unit
     clouds : the (thinned) points of each domain
     method : how transport is measured
-    n_neighbors : neighbours that geodesics pass through; None where the map shows transport itself
+    neighbors : numbers of neighbours that geodesics pass through, averaged over; none where the
+        map shows transport itself
     unit : length in the clouds' space of one unit of the map
     """
 
@@ -46,15 +47,14 @@ class Atlas:
     transport: Floats
     clouds: tuple[Floats, ...]
     method: Method
-    n_neighbors: int | None
+    neighbors: tuple[int, ...]
     unit: float
 
     def locate(self, cloud: Floats) -> Floats:
         """Where a new domain with these points belongs, (index_dim,). The map does not move."""
         gaps = transport_distances_to(thin(cloud), self.clouds, method=self.method)
-        shown = self.index.distances * self.unit
-        if self.n_neighbors is not None:
-            gaps = extend_geodesics(gaps, shown, self.n_neighbors)
+        if self.neighbors:
+            gaps = extend_mean_geodesics(gaps, self.transport, self.neighbors)
         return place(gaps / self.unit, self.index.coordinates, self.index.distances)
 
 
@@ -64,7 +64,7 @@ def draw_map(
     index_dim: int,
     *,
     method: Method | None = None,
-    n_neighbors: int | None = None,
+    neighbors: Sequence[int] = (),
     transport: Floats | None = None,
     reference: Floats | None = None,
     n_jobs: int | None = None,
@@ -77,14 +77,14 @@ def draw_map(
     method = method or default_method(len(clouds))
     if transport is None:
         transport = transport_distances(thinned, method=method, n_jobs=n_jobs)
-    shown = transport if n_neighbors is None else geodesic_distances(transport, n_neighbors)
+    shown = mean_geodesics(transport, neighbors) if neighbors else transport
     coordinates, unit = unit_scale(classical_scaling(shown, index_dim))
     if reference is not None:
         coordinates = procrustes_align(coordinates, reference)
     index = DomainIndex(
         tuple(domains), coordinates, shown / unit, scaling_spectrum(shown) / unit**2
     )
-    return Atlas(index, transport, thinned, method, n_neighbors, unit)
+    return Atlas(index, transport, thinned, method, tuple(neighbors), unit)
 
 
 def default_method(n_domains: int) -> Method:

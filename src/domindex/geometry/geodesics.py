@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
@@ -24,6 +26,32 @@ def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> NDArray[np.flo
     first, second = np.nonzero(links)
     edges = csr_array((matrix[first, second], (first, second)), shape=matrix.shape)
     return shortest_path(edges, directed=False)
+
+
+def mean_geodesics(distances: NDArray[np.float64], neighbors: Sequence[int]) -> NDArray[np.float64]:
+    """Geodesic distances averaged over several numbers of neighbours, (N, N).
+
+    Each is brought to the mean length of the first: more neighbours make shorter paths. A single
+    number can make a shortcut that closes a curve; few of several do.
+    """
+    paths = [geodesic_distances(distances, number) for number in neighbors]
+    return np.mean([path * _share(paths[0], path) for path in paths], axis=0)
+
+
+def extend_mean_geodesics(
+    gaps: NDArray[np.float64], distances: NDArray[np.float64], neighbors: Sequence[int]
+) -> NDArray[np.float64]:
+    """`mean_geodesics` (known,) from a new domain at direct distances `gaps` (known,)."""
+    paths = [geodesic_distances(distances, number) for number in neighbors]
+    extended = [
+        extend_geodesics(gaps, path, number) * _share(paths[0], path)
+        for path, number in zip(paths, neighbors)
+    ]
+    return np.mean(extended, axis=0)
+
+
+def _share(first: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    return float(first.sum() / other.sum()) if other.any() else 1.0
 
 
 def extend_geodesics(

@@ -54,7 +54,7 @@ def unroll(
         moving,
         index_dim,
         method=plain.method,
-        n_neighbors=choice.n_neighbors,
+        neighbors=(choice.n_neighbors,),
         transport=plain.transport,
     )
     return UnrolledDomains(projection, choice, atlas)

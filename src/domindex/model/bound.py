@@ -21,8 +21,8 @@ def input_reconstruction(x: Tensor, decoded: Normal) -> Tensor:
 
 
 def label_prediction(labels: Tensor, predicted: Distribution) -> Tensor:
-    """E_q[log p(y|z)] over source rows only: z keeps the information on y."""
-    return predicted.log_prob(labels).mean()
+    """E_q[log p(y|z)] per source row, averaged, all outputs together: z keeps what y needs."""
+    return predicted.log_prob(labels).reshape(*labels.shape[:2], -1).sum(dim=-1).mean()
 
 
 def local_index_reconstruction(latents: Indices, decoded: Normal) -> Tensor:

@@ -62,16 +62,18 @@ class VDIModule(nn.Module):
             u_posterior, draw(u_posterior, sample), beta_posterior, draw(beta_posterior, sample)
         )
 
-    def encode(self, x: Tensor, indices: Indices, sample: bool = True) -> Latents:
-        """q(z|x,u,β) given the indices."""
-        posterior, prior = self.data_encoder(x, indices.u, indices.beta)
+    def encode(self, normalized: Tensor, indices: Indices, sample: bool = True) -> Latents:
+        """q(z|x,u,β) given the indices, with x normalised where the task asks for it."""
+        posterior, prior = self.data_encoder(normalized, indices.u, indices.beta)
         return Latents(
             **vars(indices), z_posterior=posterior, z_prior=prior, z=draw(posterior, sample)
         )
 
-    def infer(self, x: Tensor, raw_index: Tensor, sample: bool = True) -> Latents:
+    def infer(
+        self, x: Tensor, normalized: Tensor, raw_index: Tensor, sample: bool = True
+    ) -> Latents:
         """All latents of a batch."""
-        return self.encode(x, self.infer_indices(x, raw_index, sample), sample)
+        return self.encode(normalized, self.infer_indices(x, raw_index, sample), sample)
 
     def predict(self, z: Tensor) -> Distribution:
         """p(y|z)."""

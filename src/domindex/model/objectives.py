@@ -43,6 +43,7 @@ class Batch:
     Attributes
     ----------
     x : (domains, batch, features)
+    normalized : (domains, batch, features) as the encoder of z is given the rows
     labels : (sources, batch) or (sources, batch, outputs)
     sources : (sources,) positions of the labelled domains among those of the batch
     domain_sizes : (domains,) rows that each domain has in all
@@ -52,6 +53,7 @@ class Batch:
     """
 
     x: Tensor
+    normalized: Tensor
     labels: Tensor
     sources: Tensor
     domain_sizes: Tensor
@@ -106,7 +108,7 @@ class EncodingObjective(nn.Module):
     def infer(self, batch: Batch) -> Latents:
         with torch.no_grad():
             indices = self.module.infer_indices(batch.x, batch.raw_index, sample=False)
-        return self.module.encode(batch.x, indices)
+        return self.module.encode(batch.normalized, indices)
 
     def forward(self, batch: Batch, latents: Latents, ramp: float) -> tuple[Tensor, Terms]:
         predicted = self.module.predict(latents.z[batch.sources])
@@ -136,7 +138,7 @@ class EncodingObjective(nn.Module):
         """How much predictions change when a domain borrows its neighbour's index."""
         own = self.module.predict(latents.z_posterior.mean)
         shift = batch.neighbor_index - batch.raw_index
-        borrowed, _ = self.module.data_encoder(batch.x, latents.u, latents.beta + shift)
+        borrowed, _ = self.module.data_encoder(batch.normalized, latents.u, latents.beta + shift)
         return disagreement(own, self.module.predict(borrowed.mean))
 
 

@@ -1,4 +1,4 @@
-"""Two ways for β to act on x before it is encoded: the flow, or an affine map that β chooses.
+"""How β acts on x before it is encoded: by a flow, by an affine map that it chooses, or not.
 
 A carrier takes x (domains, batch, features) and β (domains, index_dim) to two points in the space
 of z, (domains, batch, latent_dim): where its structure alone would put x, and where a network may
@@ -96,6 +96,28 @@ class FlowCarrier(nn.Module):
         bottom = exponent.new_zeros(len(beta), 1, self.n_moving + 1)
         maps = torch.linalg.matrix_exp(torch.cat([exponent, bottom], dim=1))
         return maps[:, :-1, :-1].transpose(1, 2), maps[:, None, :-1, -1]
+
+
+class StillCarrier(nn.Module):
+    """Rows that are comparable as they are: x P, and a network may bend them, whatever β is."""
+
+    projection: Tensor
+
+    def __init__(self, projection: NDArray, width: int, may_bend: bool = True) -> None:
+        super().__init__()
+        self.register_buffer("projection", torch.tensor(projection, dtype=torch.float32))
+        self.n_outputs = projection.shape[1]
+        self.bend = mlp(self.n_outputs, self.n_outputs, width, depth=2)
+        start_small(self.bend, 0.01 if may_bend else 0.0)
+        self.bend.requires_grad_(may_bend)
+
+    def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
+        straight = x @ self.projection
+        return straight, straight + self.bend(straight)
+
+    def strain(self, beta: Tensor) -> Tensor:
+        """Nothing to price: nothing moves with β."""
+        return beta.new_zeros(())
 
 
 class IndexedAffine(nn.Module):

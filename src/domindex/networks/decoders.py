@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions import Categorical, Normal
 
-from domindex.networks.blocks import GaussianHead, mlp
+from domindex.networks.blocks import GaussianHead, bounded_scale, mlp, start_small
 
 INPUT_SCALE = 0.05**0.5
 """Fixed deviation of p(x|u) on standardised inputs: learned, it would drown the other terms."""
+
+
+VALUE_LOG_VARIANCE = (-10.0, 4.0)
 
 
 class InputDecoder(nn.Module):
@@ -44,3 +48,34 @@ class ClassPredictor(nn.Module):
 
     def forward(self, z: Tensor) -> Categorical:
         return Categorical(logits=self.linear(z) + self.bend(z), validate_args=False)
+
+
+class ValuePredictor(nn.Module):
+    """p(y|z) for values: a linear path, which extrapolates, a small network, and a variance.
+
+    The path may be given in closed form; see `follow`.
+    """
+
+    def __init__(self, latent_dim: int, n_outputs: int, width: int = 32) -> None:
+        super().__init__()
+        self.linear = nn.Linear(latent_dim, n_outputs)
+        self.bend = mlp(latent_dim, n_outputs, width, depth=1)
+        start_small(self.bend, 0.0)
+        self.spread = mlp(latent_dim, n_outputs, width, depth=1)
+
+    def follow(self, slopes: NDArray, intercept: NDArray, may_bend: bool) -> ValuePredictor:
+        """Take slopes (latent_dim, outputs) and intercept for the linear path.
+
+        With `may_bend` that is where it starts, and the network bends it as the likelihood asks;
+        without, the path is followed to the letter.
+        """
+        with torch.no_grad():
+            self.linear.weight.copy_(torch.as_tensor(slopes.T))
+            self.linear.bias.copy_(torch.as_tensor(intercept))
+        self.linear.requires_grad_(may_bend)
+        self.bend.requires_grad_(may_bend)
+        return self
+
+    def forward(self, z: Tensor) -> Normal:
+        scale = bounded_scale(self.spread(z), *VALUE_LOG_VARIANCE)
+        return Normal(self.linear(z) + self.bend(z), scale, validate_args=False)

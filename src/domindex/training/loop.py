@@ -183,7 +183,9 @@ def _encoding_parameters(module: VDIModule, settings: TrainingSettings) -> list[
             multiple = settings.map_learning_rate
         if parameter.requires_grad:
             groups[multiple].append(parameter)
-    groups[settings.predictor_learning_rate] += module.predictor.parameters()
+    groups[settings.predictor_learning_rate] += [
+        parameter for parameter in module.predictor.parameters() if parameter.requires_grad
+    ]
     return [{"params": p, "lr": settings.learning_rate * m} for m, p in groups.items()]
 
 
@@ -210,5 +212,5 @@ def _finished(averaged: VDIModule, batches: BatchMaker) -> VDIModule:
     with torch.no_grad():
         for _ in range(NORM_BATCHES):
             batch = batches.draw()
-            averaged.infer(batch.x, batch.raw_index, sample=False)
+            averaged.infer(batch.x, batch.normalized, batch.raw_index, sample=False)
     return averaged.cpu().double().eval()

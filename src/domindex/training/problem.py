@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -19,21 +19,44 @@ from domindex.training.settings import TrainingSettings
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Standardised inputs (rows, features) and labels of the rows of a `DomainData`."""
+    """What is trained on, a row for each row of a `DomainData`.
+
+    Attributes
+    ----------
+    data : the checked data
+    inputs : (rows, features) standardised, from which the indices are inferred
+    normalized : (rows, features) as the encoder of z is given them
+    labels : (rows,) classes or (rows, outputs) values
+    row_weights : (rows,) how often a row is drawn from its domain; None where all the same
+    """
 
     data: DomainData
     inputs: Tensor
+    normalized: Tensor
     labels: Tensor
+    row_weights: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
         cls, data: DomainData, inputs: NDArray, labels: NDArray, device: torch.device
     ) -> Problem:
+        """Rows that the encoder is given as they are."""
         kind = torch.int64 if data.task == "classification" else torch.float32
+        standardized = torch.as_tensor(inputs, dtype=torch.float32, device=device)
         return cls(
-            data,
-            torch.as_tensor(inputs, dtype=torch.float32, device=device),
-            torch.tensor(labels, dtype=kind, device=device),
+            data, standardized, standardized, torch.tensor(labels, dtype=kind, device=device)
+        )
+
+    def told(
+        self, normalized: NDArray, labels: NDArray, row_weights: NDArray[np.float64] | None
+    ) -> Problem:
+        """The same rows, normalised for the encoder, with labels to match."""
+        device = self.inputs.device
+        return replace(
+            self,
+            normalized=torch.as_tensor(normalized, dtype=torch.float32, device=device),
+            labels=torch.as_tensor(labels, dtype=torch.float32, device=device),
+            row_weights=row_weights,
         )
 
 
@@ -47,7 +70,7 @@ class BatchMaker:
         self._settings = settings
         self._rng = rng
         self._sizes = torch.tensor(problem.data.domain_sizes, device=problem.inputs.device)
-        self._batches = DomainBatches(problem.data, settings.batch_size, rng)
+        self._batches = DomainBatches(problem.data, settings.batch_size, rng, problem.row_weights)
 
     def use_map(self, raw_index: NDArray[np.float64]) -> None:
         """Take a new map: its neighbours and its graph hold until the next one."""
@@ -76,6 +99,7 @@ class BatchMaker:
         raw_index = self._raw_index[chosen]
         return Batch(
             x=self._problem.inputs[rows],
+            normalized=self._problem.normalized[rows],
             labels=self._problem.labels[rows[sources]],
             sources=sources,
             domain_sizes=self._sizes[chosen],

@@ -26,8 +26,8 @@ def straighten(carrier: FlowCarrier, batches: BatchMaker, progress: Progress) ->
         for group in optimizer.param_groups:
             group["lr"] = LEARNING_RATE * warm_up_and_decay(step, STEPS, warm_up=20)
         batch = batches.draw()
-        carried = carrier.carry(batch.x, batch.raw_index)
-        price = PRICE * carrier.warp(batch.x).square().sum(dim=-1).mean()
+        carried = carrier.carry(batch.normalized, batch.raw_index)
+        price = PRICE * carrier.warp(batch.normalized).square().sum(dim=-1).mean()
         optimizer.zero_grad()
         (sliced_misalignment(carried) + price).backward()
         torch.nn.utils.clip_grad_norm_(parameters, 5.0)

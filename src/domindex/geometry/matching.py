@@ -1,0 +1,131 @@
+"""Which rows of a labelled domain have a counterpart in the others.
+
+A source may hold more kinds of rows than a target: all seasons against one, all patients against
+those of one ward. Distances between such domains tell the mix of rows apart, not the domains. So
+each source is cut to the rows that resemble a target's, up to a shift, for the shift is what
+domains differ by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from domindex.geometry.flow_choice import whitening
+
+Floats = NDArray[np.float64]
+
+ROUNDS = 4
+"""Of matching; from the second on, sources cut so far are patterns too."""
+
+MAX_SHIFTS = 8
+SHARPNESS = 5.0
+"""How much a pattern counts that costs less than others: e⁵ between the mean and the least cost."""
+
+MAX_PATTERNS = 48
+MAX_ROWS = 300
+"""Patterns to which a source is matched, and rows of a domain that take part."""
+
+MOST_COST = 0.92
+"""Cost of matching, relative to matching the mirror image, below which the patterns are shared."""
+
+
+def resembling_rows(
+    clouds: Sequence[Floats], is_source: NDArray[np.bool_], weights: Sequence[Floats]
+) -> list[NDArray[np.int64]]:
+    """For every cloud the rows to keep: all, or a source's that resemble the targets' rows.
+
+    `weights` says for the rows of each source how target-like they are to begin with. Sources
+    larger than the median target are cut to its size. Where the targets' patterns cannot be found
+    in the sources any better than their mirror images, which have the same mean and covariance,
+    nothing is cut.
+    """
+    everything = [np.arange(len(cloud)) for cloud in clouds]
+    targets = _spread_out([cloud for cloud, source in zip(clouds, is_source) if not source])
+    size = int(np.median([len(target) for target in targets])) if targets else 0
+    large = [
+        number
+        for number, cloud in enumerate(clouds)
+        if is_source[number] and size < len(cloud) <= MAX_ROWS
+    ]
+    if not large or size < 2:
+        return everything
+    whiten = whitening(np.concatenate([target - target.mean(axis=0) for target in targets]))
+    targets = [target @ whiten for target in targets]
+    sources = {number: clouds[number] @ whiten for number in large}
+    shares = {number: weights[number] / weights[number].sum() for number in large}
+    if _cost_against_mirror(targets, sources, shares) >= MOST_COST:
+        return everything
+    for turn in range(ROUNDS):
+        cut = {n: sources[n][_most(shares[n], size)] for n in large} if turn else {}
+        shares = {
+            number: _share_of_plans(
+                [*targets, *(rows for other, rows in cut.items() if other != number)],
+                cloud,
+                shares[number],
+            )
+            for number, cloud in sources.items()
+        }
+    return [
+        np.sort(_most(shares[number], size)) if number in shares else rows
+        for number, rows in enumerate(everything)
+    ]
+
+
+def _spread_out(targets: list[Floats]) -> list[Floats]:
+    """At most `MAX_PATTERNS` of them, evenly among all that are not too large."""
+    usable = [target for target in targets if len(target) <= MAX_ROWS]
+    chosen = np.linspace(0, len(usable) - 1, min(len(usable), MAX_PATTERNS)).round().astype(int)
+    return [usable[number] for number in np.unique(chosen)]
+
+
+def _most(shares: Floats, size: int) -> NDArray[np.int64]:
+    return np.argsort(-shares, kind="stable")[:size]
+
+
+def _match(pattern: Floats, cloud: Floats, start: Floats) -> tuple[float, NDArray[np.int64]]:
+    """Every row of the pattern, shifted as one, to a row of its own: the cost, and the rows.
+
+    Assignment and shift take turns until the shift rests. A pattern with more rows than the cloud
+    uses them all.
+    """
+    shift = start - pattern.mean(axis=0)
+    cost, used = np.inf, np.arange(0)
+    for _ in range(MAX_SHIFTS):
+        squares = cdist(pattern + shift, cloud, "sqeuclidean")
+        rows, used = linear_sum_assignment(squares)
+        cost = float(squares[rows, used].mean())
+        moved = cloud[used].mean(axis=0) - pattern[rows].mean(axis=0)
+        if np.allclose(moved, shift):
+            break
+        shift = moved
+    return cost, used
+
+
+def _share_of_plans(patterns: Sequence[Floats], cloud: Floats, shares: Floats) -> Floats:
+    """How much the plans of the patterns that fit best use each row of the cloud, (rows,)."""
+    plans = [_match(pattern, cloud, shares @ cloud) for pattern in patterns]
+    costs = np.array([cost for cost, _ in plans])
+    excess = (costs - costs.min()) / ((costs.mean() - costs.min()) or 1.0)
+    trust = np.exp(-SHARPNESS * excess)
+    result = np.zeros(len(cloud))
+    for share, (_, used) in zip(trust / trust.sum(), plans):
+        result[used] += share / len(used)
+    return result
+
+
+def _cost_against_mirror(
+    targets: Sequence[Floats], sources: dict[int, Floats], shares: dict[int, Floats]
+) -> float:
+    """Least cost of a target's pattern over that of its mirror image, averaged over sources."""
+    ratios = []
+    for number, cloud in sources.items():
+        start = shares[number] @ cloud
+        own = min(_match(target, cloud, start)[0] for target in targets)
+        mirrored = min(_match(2 * t.mean(axis=0) - t, cloud, start)[0] for t in targets)
+        ratios.append(own / (mirrored or 1.0))
+    return float(np.mean(ratios))

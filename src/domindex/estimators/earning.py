@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -22,47 +22,52 @@ CLEARLY = 2.0
 """Standard errors by which an error must fall to count."""
 
 
-def class_model(degree: int) -> BaseEstimator:
-    """A plain classifier on polynomials of the features: quick, and the same everywhere."""
+def plain_model(degree: int, is_class: bool) -> BaseEstimator:
+    """A plain model on polynomials of the features: quick, and the same everywhere."""
     return make_pipeline(
         PolynomialFeatures(degree, include_bias=False),
         StandardScaler(),
-        LogisticRegression(max_iter=500),
+        LogisticRegression(max_iter=500) if is_class else Ridge(),
     )
 
 
 def helps_on_held_out_domains(
-    base: Floats, extra: Floats, classes: NDArray[np.int64], domains: NDArray[np.int64]
+    base: Floats, extra: Floats, labels: NDArray, domains: NDArray[np.int64]
 ) -> bool:
     """Whether adding `extra` features to `base` clearly lowers the error on held-out domains.
 
-    All arrays hold the source rows only. Clearly: by more than two standard errors of
+    All arrays hold the source rows only; `labels` are whole numbers for classes, (rows,), or
+    values, (rows, outputs). Clearly: by more than two standard errors of
     the difference, row by row. Without a second domain to hold out, rows are held out instead.
     """
     if len(base) < 2:
         return False
     rows = np.random.default_rng(0).permutation(len(base))[:MAX_ROWS]
-    base, extra, classes, domains = base[rows], extra[rows], classes[rows], domains[rows]
-    lean = _held_out_errors(base, classes, domains, degree=2)
-    full = _held_out_errors(np.hstack([base, extra]), classes, domains, degree=1)
+    base, extra, labels, domains = base[rows], extra[rows], labels[rows], domains[rows]
+    lean = _held_out_errors(base, labels, domains, degree=2)
+    full = _held_out_errors(np.hstack([base, extra]), labels, domains, degree=1)
     gain = lean - full
     return bool(gain.mean() > CLEARLY * gain.std() / np.sqrt(len(gain)))
 
 
 def _held_out_errors(
-    features: Floats, classes: NDArray[np.int64], domains: NDArray[np.int64], degree: int
+    features: Floats, labels: NDArray, domains: NDArray[np.int64], degree: int
 ) -> Floats:
-    """1 where a row is predicted wrongly by a model that never saw its domain."""
+    """Error of every row under a model that never saw its domain: a wrong class, or squares."""
     n_folds = min(len(np.unique(domains)), MAX_FOLDS)
     if n_folds > 1:
         folds = list(GroupKFold(n_folds).split(features, groups=domains))
     else:
         folds = list(KFold(min(5, len(features))).split(features))
-    predicted = np.full(len(classes), -1)
+    is_class = labels.dtype.kind in "iu"
+    predicted = np.full(labels.shape, -1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for train, test in folds:
-            if len(np.unique(classes[train])) > 1:
-                model = class_model(degree).fit(features[train], classes[train])
-                predicted[test] = model.predict(features[test])
-    return (predicted != classes).astype(np.float64)
+            if not is_class or len(np.unique(labels[train])) > 1:
+                model = plain_model(degree, is_class).fit(features[train], labels[train])
+                predicted[test] = model.predict(features[test]).reshape(labels[test].shape)
+    if is_class:
+        return (predicted != labels).astype(np.float64)
+    spread = labels.std(axis=0)
+    return (((predicted - labels) / np.where(spread > 0, spread, 1.0)) ** 2).sum(axis=1)

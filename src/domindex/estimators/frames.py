@@ -40,8 +40,7 @@ CLEARLY = 0.9
 """Share of the linear rule's error that a flexible one must stay below."""
 
 N_WAVES = 200
-MAX_ROWS = 5000
-"""Of a flexible rule: its functions, and the rows it is tried on."""
+"""Functions of which a flexible rule is made."""
 
 BALANCED_PENALTY = 0.3
 """Least shrinkage under balancing weights, which leave fewer rows to learn from."""
@@ -89,10 +88,6 @@ class Sources:
     domain_weights: Floats
     unit: Floats
 
-    def part(self, rows: NDArray[np.int64]) -> Sources:
-        """Some of the labelled rows."""
-        return replace(self, values=self.values[rows], domains=self.domains[rows])
-
     def error(self, predicted: Floats, row_weights: Floats | None = None) -> float:
         """Squared error summed over outputs; averaged over rows, then over domains."""
         squares = (((predicted - self.values) / self.unit) ** 2).sum(axis=1)
@@ -112,20 +107,40 @@ class Trial:
     Attributes
     ----------
     frame : the frame
-    error : on held-out source domains
-    penalty : the shrinkage with that error
-    held_out : (n, outputs) predictions with that error, in the user's units
+    straight : the linear rule, on source domains held out
+    bent : a flexible rule, likewise
     """
 
     frame: Frame
-    error: float
-    penalty: float
-    held_out: Floats
+    straight: HeldOut
+    bent: HeldOut
+
+    @property
+    def may_bend(self) -> bool:
+        """Whether the flexible rule is better by as much as overlap asks for.
+
+        Where targets look like sources, that is little; where they do not, a rule that bends to
+        the sources is wrong elsewhere, however well it does among them.
+        """
+        return self.bent.error < CLEARLY * self.frame.overlap**0.5 * self.straight.error
+
+    @property
+    def error(self) -> float:
+        return self.bent.error if self.may_bend else self.straight.error
 
     @property
     def score(self) -> float:
         """Held-out error, raised where sources and targets overlap little."""
         return self.error * self.frame.overlap**-OVERLAP_POWER
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Predictions (n, outputs) for held-out source domains, user's units, with their error."""
+
+    predicted: Floats
+    error: float
+    penalty: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +182,7 @@ def choose_frame(frames: Sequence[Frame], sources: Sources) -> FittedFrame:
             "held_out_error": [trial.error for trial in trials],
             "overlap": [trial.frame.overlap for trial in trials],
             "score": [trial.score for trial in trials],
+            "bends": [trial.may_bend for trial in trials],
             "chosen": [trial is best for trial in trials],
         }
     )
@@ -185,12 +201,22 @@ def _trustworthy(frames: Sequence[Frame]) -> Sequence[Frame]:
 
 def _try(frame: Frame, sources: Sources) -> Trial:
     rows, outputs, values = _labelled(frame, sources)
+    flexible = np.hstack([rows, _waves(rows)])
+    return Trial(
+        frame,
+        _held_out(rows, outputs, values, sources),
+        _held_out(flexible, outputs, values, sources),
+    )
+
+
+def _held_out(rows: Floats, outputs: NormalizedRows, values: Floats, sources: Sources) -> HeldOut:
+    """The best of all penalties."""
     uniform = np.full(len(rows), 1.0 / len(rows))
     predicted = held_out_predictions(rows, values, uniform, sources.domains, PENALTIES)
     restored = [outputs.restore(part) for part in predicted]
     errors = [sources.error(part) for part in restored]
     best = int(np.argmin(errors))
-    return Trial(frame, errors[best], PENALTIES[best], restored[best])
+    return HeldOut(restored[best], errors[best], PENALTIES[best])
 
 
 def _fit(trial: Trial, sources: Sources, trials: pd.DataFrame) -> FittedFrame:
@@ -200,46 +226,28 @@ def _fit(trial: Trial, sources: Sources, trials: pd.DataFrame) -> FittedFrame:
     out where it rests on too few rows, or fails on the held-out rows that look like the targets.
     """
     rows, outputs, values = _labelled(trial.frame, sources)
+    frame, straight = trial.frame, trial.straight
     uniform = np.full(len(rows), 1.0 / len(rows))
-    (plain,) = solve_paths(rows, values, uniform, (trial.penalty,))
-    penalty = (max(BALANCED_PENALTY, trial.penalty),)
-    (balanced,) = solve_paths(rows, values, trial.frame.weights, penalty)
-    (predicted,) = held_out_predictions(rows, values, trial.frame.weights, sources.domains, penalty)
+    (plain,) = solve_paths(rows, values, uniform, (straight.penalty,))
+    penalty = (max(BALANCED_PENALTY, straight.penalty),)
+    (balanced,) = solve_paths(rows, values, frame.weights, penalty)
+    (predicted,) = held_out_predictions(rows, values, frame.weights, sources.domains, penalty)
     held_out = outputs.restore(predicted)
-    cost = sources.error(held_out, trial.frame.weights)
-    trusted = trial.frame.overlap >= LEAST_OVERLAP
-    trusted &= cost <= INSURANCE * sources.error(trial.held_out, trial.frame.weights)
-    share = 0.5 * (1.0 - trial.frame.overlap) if trusted else 0.0
+    cost = sources.error(held_out, frame.weights)
+    trusted = frame.overlap >= LEAST_OVERLAP and not trial.may_bend
+    trusted &= cost <= INSURANCE * sources.error(straight.predicted, frame.weights)
+    share = 0.5 * (1.0 - frame.overlap) if trusted else 0.0
     return FittedFrame(
-        trial.frame,
-        plain.mixed(balanced, share),
-        (1 - share) * uniform + share * trial.frame.weights,
-        (1 - share) * trial.held_out + share * held_out,
-        share,
-        _bending_helps(trial, sources),
-        trials,
+        frame=frame,
+        path=plain.mixed(balanced, share),
+        row_weights=(1 - share) * uniform + share * frame.weights,
+        held_out=trial.bent.predicted
+        if trial.may_bend
+        else (1 - share) * straight.predicted + share * held_out,
+        balanced_share=share,
+        may_bend=trial.may_bend,
+        trials=trials,
     )
-
-
-def _bending_helps(trial: Trial, sources: Sources) -> bool:
-    """Whether a flexible rule beats the linear one on held-out rows that look like the targets.
-
-    By how much it must, overlap says: where targets look like sources, by anything; where they do
-    not, a rule that bends to the sources is wrong elsewhere, however well it does among them.
-    """
-    rows, outputs, values = _labelled(trial.frame, sources)
-    chosen = np.random.default_rng(0).permutation(len(rows))[:MAX_ROWS]
-    waves = np.hstack([rows, _waves(rows)])[chosen]
-    uniform = np.ones(len(chosen))
-    predicted = held_out_predictions(
-        waves, values[chosen], uniform, sources.domains[chosen], PENALTIES
-    )
-    part = sources.part(chosen)
-    weights = trial.frame.weights[chosen]
-    restored = [outputs.part(chosen).restore(values) for values in predicted]
-    bent = min(part.error(values, weights) for values in restored)
-    straight = part.error(trial.held_out[chosen], weights)
-    return bent < CLEARLY * straight * trial.frame.overlap**0.5
 
 
 def _waves(rows: Floats) -> Floats:

@@ -70,3 +70,22 @@ def test_a_seed_fixes_the_batches():
     for _ in range(3):
         np.testing.assert_array_equal(first.draw(), second.draw())
     assert not np.array_equal(first.draw(), other.draw())
+
+
+def test_weighted_rows_are_drawn_as_often_as_their_weight_says():
+    data = data_of([4, 2])
+    first, second = data.rows_by_domain()
+    weights = np.full(6, 0.1)
+    weights[first[0]] = 0.7
+    drawn = DomainBatches(data, 1000, np.random.default_rng(0), weights).draw()
+    assert np.mean(drawn[0] == first[0]) == pytest.approx(0.7, abs=0.05)
+    assert np.mean(drawn[1] == second[0]) == pytest.approx(0.5, abs=0.05)
+    assert set(drawn[1]) == set(second)
+
+
+def test_a_domain_whose_weights_sum_to_nothing_counts_all_its_rows_alike():
+    data = data_of([2, 2])
+    weights = np.ones(4)
+    weights[data.rows_by_domain()[0]] = 0.0
+    drawn = DomainBatches(data, 400, np.random.default_rng(0), weights).draw()
+    assert np.mean(drawn[0] == drawn[0][0]) == pytest.approx(0.5, abs=0.1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from domindex.data import check_domain_data
-from domindex.data.normalizing import NORMALIZATIONS, RowNormalizer
+from domindex.data.normalizing import NORMALIZATIONS, RowNormalizer, share_units
 from domindex.errors import InputError
 
 
@@ -60,3 +60,20 @@ def test_refuses_an_unknown_kind_and_one_without_shapes(data):
     narrow = check_domain_data(data.inputs[:, :2], data.inputs[:, 0], np.resize([1, -2], 30))
     with pytest.raises(InputError, match="needs 3 features or more, but X has 2"):
         RowNormalizer.fit("rows", narrow)
+
+
+@pytest.mark.parametrize(
+    ("scale_x", "scale_y", "shift_y", "shared"),
+    [
+        (1.0, 1.0, 0.0, True),
+        (1e-6, 1e-6, 0.0, True),
+        ([1.0, 1.0, 1.0, 100.0], 1.0, 0.0, False),
+        (1.0, 1e3, 0.0, False),
+        (1.0, 1.0, 500.0, False),
+        ([1.0, 1.0, 1.0, 0.0], 1.0, 0.0, False),
+    ],
+)
+def test_units_are_shared_by_values_of_one_size_in_one_place(scale_x, scale_y, shift_y, shared):
+    values = np.random.default_rng(0).normal(size=(60, 5)) + 2
+    X, y = values[:, :4] * scale_x, values[:, 4] * scale_y + shift_y
+    assert share_units(check_domain_data(X, y, np.resize([1, 2, -3], 60))) is shared

@@ -34,3 +34,11 @@ def test_one_source_domain_or_one_row_is_enough_to_decide():
     noise = rng.normal(size=(60, 1))
     assert helps_on_held_out_domains(noise, informative, classes, np.zeros(60, dtype=int))
     assert not helps_on_held_out_domains(noise[:1], noise[:1], classes[:1], np.zeros(1, dtype=int))
+
+
+def test_a_feature_that_carries_the_value_is_worth_keeping():
+    rng = np.random.default_rng(0)
+    values = 1e6 * rng.normal(size=(200, 2))
+    noise = rng.normal(size=(200, 2))
+    assert helps_on_held_out_domains(noise, values + noise, values, domains_of(200))
+    assert not helps_on_held_out_domains(values, noise, values, domains_of(200))

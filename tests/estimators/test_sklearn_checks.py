@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from domindex import VDIClassifier
+from domindex import VDIClassifier, VDIRegressor
 
 EXPECTED_FAILURES = {
     "check_dtype_object": "every refusal of input is an InputError, a ValueError; the check wants "
@@ -22,7 +22,13 @@ def count_rows(X):
     return X.shape[0] if issparse(X) else len(np.asarray(X))
 
 
-class DealtClassifier(VDIClassifier):
+def in_a_known_domain(X):
+    if issparse(X) or np.asarray(X).ndim != 2:
+        return None
+    return [1] * count_rows(X)
+
+
+class Dealt:
     """Of every five rows, four go to the sources 1 and 2 and one to the target 3."""
 
     def fit(self, X, y, sample_domain=None, source_domains=(1, 2)):
@@ -30,14 +36,23 @@ class DealtClassifier(VDIClassifier):
             sample_domain = np.resize([1, 2, 1, 2, 3], count_rows(X))
         return super().fit(X, y, sample_domain=sample_domain, source_domains=source_domains)
 
+
+class DealtClassifier(Dealt, VDIClassifier):
     def predict_proba(self, X, sample_domain=None):
-        if sample_domain is None and not issparse(X) and np.asarray(X).ndim == 2:
-            sample_domain = [1] * count_rows(X)
-        return super().predict_proba(X, sample_domain=sample_domain)
+        return super().predict_proba(X, sample_domain=sample_domain or in_a_known_domain(X))
+
+
+class DealtRegressor(Dealt, VDIRegressor):
+    def predict(self, X, sample_domain=None, return_std=False):
+        known = sample_domain or in_a_known_domain(X)
+        return super().predict(X, sample_domain=known, return_std=return_std)
 
 
 @parametrize_with_checks(
-    [DealtClassifier(index_steps=5, steps=150, random_state=0)],
+    [
+        DealtClassifier(index_steps=5, steps=150, random_state=0),
+        DealtRegressor(index_steps=5, steps=20, random_state=0),
+    ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learn_check(estimator, check):

@@ -15,7 +15,7 @@ from domindex.geometry.atlas import (
     thin,
 )
 from domindex.geometry.flow_choice import alignment
-from domindex.geometry.geodesics import extend_geodesics, geodesic_distances
+from domindex.geometry.geodesics import extend_geodesics, geodesic_distances, mean_geodesics
 from domindex.geometry.unrolled import unroll
 
 EVERY_MAP = pytest.mark.parametrize(
@@ -198,3 +198,19 @@ def test_an_axis_on_which_the_domains_do_not_differ_stays_near_zero_for_a_new_on
     cloud = cloud_at(0.0, 0.0)
     atlas = draw_map(range(8), [cloud + [2.0 * n, 0.0] for n in range(8)], 2, neighbors=(2,))
     assert abs(atlas.locate(cloud_at(7.0, 0.0, seed=5))[1]) < 0.1
+
+
+def test_mean_geodesics_of_one_neighbourhood_are_its_geodesics():
+    distances = draw_map(range(9), along_an_arc(), 2).transport
+    np.testing.assert_allclose(mean_geodesics(distances, (3,)), geodesic_distances(distances, 3))
+
+
+def test_mean_geodesics_weigh_every_neighbourhood_alike():
+    distances = draw_map(range(9), along_an_arc(), 2).transport
+    short, long = (geodesic_distances(distances, k) for k in (5, 2))
+    expected = (long + short * long.mean() / short.mean()) / 2
+    np.testing.assert_allclose(mean_geodesics(distances, (2, 5)), expected)
+
+
+def test_identical_domains_have_no_geodesics_to_speak_of():
+    assert not mean_geodesics(np.zeros((4, 4)), (2, 3)).any()

@@ -58,6 +58,12 @@ def test_predicting_labels_is_the_mean_log_probability():
     assert value.item() == pytest.approx(total / 6, rel=1e-5)
 
 
+def test_values_are_predicted_all_outputs_together():
+    labels, predicted = torch.randn(2, 3, 4), normal(2, 3, 4)
+    value = bound.label_prediction(labels, predicted)
+    torch.testing.assert_close(value, predicted.log_prob(labels).sum() / 6)
+
+
 def test_every_row_of_a_domain_is_explained_by_its_one_index():
     u, decoded = normal(2, 3, 4), normal(2, 1, 4)
     latents = Indices(u, u.mean, normal(2, 2), torch.zeros(2, 2))

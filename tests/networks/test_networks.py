@@ -12,12 +12,14 @@ from torch.distributions import Categorical, Normal
 from domindex.geometry.flow import AffineFlow
 from domindex.geometry.flow_families import family_basis
 from domindex.networks.blocks import GaussianHead, Whitening, bounded_scale, mlp, start_small
-from domindex.networks.carriers import FlowCarrier, IndexedAffine
+from domindex.networks.carriers import FlowCarrier, IndexedAffine, StillCarrier
 from domindex.networks.decoders import (
     INPUT_SCALE,
+    VALUE_LOG_VARIANCE,
     ClassPredictor,
     InputDecoder,
     LocalIndexDecoder,
+    ValuePredictor,
 )
 from domindex.networks.discriminators import DomainClassifier, GraphEmbedder, IndexRegressor
 from domindex.networks.encoders import (
@@ -254,3 +256,35 @@ def test_discriminators_give_scores_of_the_right_shape():
     assert DomainClassifier(4, 9, width=8)(z).shape == (2, 5, 9)
     assert IndexRegressor(4, 2, width=8)(z).shape == (2, 5, 2)
     assert GraphEmbedder(4, width=8)(z).shape == (2, 5, 16)
+
+
+def test_a_still_carrier_projects_and_bends_only_if_it_may():
+    x, beta = torch.randn(3, 5, 4), torch.randn(3, 2)
+    projection = np.eye(4)[:, :2]
+    straight, bent = StillCarrier(projection, 8, may_bend=False)(x, beta)
+    torch.testing.assert_close(straight, x[..., :2])
+    torch.testing.assert_close(bent, straight)
+    free = StillCarrier(projection, 8)
+    assert not torch.equal(*free(x, beta))
+    assert free.n_outputs == 2
+    assert free.strain(beta) == 0.0
+
+
+def test_values_follow_a_given_path_to_the_letter_unless_they_may_bend():
+    z = torch.randn(7, 3)
+    slopes, intercept = np.arange(6.0).reshape(3, 2), np.array([1.0, -1.0])
+    expected = z @ torch.tensor(slopes, dtype=torch.float32) + torch.tensor([1.0, -1.0])
+    strict = ValuePredictor(3, 2).follow(slopes, intercept, may_bend=False)
+    torch.testing.assert_close(strict(z).mean, expected)
+    names = {name.split(".")[0] for name, p in strict.named_parameters() if p.requires_grad}
+    assert names == {"spread"}
+    free = ValuePredictor(3, 2).follow(slopes, intercept, may_bend=True)
+    torch.testing.assert_close(free(z).mean, expected)
+    assert all(parameter.requires_grad for parameter in free.parameters())
+
+
+def test_deviations_of_values_stay_within_bounds():
+    deviation = ValuePredictor(3, 2)(1e6 * torch.randn(50, 3)).stddev
+    low, high = (math.exp(bound / 2) for bound in VALUE_LOG_VARIANCE)
+    assert (deviation >= low * 0.999).all()
+    assert (deviation <= high * 1.001).all()

@@ -42,6 +42,9 @@ CLEARLY = 0.9
 N_WAVES = 200
 """Functions of which a flexible rule is made."""
 
+TRUSTED_OVERLAP = 0.5
+"""Share of the widest overlap from which the levels of domains are comparable."""
+
 BALANCED_PENALTY = 0.3
 """Least shrinkage under balancing weights, which leave fewer rows to learn from."""
 
@@ -190,13 +193,13 @@ def choose_frame(frames: Sequence[Frame], sources: Sources) -> FittedFrame:
 
 
 def _trustworthy(frames: Sequence[Frame]) -> Sequence[Frame]:
-    """All, but the domains' own levels only where they bring sources and targets closest.
+    """All, but the domains' own levels only where they bring sources and targets close.
 
     A domain's level stands for the domain if all domains hold the same mix of rows. Sources that
     hold the same mix as each other say nothing of that, but overlap with the targets does.
     """
-    widest = max(frame.overlap for frame in frames)
-    return [f for f in frames if f.name != "domains" or f.overlap == widest]
+    least = TRUSTED_OVERLAP * max(frame.overlap for frame in frames)
+    return [frame for frame in frames if frame.name != "domains" or frame.overlap >= least]
 
 
 def _try(frame: Frame, sources: Sources) -> Trial:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import Tags
 
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
@@ -138,6 +139,11 @@ class VDIRegressor(RegressorMixin, BaseVDI):
         """R² of `predict`, averaged over outputs."""
         predicted = self.predict(X, sample_domain=sample_domain)
         return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def _planner(self, data: DomainData) -> Planner:
         return ValuePlanner(self.normalize, self.flow)

@@ -30,7 +30,7 @@ MAX_PATTERNS = 48
 MAX_ROWS = 300
 """Patterns to which a source is matched, and rows of a domain that take part."""
 
-MOST_COST = 0.92
+MOST_COST = 0.87
 """Cost of matching, relative to matching the mirror image, below which the patterns are shared."""
 
 

@@ -1,0 +1,76 @@
+"""Rows of a source that have a counterpart in the targets."""
+
+import numpy as np
+import pytest
+
+from domindex.geometry.matching import resembling_rows
+
+
+def seasons(n_domains=8, n_rows=12, n_sources=3, seed=0, shared=True):
+    """Targets hold winters; sources winters and summers, in a shuffled order.
+
+    The winters of all domains share their pattern, up to a shift and some noise.
+    """
+    rng = np.random.default_rng(seed)
+    pattern = rng.exponential(size=(n_rows, 3))
+    clouds, winters = [], []
+    for number in range(n_domains):
+        if not shared:
+            pattern = rng.normal(size=(n_rows, 3))
+        winter = pattern + rng.normal(size=3) + 0.05 * rng.normal(size=(n_rows, 3))
+        if number >= n_sources:
+            clouds.append(winter)
+            continue
+        summer = rng.normal(size=(3 * n_rows, 3)) * 2 + 6
+        order = rng.permutation(4 * n_rows)
+        clouds.append(np.vstack([winter, summer])[order])
+        winters.append(np.flatnonzero(order < n_rows))
+    return clouds, np.arange(n_domains) < n_sources, winters
+
+
+def even(clouds):
+    return [np.full(len(cloud), 1.0 / len(cloud)) for cloud in clouds]
+
+
+def leaning_to(clouds, winters):
+    """A rough first guess: winters thirty times as likely."""
+    weights = even(clouds)
+    for cloud, rows in zip(weights, winters):
+        cloud[rows] *= 30
+    return weights
+
+
+def test_the_shared_rows_of_a_source_are_found():
+    clouds, is_source, winters = seasons()
+    kept = resembling_rows(clouds, is_source, leaning_to(clouds, winters))
+    for rows, winter in zip(kept, winters):
+        assert len(rows) == 12
+        assert len(np.intersect1d(rows, winter)) >= 11
+
+
+def test_targets_and_small_sources_keep_all_their_rows():
+    clouds, is_source, _ = seasons()
+    clouds[0] = clouds[0][:10]
+    kept = resembling_rows(clouds, is_source, even(clouds))
+    assert len(kept[0]) == 10
+    assert all(len(kept[number]) == 12 for number in range(3, 8))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_cut_where_no_pattern_is_shared(seed):
+    clouds, is_source, winters = seasons(shared=False, seed=seed)
+    kept = resembling_rows(clouds, is_source, leaning_to(clouds, winters))
+    assert [len(rows) for rows in kept] == [len(cloud) for cloud in clouds]
+
+
+@pytest.mark.parametrize("is_source", [[True, True], [False, False]])
+def test_nothing_is_cut_without_both_sources_and_targets(is_source):
+    clouds = [np.random.default_rng(n).normal(size=(20 - 5 * n, 2)) for n in range(2)]
+    kept = resembling_rows(clouds, np.array(is_source), even(clouds))
+    assert [len(rows) for rows in kept] == [20, 15]
+
+
+def test_a_target_of_one_row_is_no_pattern():
+    clouds = [np.random.default_rng(0).normal(size=(20, 2)), np.zeros((1, 2))]
+    kept = resembling_rows(clouds, np.array([True, False]), even(clouds))
+    assert [len(rows) for rows in kept] == [20, 1]

@@ -71,7 +71,7 @@ def distance_rank_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float
     points, known = _matching_maps(coordinates, truth)
     if len(points) < 3:
         raise InputError(f"There are {len(points)} domains. Ranks of distances need 3 or more.")
-    distances, true_distances = pdist(points), pdist(known)
+    distances, true_distances = _tied_distances(points), _tied_distances(known)
     if np.ptp(distances) == 0.0 or np.ptp(true_distances) == 0.0:
         raise InputError("All distances are equal in one of the two maps, so they have no order.")
     return float(spearmanr(distances, true_distances).statistic)
@@ -116,6 +116,12 @@ def _in_one_order(maps: Sequence[DomainIndex | ArrayLike]) -> list[ArrayLike]:
                 "Compare fits on the same domains."
             )
     return [index.coordinates[[index.domains.index(d) for d in domains]] for index in named]
+
+
+def _tied_distances(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances in units of the largest, equal where only rounding tells them apart."""
+    distances = pdist(points)
+    return np.round(distances / distances.max(), 9)
 
 
 def _unit_shape(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -47,10 +47,10 @@ def test_what_is_unrelated_reads_as_nothing(seed):
 
 
 def test_the_bound_does_not_need_normal_values():
-    """A fair sign, ±1 blurred by the features' noise: I ≤ log 2, though the variance says more."""
+    """A fair sign holds log 2 and no more, however little is left of its variance."""
     rng = np.random.default_rng(0)
     sign = rng.choice([-1.0, 1.0], size=ROWS)
-    reading = read_values(sign, sign + 0.01 * rng.normal(size=ROWS)[:, None])
+    reading = read_values(sign, (sign + 0.01 * rng.normal(size=ROWS))[:, None])
     assert 0.6 < reading.information < np.log(2) + 0.01
     assert reading.r2 > 0.99
 

@@ -9,7 +9,7 @@ from domindex.errors import InputError
 from domindex.evaluation import read_classes, read_values
 from domindex.evaluation.readers import MAX_BLOCK, best_linear_r2
 
-ROWS = 1500
+ROWS = 900
 
 
 def gaussian_pair(correlation, size=1, seed=0):

@@ -39,7 +39,7 @@ MAX_DOMAINS = 100
 
 MAX_LEAK = 0.1
 """Share of the domain information in x that z may still have. Independence is a limit that training
-comes near: good fits of the paper's DG-15 and Circle end between 0 and 8 %."""
+comes near: good fits of the paper's synthetic datasets end between 0 and 8 %."""
 
 MIN_KEPT = 0.9
 """Share to be kept, of what a linear summary of the same size keeps on x, and of what x tells
@@ -300,7 +300,7 @@ def _rows_to_read(names: Sequence[Hashable], rng: np.random.Generator) -> tuple[
 
 def _on_one_scale(values: NDArray) -> Floats:
     """(rows, columns) of unit variance: each column of a table, all pixels of images together."""
-    flat = values.reshape(len(values), -1).astype(np.float64)
+    flat = values.reshape(len(values), -1).astype(np.float64, order="C")
     centred = flat - flat.mean(axis=0)
     scale = np.sqrt((centred**2).mean(axis=0 if values.ndim == 2 else None))
     return centred / np.where(scale > 0.0, scale, 1.0)

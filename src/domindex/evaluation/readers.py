@@ -304,7 +304,7 @@ def _check_features(features: Any) -> Floats:
             f"There are {len(array)} rows. Pass {MIN_ROWS} or more: what is read from fewer "
             "cannot be told from chance."
         )
-    return array.reshape(len(array), -1).astype(np.float64)
+    return array.reshape(len(array), -1).astype(np.float64, order="C")
 
 
 def _check_classes(labels: Any, n_rows: int) -> Numbers:

@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 
 from domindex.errors import InputError
-from domindex.evaluation import graph_auc, index_correlation, linear_r2
+from domindex.evaluation import (
+    distance_rank_correlation,
+    graph_auc,
+    index_correlation,
+    linear_r2,
+    map_stability,
+    procrustes_agreement,
+)
 from domindex.geometry import DomainIndex
 
 LINE = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
@@ -46,3 +53,80 @@ def test_truths_that_do_not_fit_are_refused():
         linear_r2(np.zeros((3, 2)), np.zeros(4))
     with pytest.raises(InputError, match="same number"):
         index_correlation(np.zeros((3, 2)), np.ones(3))
+    with pytest.raises(InputError, match="NaN or infinity"):
+        linear_r2(np.zeros((3, 2)), [0.0, 1.0, np.nan])
+
+
+def turned(points, angle, scale=1.0, shift=0.0):
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return scale * points @ turn + shift
+
+
+def test_a_map_that_is_moved_turned_mirrored_and_scaled_has_the_same_shape():
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    moved = turned(points, 1.0, scale=3.0, shift=[5.0, -2.0]) * [-1.0, 1.0]
+    assert procrustes_agreement(moved, points) == pytest.approx(1.0)
+    assert distance_rank_correlation(moved, points) == pytest.approx(1.0)
+
+
+def test_a_flat_axis_more_or_less_changes_nothing():
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    padded = np.column_stack([points, np.zeros(20)])
+    assert procrustes_agreement(padded, points) == pytest.approx(1.0)
+    assert procrustes_agreement(points[:, :1], points[:, 0]) == pytest.approx(1.0)
+
+
+def test_a_map_without_one_of_two_equal_axes_agrees_by_half():
+    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    assert procrustes_agreement(corners[:, :1], corners) == pytest.approx(0.5)
+
+
+def test_unrelated_maps_agree_little():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, 200, 2))
+    assert procrustes_agreement(first, second) < 0.05
+    assert abs(distance_rank_correlation(first, second)) < 0.05
+
+
+def test_ranks_of_distances_forgive_a_bend_that_keeps_near_and_far():
+    line = np.arange(8.0)
+    bow = np.column_stack([np.cos(line / 4), np.sin(line / 4)])
+    assert distance_rank_correlation(bow, line) == pytest.approx(1.0)
+    assert procrustes_agreement(bow, line) < 0.99
+
+
+def test_seeds_that_draw_one_map_are_stable_whichever_way_it_is_turned():
+    points = np.random.default_rng(0).normal(size=(10, 2))
+    same = map_stability([points, turned(points, 2.0), turned(points, -1.0)])
+    assert same.mean == pytest.approx(1.0)
+    stray = np.random.default_rng(1).normal(size=(10, 2))
+    mixed = map_stability([points, turned(points, 2.0), stray])
+    assert mixed.worst < mixed.mean < 1.0
+
+
+def test_maps_are_compared_by_name_not_by_row():
+    shuffled = [3, 0, 5, 1, 4, 2]
+    names = [list("abcdef")[n] for n in shuffled]
+    other = DomainIndex.from_distances(names, LINE[np.ix_(shuffled, shuffled)])
+    assert map_stability([line_index(), other]).worst == pytest.approx(1.0)
+
+
+def test_maps_that_cannot_be_compared_are_refused():
+    points = np.random.default_rng(0).normal(size=(6, 2))
+    with pytest.raises(InputError, match="There are 1 maps"):
+        map_stability([points])
+    with pytest.raises(InputError, match="mixes DomainIndex"):
+        map_stability([line_index(), points])
+    with pytest.raises(InputError, match="different domains"):
+        map_stability([line_index(), DomainIndex.from_distances(list("abcdeg"), LINE)])
+    with pytest.raises(InputError, match="same domains in the same order"):
+        procrustes_agreement(points, points[:5])
+    with pytest.raises(InputError, match="one point"):
+        procrustes_agreement(np.ones((6, 2)), points)
+    with pytest.raises(InputError, match="NaN"):
+        procrustes_agreement(np.full((6, 2), np.nan), points)
+    with pytest.raises(InputError, match="3 or more"):
+        distance_rank_correlation(points[:2], points[:2])
+    triangle = [[0.0, 0.0], [2.0, 0.0], [1.0, 3**0.5]]
+    with pytest.raises(InputError, match="no order"):
+        distance_rank_correlation(np.eye(3), triangle)

@@ -1,5 +1,46 @@
 """How good a map and its predictions are."""
 
-from domindex.evaluation.metrics import graph_auc, index_correlation, linear_r2
+from domindex.evaluation.audit import IndexAudit, audit_index
+from domindex.evaluation.information import entropy, mutual_information
+from domindex.evaluation.metrics import (
+    MapStability,
+    distance_rank_correlation,
+    graph_auc,
+    index_correlation,
+    linear_r2,
+    map_stability,
+    procrustes_agreement,
+)
+from domindex.evaluation.readers import ClassReading, ValueReading, read_classes, read_values
+from domindex.evaluation.scores import (
+    accuracy,
+    paper_error,
+    scores_by_domain,
+    scores_by_level,
+    squared_error,
+    target_accuracy,
+)
 
-__all__ = ["graph_auc", "index_correlation", "linear_r2"]
+__all__ = [
+    "ClassReading",
+    "IndexAudit",
+    "MapStability",
+    "ValueReading",
+    "accuracy",
+    "audit_index",
+    "distance_rank_correlation",
+    "entropy",
+    "graph_auc",
+    "index_correlation",
+    "linear_r2",
+    "map_stability",
+    "mutual_information",
+    "paper_error",
+    "procrustes_agreement",
+    "read_classes",
+    "read_values",
+    "scores_by_domain",
+    "scores_by_level",
+    "squared_error",
+    "target_accuracy",
+]

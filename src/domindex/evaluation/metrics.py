@@ -1,11 +1,16 @@
-"""Agreement of an inferred index with what is known about the domains."""
+"""Agreement of an inferred index with what is known about the domains, and with itself."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
+from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 from domindex.errors import InputError
@@ -46,6 +51,102 @@ def linear_r2(coordinates: ArrayLike, truth: ArrayLike) -> float:
     return float(1.0 - residual @ residual / ((known - known.mean()) ** 2).sum())
 
 
+def procrustes_agreement(coordinates: ArrayLike, truth: ArrayLike) -> float:
+    """How well the map becomes a true one by shift, rotation, reflection and one scale, 0 to 1.
+
+    With both centred and of unit norm, (Σ singular values of AᵀB)²: the share of the true map's
+    variance that is explained; 1 where the shapes are the same. The number of components may
+    differ. With few domains chance is far from 0: three random points agree well with most others.
+    """
+    points, known = _matching_maps(coordinates, truth)
+    overlap = np.linalg.svd(_unit_shape(points).T @ _unit_shape(known), compute_uv=False).sum()
+    return float(min(overlap, 1.0) ** 2)
+
+
+def distance_rank_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float:
+    """Spearman's correlation of the distances on the map with those of a true index, −1 to 1.
+
+    Only the order of the distances counts, so a map that is bent but keeps near and far scores 1.
+    """
+    points, known = _matching_maps(coordinates, truth)
+    if len(points) < 3:
+        raise InputError(f"There are {len(points)} domains. Ranks of distances need 3 or more.")
+    distances, true_distances = _tied_distances(points), _tied_distances(known)
+    if np.ptp(distances) == 0.0 or np.ptp(true_distances) == 0.0:
+        raise InputError("All distances are equal in one of the two maps, so they have no order.")
+    return float(spearmanr(distances, true_distances).statistic)
+
+
+@dataclass(frozen=True)
+class MapStability:
+    """Procrustes agreement over all pairs of maps: their mean, and the pair that agrees least."""
+
+    mean: float
+    worst: float
+
+
+def map_stability(maps: Sequence[DomainIndex | ArrayLike]) -> MapStability:
+    """Whether fits with different seeds draw the same map.
+
+    Parameters
+    ----------
+    maps : two or more, as `DomainIndex` values (the same domains, in any order) or as arrays
+        (domains, components) with the domains in the same order
+    """
+    if len(maps) < 2:
+        raise InputError(f"There are {len(maps)} maps. Pass the maps of two fits or more.")
+    points = _in_one_order(maps)
+    agreements = [procrustes_agreement(one, other) for one, other in combinations(points, 2)]
+    return MapStability(mean=float(np.mean(agreements)), worst=min(agreements))
+
+
+def _in_one_order(maps: Sequence[DomainIndex | ArrayLike]) -> list[ArrayLike]:
+    """The coordinates of all maps, rows in the order of the first map's domains."""
+    named = [one for one in maps if isinstance(one, DomainIndex)]
+    if not named:
+        return list(maps)  # type: ignore[arg-type]
+    if len(named) < len(maps):
+        raise InputError("maps mixes DomainIndex values with plain arrays. Pass one kind only.")
+    domains = named[0].domains
+    for index in named[1:]:
+        if set(index.domains) != set(domains):
+            strange = list(set(index.domains) ^ set(domains))
+            raise InputError(
+                f"The maps show different domains: {strange[0]!r} is not on all of them. "
+                "Compare fits on the same domains."
+            )
+    return [index.coordinates[[index.domains.index(d) for d in domains]] for index in named]
+
+
+def _tied_distances(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances in units of the largest, equal where only rounding tells them apart."""
+    distances = pdist(points)
+    return np.round(distances / distances.max(), 9)
+
+
+def _unit_shape(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    centred = points - points.mean(axis=0)
+    return centred / np.linalg.norm(centred)
+
+
+def _matching_maps(
+    coordinates: ArrayLike, truth: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    points, known = (np.array(values, dtype=np.float64) for values in (coordinates, truth))
+    known = known[:, None] if known.ndim == 1 else known
+    if points.ndim != 2 or known.ndim != 2 or len(points) != len(known):
+        raise InputError(
+            f"One map has shape {points.shape} and the other {known.shape}. "
+            "Pass (domains, components) for both, with the same domains in the same order."
+        )
+    for values in (points, known):
+        if not np.isfinite(values).all():
+            raise InputError("A map holds NaN or infinity. Pass a finite point for every domain.")
+        if not len(values) or not np.ptp(values, axis=0).any():
+            raise InputError("All domains lie on one point of a map, so it has no shape.")
+    return points, known
+
+
 def _matching(coordinates: ArrayLike, truth: ArrayLike) -> tuple[NDArray, NDArray]:
     points = np.asarray(coordinates, dtype=np.float64)
     known = np.asarray(truth, dtype=np.float64).squeeze()
@@ -53,6 +154,10 @@ def _matching(coordinates: ArrayLike, truth: ArrayLike) -> tuple[NDArray, NDArra
         raise InputError(
             f"coordinates has shape {points.shape} and truth {known.shape}. "
             "Pass (domains, components) and one number per domain."
+        )
+    if not np.isfinite(points).all() or not np.isfinite(known).all():
+        raise InputError(
+            "coordinates or truth holds NaN or infinity. Leave out the domains that are not known."
         )
     if np.ptp(known) == 0:
         raise InputError("truth is the same number for every domain, so nothing can follow it.")

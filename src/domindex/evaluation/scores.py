@@ -1,0 +1,120 @@
+"""How good predictions are: by row, by domain, by level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.data import check_domain_names, group_rows
+from domindex.data.messages import preview
+from domindex.datasets import DomainDataset
+from domindex.errors import InputError
+
+Score = Callable[[Any, Any], float]
+
+
+def accuracy(y: Any, predicted: Any) -> float:
+    """Share of rows whose class is predicted."""
+    truth, guess = _matching(y, predicted)
+    if truth.ndim != 1:
+        raise InputError(
+            f"y has shape {truth.shape}, but accuracy counts one class per row. "
+            "Pass 1-D classes; squared_error scores several outputs."
+        )
+    if (truth.dtype.kind in "US") != (guess.dtype.kind in "US"):
+        raise InputError(
+            f"y holds {truth.dtype} and predicted {guess.dtype}, which can never be equal. "
+            "Spell classes the same way in both."
+        )
+    return float((truth == guess).mean())
+
+
+def squared_error(y: Any, predicted: Any) -> float:
+    """Squared errors added over a row's outputs, averaged over rows."""
+    truth, guess = (_numbers(values) for values in _matching(y, predicted))
+    return float(((truth - guess) ** 2).reshape(len(truth), -1).sum(axis=1).mean())
+
+
+def target_accuracy(dataset: DomainDataset, predicted: Any) -> float:
+    """Accuracy over all rows of target domains; `predicted` has a class for every row."""
+    _matching(dataset.y, predicted)
+    target = ~dataset.is_source
+    if not target.any():
+        raise InputError(f"{dataset.name} has no rows in target domains, so nothing to score.")
+    return accuracy(dataset.y[target], np.asarray(predicted)[target])
+
+
+def scores_by_domain(
+    y: Any, predicted: Any, sample_domain: Any, score: Score = accuracy
+) -> dict[Hashable, float]:
+    """`score(y, predicted)` of each domain's rows, in the order of the names.
+
+    `score` is `accuracy`, `squared_error` or any function of these two arrays.
+    """
+    truth, guess = _matching(y, predicted)
+    names = check_domain_names(sample_domain, len(truth))
+    return {
+        name: float(score(truth[rows], guess[rows])) for name, rows in group_rows(names, len(truth))
+    }
+
+
+def paper_error(y: Any, predicted: Any, sample_domain: Any) -> float:
+    """The error that the paper reports for regression.
+
+    Squared errors are added over outputs, averaged over a domain's rows, then over domains, so
+    that a domain with many rows counts no more than another. Pass `y` on the standardised scale,
+    as the datasets hold it, and the rows of target domains only.
+    """
+    return float(
+        np.mean(list(scores_by_domain(y, predicted, sample_domain, squared_error).values()))
+    )
+
+
+def scores_by_level(
+    by_domain: Mapping[Hashable, float], levels: Mapping[Hashable, int] | None
+) -> dict[int, float]:
+    """The mean score of the domains at each level, nearest level first.
+
+    Parameters
+    ----------
+    by_domain : a score per domain, from `scores_by_domain`; those without a level are left out
+    levels : a level per target domain, as in `DomainDataset.levels`
+    """
+    if not levels:
+        raise InputError("levels is empty or None: this dataset does not say how far targets lie.")
+    missing = [name for name in levels if name not in by_domain]
+    if missing:
+        raise InputError(
+            f"by_domain lacks {preview(missing)}, which levels names; it holds "
+            f"{preview(by_domain)}. Score every target domain first."
+        )
+    members: dict[int, list[float]] = {}
+    for name, level in levels.items():
+        members.setdefault(int(level), []).append(by_domain[name])
+    return {level: float(np.mean(members[level])) for level in sorted(members)}
+
+
+def _matching(y: Any, predicted: Any) -> tuple[NDArray, NDArray]:
+    truth, guess = np.asarray(y), np.asarray(predicted)
+    if truth.shape != guess.shape or truth.ndim not in (1, 2) or not truth.size:
+        raise InputError(
+            f"y has shape {truth.shape} and predicted {guess.shape}. "
+            "Pass the same rows in both, as (rows,) or (rows, outputs), and at least one."
+        )
+    return truth, guess
+
+
+def _numbers(values: NDArray) -> NDArray[np.float64]:
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"An error needs numbers, but there are values of type {values.dtype}. "
+            "Use accuracy for classes."
+        ) from None
+    if not np.isfinite(numbers).all():
+        raise InputError("y or predicted holds NaN or infinity. Score rows with known values only.")
+    return numbers

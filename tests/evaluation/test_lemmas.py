@@ -1,0 +1,278 @@
+"""The paper's Lemmas 4.1 and 4.2, by number, on small discrete worlds where all is exact.
+
+Lemma 4.1: E_p(x,y)[ELBO] ≤ I(y; z) + I(x; u, β, z) − [H(y) + H(x)], with I(y; z) under
+r(x, y, z) = p(x, y) q(z|x) and I(x; u, β, z) under s = p(x) q(u, β, z|x).
+
+Lemma 4.2: max_D E[log D(k|z)] = I(z; β) + I(z; k|β) − H(k), for β a function of the domain k;
+its least value, −H(k), is reached if and only if I(z; β) = I(z; k|β) = 0.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from domindex.evaluation import entropy, mutual_information
+
+SEEDS = range(20)
+X, U, B, Z = 0, 1, 2, 3  # axes of s(x, u, β, z)
+K, BETA, ENCODING = 0, 1, 2  # axes of s(k, β, z)
+
+
+def random_table(rng, *shape, given=0):
+    """A distribution over all but the first `given` axes, conditioned on those."""
+    table = rng.gamma(0.7, size=shape) + 1e-3
+    return table / table.sum(axis=tuple(range(given, len(shape))), keepdims=True)
+
+
+@dataclass(frozen=True)
+class World:
+    """Data p(x, y); the model p and the inference q, as the paper factorises them."""
+
+    data: np.ndarray  # x, y
+    p_beta: np.ndarray  # β
+    p_u: np.ndarray  # β, u
+    p_x: np.ndarray  # u, x
+    p_z: np.ndarray  # x, u, β, z
+    p_y: np.ndarray  # z, y
+    q_u: np.ndarray  # x, u
+    q_beta: np.ndarray  # u, β
+    q_z: np.ndarray  # x, u, β, z
+
+    @property
+    def latents_given_x(self):
+        """q(u, β, z|x)."""
+        return np.einsum("xu,ub,xubz->xubz", self.q_u, self.q_beta, self.q_z)
+
+    @property
+    def joint(self):
+        """s(x, u, β, z) = p(x) q(u, β, z|x)."""
+        return self.data.sum(axis=1)[:, None, None, None] * self.latents_given_x
+
+    @property
+    def labelled(self):
+        """r(y, z) = Σₓ p(x, y) q(z|x)."""
+        return np.einsum("xy,xubz->yz", self.data, self.latents_given_x)
+
+    @property
+    def model_joint(self):
+        """p(x, u, β, z), without y."""
+        return np.einsum("b,bu,ux,xubz->xubz", self.p_beta, self.p_u, self.p_x, self.p_z)
+
+    @property
+    def label_term(self):
+        """E[log p(y|z)]."""
+        return mean_log(self.labelled, self.p_y.T)
+
+    @property
+    def input_term(self):
+        """E[log p(x|u, β, z)]."""
+        posterior = self.model_joint / self.model_joint.sum(axis=X, keepdims=True)
+        return mean_log(self.joint, posterior)
+
+    @property
+    def elbo(self):
+        """E[log p(x, u, β, z, y) − log q(u, β, z|x)], averaged over the data."""
+        inner = mean_log(self.joint, self.model_joint) - mean_log(self.joint, self.latents_given_x)
+        return self.label_term + inner
+
+    @property
+    def bound(self):
+        """The right-hand side of Lemma 4.1."""
+        return (
+            mutual_information(self.labelled, [0], [1])
+            + mutual_information(self.joint, [X], [U, B, Z])
+            - entropy(self.data, [1])
+            - entropy(self.data, [0])
+        )
+
+
+def random_world(seed) -> World:
+    rng = np.random.default_rng(seed)
+    n_x, n_y, n_u, n_b, n_z = 4, 3, 3, 2, 3
+    return World(
+        data=random_table(rng, n_x, n_y),
+        p_beta=random_table(rng, n_b),
+        p_u=random_table(rng, n_b, n_u, given=1),
+        p_x=random_table(rng, n_u, n_x, given=1),
+        p_z=random_table(rng, n_x, n_u, n_b, n_z, given=3),
+        p_y=random_table(rng, n_z, n_y, given=1),
+        q_u=random_table(rng, n_x, n_u, given=1),
+        q_beta=random_table(rng, n_u, n_b, given=1),
+        q_z=random_table(rng, n_x, n_u, n_b, n_z, given=3),
+    )
+
+
+def mean_log(weights, values) -> float:
+    """Σ w log v, where nothing counts that has no weight."""
+    seen = weights > 0
+    return float((weights[seen] * np.log(np.broadcast_to(values, weights.shape)[seen])).sum())
+
+
+def divergence(first, second) -> float:
+    return mean_log(first, first) - mean_log(first, second)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lemma_4_1_no_model_has_an_elbo_above_the_information_of_its_latents(seed):
+    world = random_world(seed)
+    assert world.elbo < world.bound
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lemma_4_1_falls_short_by_two_misfits_and_by_the_whole_information_on_x(seed):
+    """The divergence of q(u, β, z|x) from p(u, β, z), which the proof drops, holds I(x; u, β, z).
+
+    bound − ELBO = KL[r(y|z) ‖ p(y|z)] + KL[s(x|·) ‖ p(x|·)] + KL[s(·) ‖ p(·)] + I(x; ·), with · for
+    (u, β, z). So also ELBO ≤ I(y; z) − H(y) − H(x), and the larger the information on x, the
+    farther the bound is from being reached.
+    """
+    world = random_world(seed)
+    joint, model, labelled = world.joint, world.model_joint, world.labelled
+    about_x = mutual_information(joint, [X], [U, B, Z])
+    label_misfit = divergence(labelled, labelled.sum(axis=0) * world.p_y.T)
+    input_misfit = divergence(joint, joint.sum(axis=X) * model / model.sum(axis=X))
+    latent_misfit = divergence(joint.sum(axis=X), model.sum(axis=X))
+    gap = label_misfit + input_misfit + latent_misfit + about_x
+    assert world.bound - world.elbo == pytest.approx(gap)
+    assert world.elbo <= world.bound - about_x
+
+
+def test_lemma_4_1_holds_with_equality_where_latents_know_nothing():
+    world = random_world(0)
+    n_x = len(world.data)
+    latents = random_table(np.random.default_rng(1), 3, 2, 3)  # u, β, z, whatever x
+    by_beta = latents.sum(axis=2).T
+    z_given = np.broadcast_to(latents / latents.sum(axis=2, keepdims=True), (n_x, 3, 2, 3))
+    mute = World(
+        data=world.data,
+        p_beta=by_beta.sum(axis=1),
+        p_u=by_beta / by_beta.sum(axis=1, keepdims=True),
+        p_x=np.tile(world.data.sum(axis=1), (3, 1)),
+        p_z=z_given,
+        p_y=np.tile(world.data.sum(axis=0), (3, 1)),
+        q_u=np.tile(by_beta.sum(axis=0), (n_x, 1)),
+        q_beta=(by_beta / by_beta.sum(axis=0)).T,
+        q_z=z_given,
+    )
+    nothing_known = -entropy(world.data, [0]) - entropy(world.data, [1])
+    assert mute.bound == pytest.approx(nothing_known)
+    assert mute.elbo == pytest.approx(nothing_known)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_term_of_the_proof_is_bounded_and_the_best_predictor_reaches_its_bound(seed):
+    world = random_world(seed)
+    about_y = mutual_information(world.labelled, [0], [1])
+    about_x = mutual_information(world.joint, [X], [U, B, Z])
+    assert world.label_term < about_y - entropy(world.data, [1])
+    assert world.input_term < about_x - entropy(world.data, [0])
+    best = replace(world, p_y=(world.labelled / world.labelled.sum(axis=0)).T)
+    assert best.label_term == pytest.approx(about_y - entropy(world.data, [1]))
+    # The data-processing chain of the proof: I(y; z) ≤ I(y; x) ≤ H(y).
+    assert about_y < mutual_information(world.data, [0], [1]) < entropy(world.data, [1])
+
+
+def test_an_encoding_that_copies_x_reaches_all_the_information_on_y():
+    world = random_world(0)
+    copies = np.broadcast_to(np.eye(4)[:, None, None, :], (4, 3, 2, 4))
+    labelled = replace(world, q_z=copies).labelled
+    about_y = mutual_information(labelled, [0], [1])
+    assert about_y == pytest.approx(mutual_information(world.data, [0], [1]))
+
+
+def test_the_highest_possible_elbo_does_not_ask_for_all_the_information_on_x():
+    """Theorem 4.4 says that at the optimum I(x; u, β, z) is maximal. It need not be.
+
+    x is two fair bits and y is the first. Latents that hold the first bit alone reach −H(x, y),
+    which no ELBO exceeds, with z independent of the only β; yet they tell one of the two bits. So
+    condition 2 of a domain index has to be measured.
+    """
+    first_bit = np.repeat(np.eye(2), 2, axis=0)  # x to u
+    z_is_u = np.broadcast_to(np.eye(2)[None, :, None, :], (4, 2, 1, 2))
+    world = World(
+        data=first_bit / 4,
+        p_beta=np.ones(1),
+        p_u=np.full((1, 2), 0.5),
+        p_x=first_bit.T / 2,
+        p_z=z_is_u,
+        p_y=np.eye(2),
+        q_u=first_bit,
+        q_beta=np.ones((2, 1)),
+        q_z=z_is_u,
+    )
+    assert world.elbo == pytest.approx(-entropy(world.data))
+    assert mutual_information(world.joint, [X], [U, B, Z]) == pytest.approx(np.log(2))
+    assert entropy(world.data, [0]) == pytest.approx(np.log(4))
+
+
+def domain_joint(k, beta_given_k, z_given_k):
+    """s(k, β, z) for the Markov chain β ← k → z."""
+    return np.einsum("k,kb,kz->kbz", k, beta_given_k, z_given_k)
+
+
+def best_discriminator(joint) -> float:
+    """max_D E[log D(k|z)], reached by D = s(k|z)."""
+    pair = joint.sum(axis=BETA)
+    return mean_log(pair, pair / pair.sum(axis=0))
+
+
+def decomposition(joint) -> float:
+    """The right-hand side of Lemma 4.2."""
+    about_index = mutual_information(joint, [ENCODING], [BETA])
+    beyond = mutual_information(joint, [ENCODING], [K], given=[BETA])
+    return about_index + beyond - entropy(joint, [K])
+
+
+MERGED = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]], dtype=float)
+"""β as a function of k: five domains, of which two pairs share their index."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lemma_4_2_the_best_discriminator_decomposes_and_no_other_does_better(seed):
+    rng = np.random.default_rng(seed)
+    k = random_table(rng, 5)
+    joint = domain_joint(k, MERGED, random_table(rng, 5, 4, given=1))
+    assert best_discriminator(joint) == pytest.approx(decomposition(joint))
+    assert best_discriminator(joint) > -entropy(k)
+    guess = random_table(rng, 4, 5, given=1).T
+    assert mean_log(joint.sum(axis=BETA), guess) < best_discriminator(joint)
+
+
+def test_lemma_4_2_the_least_value_is_that_of_an_encoding_without_the_domain():
+    rng = np.random.default_rng(0)
+    k = random_table(rng, 5)
+    joint = domain_joint(k, MERGED, np.tile(random_table(rng, 4), (5, 1)))
+    assert best_discriminator(joint) == pytest.approx(-entropy(k))
+    assert mutual_information(joint, [ENCODING], [BETA]) == pytest.approx(0, abs=1e-12)
+    beyond = mutual_information(joint, [ENCODING], [K], given=[BETA])
+    assert beyond == pytest.approx(0, abs=1e-12)
+
+
+def test_hiding_the_index_alone_does_not_reach_the_least_value():
+    """Two domains share β and z tells them apart: I(z; β) = 0, but I(z; k|β) = log 2."""
+    joint = domain_joint(np.full(2, 0.5), np.ones((2, 1)), np.eye(2))
+    assert mutual_information(joint, [ENCODING], [BETA]) == pytest.approx(0)
+    assert best_discriminator(joint) == pytest.approx(np.log(2) - entropy(np.full(2, 0.5)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_where_z_sees_a_random_index_the_decomposition_is_too_large_by_what_it_sees(seed):
+    """The lemma needs β to be a function of k, or z blind to its chance: else add I(z; β|k)."""
+    rng = np.random.default_rng(seed)
+    joint = np.einsum(
+        "k,kb,kbz->kbz",
+        random_table(rng, 4),
+        random_table(rng, 4, 3, given=1),
+        random_table(rng, 4, 3, 4, given=2),
+    )
+    seen = mutual_information(joint, [ENCODING], [BETA], given=[K])
+    assert seen > 0
+    assert decomposition(joint) - best_discriminator(joint) == pytest.approx(seen)
+
+
+def test_with_a_random_index_z_can_hide_the_domain_and_still_show_the_index():
+    """A coin β, the same in every domain, which z copies: I(z; k) = 0 and I(z; β) = log 2."""
+    joint = np.einsum("k,b,bz->kbz", np.full(3, 1 / 3), np.full(2, 0.5), np.eye(2))
+    assert best_discriminator(joint) == pytest.approx(-np.log(3))
+    assert mutual_information(joint, [ENCODING], [BETA]) == pytest.approx(np.log(2))

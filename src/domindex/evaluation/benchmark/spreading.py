@@ -31,7 +31,7 @@ def spread_over_cluster(
     from distributed import as_completed
 
     futures = {client.submit(run_cell, cell, data_home, pure=False): cell for cell in cells}
-    for future in as_completed(futures):
+    for future in as_completed(futures, loop=client.loop):
         error = None if future.cancelled() else future.exception()
         if future.cancelled() or error is not None:
             yield futures[future].failed(f"the cluster gave it up ({error or 'cancelled'})")

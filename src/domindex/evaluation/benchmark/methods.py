@@ -84,20 +84,16 @@ def _moment_flow(dataset: DomainDataset, seed: int) -> Any:
     )
 
 
-def _deep(kind: str, dataset: DomainDataset, seed: int) -> Any:
-    return getattr(import_module("domindex.baselines"), kind)(random_state=seed)
+def _deep(kind: str, dataset: DomainDataset, seed: int, **given: Any) -> Any:
+    return getattr(import_module("domindex.baselines"), kind)(random_state=seed, **given)
 
 
 def _cida(dataset: DomainDataset, seed: int) -> Any:
-    from domindex import baselines
-
-    return baselines.CIDA(domain_index=true_index(dataset), random_state=seed)  # type: ignore[attr-defined]
+    return _deep("CIDA", dataset, seed, domain_index=true_index(dataset))
 
 
 def _grda(dataset: DomainDataset, seed: int) -> Any:
-    from domindex import baselines
-
-    return baselines.GRDA(domain_graph=true_graph(dataset), random_state=seed)  # type: ignore[attr-defined]
+    return _deep("GRDA", dataset, seed, domain_graph=true_graph(dataset))
 
 
 def true_index(dataset: DomainDataset) -> dict[Any, np.ndarray]:

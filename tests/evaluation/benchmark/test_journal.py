@@ -2,7 +2,7 @@
 
 import pytest
 
-from domindex.errors import InputError
+from domindex.errors import DomindexError, InputError
 from domindex.evaluation.benchmark import Cell, CellResult, Journal
 
 DONE = CellResult("circle", "knn", 0, "done", {"accuracy": 51.0, "worst_domain": "7"}, 0.1)
@@ -51,3 +51,16 @@ def test_a_folder_that_cannot_be_written_to_is_said(tmp_path):
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(InputError, match=r"cannot be written to .*taken.* Name a folder"):
         Journal.open(tmp_path / "taken" / "benchmark.jsonl")
+
+
+def test_a_full_disk_is_said_and_keeps_what_there_is(path, monkeypatch):
+    journal = Journal.open(path)
+    journal.append(DONE)
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(DomindexError, match=r"circle knn seed 1 could not be added .*No space"):
+        journal.append(Cell("circle", "knn", 1).failed("out of luck"))
+    assert DONE.cell.key in journal.read()

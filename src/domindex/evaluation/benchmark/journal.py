@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from domindex.errors import InputError
+from domindex.errors import DomindexError, InputError
 from domindex.evaluation.benchmark.cells import CellResult, Key
 
 
@@ -39,11 +39,18 @@ class Journal:
         return {result.cell.key: result for result in self._results()}
 
     def append(self, result: CellResult) -> None:
+        """Add a line, and return once it is safe from a kill and a power cut."""
         line = json.dumps(result.to_json(), ensure_ascii=False) + "\n"
-        with self.path.open("ab") as file:
-            file.write(line.encode())
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with self.path.open("ab") as file:
+                file.write(line.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise DomindexError(
+                f"{result.cell} could not be added to {self.path} ({error.strerror}). "
+                "Results before it are kept; make room and run the same command again."
+            ) from error
 
     def _results(self) -> Iterator[CellResult]:
         whole = self.path.read_bytes().split(b"\n")[:-1]

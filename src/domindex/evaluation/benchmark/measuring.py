@@ -43,8 +43,8 @@ def measure(cell: Cell, data_home: str | None = None) -> CellResult:
         figures={name: _short(value) for name, value in figures.items()},
         fit_seconds=round(fitted - start, 3),
         predict_seconds=round(predicted_at - fitted, 3),
-        peak_mb=round(peak, 1),
-        fit_mb=round(peak - before, 1),
+        peak_mb=None if peak is None else round(peak, 1),
+        fit_mb=None if peak is None or before is None else round(peak - before, 1),
         versions=versions(),
     )
 

@@ -8,8 +8,8 @@ from pathlib import Path
 _STATUS = Path("/proc/self/status")
 
 
-def peak_mb() -> float:
-    """The most that this process ever held.
+def peak_mb() -> float | None:
+    """The most that this process ever held, None where the system does not tell.
 
     Linux keeps it with the process image. `getrusage`, used elsewhere, also counts what the parent
     held when it started this process, and so may say too much, never too little.
@@ -17,14 +17,16 @@ def peak_mb() -> float:
     known = _status("VmHWM")
     if known is not None:
         return known
-    import resource
-
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-def resident_mb() -> float:
-    """What this process holds now; its peak so far where that cannot be told."""
+def resident_mb() -> float | None:
+    """What this process holds now; its peak so far where only that is known."""
     known = _status("VmRSS")
     return peak_mb() if known is None else known
 

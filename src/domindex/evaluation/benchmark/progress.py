@@ -56,4 +56,5 @@ def describe(result: CellResult) -> str:
         for name, value in result.figures.items()
         if isinstance(value, float) and "level" not in name
     )
-    return f"{result.cell}: {figures}; fit {result.fit_seconds:.1f} s, {result.peak_mb:.0f} MB"
+    memory = "" if result.peak_mb is None else f", {result.peak_mb:.0f} MB"
+    return f"{result.cell}: {figures}; fit {result.fit_seconds:.1f} s{memory}"

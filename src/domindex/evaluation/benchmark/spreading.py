@@ -32,11 +32,12 @@ def spread_over_cluster(
 
     futures = {client.submit(run_cell, cell, data_home, pure=False): cell for cell in cells}
     for future in as_completed(futures, loop=client.loop):
-        error = None if future.cancelled() else future.exception()
-        if future.cancelled() or error is not None:
-            yield futures[future].failed(f"the cluster gave it up ({error or 'cancelled'})")
-        else:
+        if future.status == "finished":
             yield future.result()
+        else:
+            error = future.exception() if future.status == "error" else "the scheduler is gone"
+            yield futures[future].failed(f"lost by the cluster: {' '.join(str(error).split())}")
+        future.release()  # else a worker that leaves would have its results computed again
 
 
 @contextmanager

@@ -130,11 +130,10 @@ def test_a_cluster_of_two_workers_measures_the_same(tmp_path):
         n_workers=2, threads_per_worker=1, dashboard_address=None
     ) as cluster:
         far = run_benchmark(
-            ["rotating-digits"], methods, out=tmp_path / "far", dask=cluster.scheduler_address
+            ["rotating-digits"], methods, out=tmp_path, dask=cluster.scheduler_address
         )
-    near = run_benchmark(["rotating-digits"], methods, out=tmp_path / "near")
     assert [result.status for result in far.results] == ["done", "done"]
-    assert [r.figures for r in far.results] == [r.figures for r in near.results]
+    assert far.results[0].figures == run_cell(Cell("rotating-digits", "knn", 0)).figures
     assert len(Journal(far.path).read()) == 2
 
 

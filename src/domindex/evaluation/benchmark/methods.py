@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import networkx as nx
     import numpy as np
 
-Group = Literal["this library", "given the truth", "the paper's baselines", "plain"]
+Group = Literal[
+    "this library", "given the truth", "the paper's baselines", "plain", "plain, after MomentFlow"
+]
 Builder = Callable[[DomainDataset, int], Any]
 Objection = Callable[[DomainDataset], str]
 
@@ -201,7 +203,8 @@ class _PlainModel:
         rows = partial(self.bare, normalize="rows")
         yield plain(self.name, self.title, build=self.bare)
         yield varied(f"{self.name}-means", f"{self.title}, with domain means", build=means)
-        yield varied(f"{self.name}-flow", f"{self.title}, after MomentFlow", build=self.carried)
+        carried = partial(varied, group="plain, after MomentFlow")
+        yield carried(f"{self.name}-flow", f"{self.title}, after MomentFlow", build=self.carried)
         if self.objection is not _CLASSES_ONLY:
             title = f"{self.title}, on normalised rows"
             yield varied(f"{self.name}-rows", title, build=rows, objection=_RESTORABLE_ONLY)
@@ -220,9 +223,7 @@ def _all_methods() -> Iterator[Method]:
     own = partial(Method, group="this library")
     yield own("vdi", "VDI", build=_vdi, published_as="vdi")
     paper_model = partial(_vdi, flow=None)
-    yield own(
-        "vdi-no-flow", "VDI without a flow", build=paper_model, published_as="vdi", variant=True
-    )
+    yield own("vdi-no-flow", "VDI without a flow", build=paper_model, published_as="vdi")
     yield own("moment-flow", "MomentFlow", build=_moment_flow, seeded=False)
 
     told = partial(Method, group="given the truth")

@@ -237,14 +237,14 @@ def _all_methods() -> Iterator[Method]:
         ("cdann", "CDANN", "CDANN"),
         ("mdd", "MDD", "MDD"),
         ("sentry", "SENTRY", "SENTRY"),
-        ("domain2vec", "D2V", "Domain2Vec"),
+        ("domain2vec", "D2V", "D2V"),
     ):
         yield Method(
             name,
             title,
             "the paper's baselines",
             build=partial(_deep, kind),
-            objection=_CLASSES_ONLY if kind == "Domain2Vec" else no_objection,
+            objection=_CLASSES_ONLY if kind == "D2V" else no_objection,
             published_as=name,
         )
     for model in _PLAIN:

@@ -1,12 +1,13 @@
 # make demo   set up, map a family of domains, predict, write a report
 # make test   set up, lint, type-check, check the layers, run the tests
 # make bench  measure; results go to benchmarks/results
+# make bench-tables  render benchmarks/results/benchmark.jsonl, which `domindex bench` wrote
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench bench-tables clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
@@ -24,6 +25,9 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/bench_transport.py
 	$(BIN)/python benchmarks/bench_time.py
 	$(BIN)/python benchmarks/bench_model.py
+
+bench-tables: $(STAMP)
+	$(BIN)/python benchmarks/bench_tables.py
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

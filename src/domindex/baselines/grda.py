@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import shortest_path
 
 from domindex.baselines.base import Floats
 from domindex.baselines.given import KnownDomains, check_domain_graph
 from domindex.baselines.study import Study
 from domindex.data import DomainData
-from domindex.geometry import classical_scaling
 from domindex.model.plain import Adaptation, PlainModule
 
 NODE_DIM = 2
+
+LEAST_MODE = 1e-3
+"""Eigenvalues below it belong to parts of the graph that are not joined."""
 
 
 class GRDA(KnownDomains):
@@ -23,8 +24,8 @@ class GRDA(KnownDomains):
 
     The encoder sees x and an embedding of its domain's node; the adversary embeds z such that
     inner products tell which domains are joined, and the encoder prevents it. A complete graph
-    would be `DANN`, a chain is close to `CIDA`. Nodes are embedded by classical scaling of the
-    hops between them; parts that are not joined lie one hop farther apart than the longest path.
+    would be `DANN`, a chain is close to `CIDA`. Nodes are embedded by the leading modes of the
+    graph's Laplacian.
 
     Parameters
     ----------
@@ -78,9 +79,16 @@ class GRDA(KnownDomains):
 
 
 def embed_nodes(links: NDArray[np.bool_], n_components: int = NODE_DIM) -> Floats:
-    """Points (domains, n_components) whose distances are close to the hops between nodes."""
-    hops = shortest_path(links.astype(float), directed=False, unweighted=True)
-    reached = np.isfinite(hops)
-    hops[~reached] = hops[reached].max() + 1.0
-    points = classical_scaling(hops, min(n_components, len(hops) - 1))
+    """Points (domains, n_components) of the slowest modes of a walk on the graph, at unit scale.
+
+    The leading eigenvectors v of the normalised Laplacian L v = λ v, each divided by √λ: squared
+    distances between points are then close to the time a walk takes from one node to the other.
+    """
+    root = np.sqrt(np.maximum(links.sum(axis=1), 1.0))
+    laplacian = np.eye(len(links)) - links / np.outer(root, root)
+    values, vectors = np.linalg.eigh(laplacian)
+    kept = slice(1, 1 + min(n_components, len(links) - 1))
+    points = vectors[:, kept] / root[:, None] / np.sqrt(np.maximum(values[kept], LEAST_MODE))
+    points = points * np.sign(points[np.abs(points).argmax(axis=0), np.arange(points.shape[1])])
+    points = points - points.mean(axis=0)
     return points / (np.sqrt((points**2).mean()) or 1.0)

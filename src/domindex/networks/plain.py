@@ -8,21 +8,33 @@ from torch.distributions import Normal
 
 from domindex.networks.blocks import mlp
 
+START = 0.3
+"""Share of the usual size at which weights of the encoder start: from large ones it can bend the
+sources and the targets apart before an adversary has learned anything."""
+
 
 class PlainEncoder(nn.Module):
     """x (domains, batch, features), and what is given of a domain (domains, size), to z.
 
-    z is normalised over its coordinates, so that no method can hide the domain by shrinking it.
+    What is given gates the first layer, so that one and the same network is turned continuously
+    from domain to domain. z is normalised over its coordinates: shrinking it hides nothing.
     """
 
     def __init__(self, n_features: int, n_given: int, latent_dim: int, width: int) -> None:
         super().__init__()
-        self.network = mlp(n_features + n_given, latent_dim, width, depth=2)
+        self.first = nn.Linear(n_features, width)
+        self.rest = mlp(width, latent_dim, width, depth=1)
+        self.gate = mlp(n_given, width, width, depth=1) if n_given else None
         self.norm = nn.LayerNorm(latent_dim, elementwise_affine=False)
+        with torch.no_grad():
+            for weight in (*self.first.parameters(), *self.rest.parameters()):
+                weight.mul_(START)
 
     def forward(self, x: Tensor, given: Tensor) -> Tensor:
-        spread = given[:, None, :].expand(*x.shape[:2], -1)
-        return self.norm(self.network(torch.cat([x, spread], dim=-1)))
+        hidden = self.first(x)
+        if self.gate is not None:
+            hidden = hidden * self.gate(given)[:, None, :]
+        return self.norm(self.rest(torch.relu(hidden)))
 
 
 class ValuePredictor(nn.Module):

@@ -253,12 +253,12 @@ class DeepBaseline(BaseEstimator, metaclass=ABCMeta):
     def _check_rows(self, X: Any) -> NDArray:
         check_is_fitted(self)
         inputs = check_inputs(X)
-        validate_data(self, X=X, skip_check_array=True, reset=False)
         if inputs.shape[1:] != self._input_shape:
             raise InputError(
                 f"X has rows of shape {inputs.shape[1:]}, but fit saw {self._input_shape}. "
                 "Pass inputs of the same shape."
             )
+        validate_data(self, X=X, skip_check_array=True, reset=False)
         return inputs
 
     def _settings(self) -> StudySettings:

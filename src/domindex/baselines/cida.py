@@ -25,6 +25,8 @@ class CIDA(KnownDomains):
         such as the `domain_index_` of a fitted `VDIClassifier`
     """
 
+    _default_weight = 0.5
+
     def __init__(
         self,
         domain_index: Any = None,

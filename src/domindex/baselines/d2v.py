@@ -51,7 +51,7 @@ class DomainFeatures(Adaptation):
 
 
 class NearSources(Adaptation):
-    """Sources count by how near they are to the targets; the adversary is that of `DANN`."""
+    """Sources count by how near they are to the targets."""
 
     def __init__(
         self, module: PlainModule, opponent: nn.Module, weight: float, source_weights: Tensor
@@ -115,14 +115,16 @@ class D2V(AdaptingBaseline):
 
     First an encoder learns features that tell all domains apart and from which an adversary cannot
     read the class. A domain's vector is the mean and the Gram matrix of its features, projected to
-    two components. Then a `DANN` is trained whose encoder is given that vector, and in which
-    sources count by how near their vectors are to those of targets. Domains never seen are embedded
-    by their rows. There is no regression: features are freed of *classes*.
+    two components. Then the vectors serve as VDI's index does: an encoder is given them and hides
+    from z which vectors are close, and sources count by how near they are to targets. Domains never
+    seen are embedded by their rows. There is no regression: features are freed of *classes*.
 
     Attributes
     ----------
     domain_indices_ : (domains, 2), the vectors
     """
+
+    _default_weight = 2.0
 
     def _check_data(self, data: DomainData) -> None:
         if data.task != "classification":
@@ -144,7 +146,7 @@ class D2V(AdaptingBaseline):
         weights = nearness(self.domain_indices_, study.data.is_source)
         objective = NearSources(
             study.module(),
-            study.adversary("domain"),
+            study.adversary("graph"),
             self._weight,
             torch.tensor(weights, dtype=torch.float32, device=study.problem.inputs.device),
         )

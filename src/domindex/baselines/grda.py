@@ -33,6 +33,8 @@ class GRDA(KnownDomains):
         example by a fitted `VDIClassifier`'s `domain_graph(quantile=0.2)`
     """
 
+    _default_weight = 2.0
+
     def __init__(
         self,
         domain_graph: Any = None,

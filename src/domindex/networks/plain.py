@@ -16,15 +16,19 @@ sources and the targets apart before an adversary has learned anything."""
 class PlainEncoder(nn.Module):
     """x (domains, batch, features), and what is given of a domain (domains, size), to z.
 
-    What is given gates the first layer, so that one and the same network is turned continuously
-    from domain to domain. z is normalised over its coordinates: shrinking it hides nothing.
+    What is given gates the first layer, so that one and the same network is turned smoothly from
+    domain to domain. z is normalised over its coordinates: shrinking it hides nothing.
     """
 
     def __init__(self, n_features: int, n_given: int, latent_dim: int, width: int) -> None:
         super().__init__()
         self.first = nn.Linear(n_features, width)
         self.rest = mlp(width, latent_dim, width, depth=1)
-        self.gate = mlp(n_given, width, width, depth=1) if n_given else None
+        self.gate = (
+            nn.Sequential(nn.Linear(n_given, width), nn.Tanh(), nn.Linear(width, width))
+            if n_given
+            else None
+        )
         self.norm = nn.LayerNorm(latent_dim, elementwise_affine=False)
         with torch.no_grad():
             for weight in (*self.first.parameters(), *self.rest.parameters()):
@@ -34,7 +38,7 @@ class PlainEncoder(nn.Module):
         hidden = self.first(x)
         if self.gate is not None:
             hidden = hidden * self.gate(given)[:, None, :]
-        return self.norm(self.rest(torch.relu(hidden)))
+        return self.norm(self.rest(torch.tanh(hidden)))
 
 
 class ValuePredictor(nn.Module):

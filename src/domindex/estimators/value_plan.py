@@ -281,7 +281,13 @@ def _still_structure(
     settings: ModelSettings,
 ) -> Structure:
     make_carrier = partial(StillCarrier, projection, settings.width, fitted.may_bend)
-    return Structure(make_carrier, projection.shape[1], always(atlas), view)
+    return Structure(
+        make_carrier,
+        projection.shape[1],
+        always(atlas),
+        view,
+        is_settled=not fitted.may_bend,
+    )
 
 
 def _following(fitted: FittedFrame, output_scale: OutputScale) -> ValuePredictor:

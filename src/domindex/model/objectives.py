@@ -94,11 +94,14 @@ class IndexObjective(nn.Module):
 
 
 class EncodingObjective(Contest):
-    """The loss of the encoding: predict y from z, hide the domain, move smoothly with β."""
+    """The loss of the encoding: predict y from z, hide the domain, move smoothly with β.
+
+    Without an adversary nothing is hidden: for encoders whose structure leaves nothing to learn.
+    """
 
     module: VDIModule
 
-    def __init__(self, module: VDIModule, adversary: Adversary, weights: Weights) -> None:
+    def __init__(self, module: VDIModule, adversary: Adversary | None, weights: Weights) -> None:
         super().__init__(module, adversary)
         self.weights = weights
 
@@ -112,7 +115,7 @@ class EncodingObjective(Contest):
         terms = {
             "label_prediction": bound.label_prediction(batch.labels, predicted),
             "encoding_divergence": bound.encoding_divergence(latents),
-            "adversary": self.opposed(*self.shown(batch, latents)),
+            "adversary": self._hiding(batch, latents),
             "smoothness": self._roughness(batch, latents),
             "strain": self.module.data_encoder.carrier.strain(latents.beta),  # type: ignore[operator]
         }
@@ -125,8 +128,15 @@ class EncodingObjective(Contest):
         )
         return loss, terms
 
+    def _hiding(self, batch: Batch, latents: Latents) -> Tensor:
+        if self.opponent is None:
+            return latents.z.new_zeros(())
+        return self.opposed(*self.shown(batch, latents))
+
     def _roughness(self, batch: Batch, latents: Latents) -> Tensor:
         """How much predictions change when a domain borrows its neighbour's index."""
+        if not self.module.data_encoder.carrier.follows_index:
+            return latents.z.new_zeros(())
         own = self.module.predict(latents.z_posterior.mean)
         shift = batch.neighbor_index - batch.raw_index
         borrowed, _ = self.module.data_encoder(batch.normalized, latents.u, latents.beta + shift)

@@ -32,8 +32,8 @@ Floats = NDArray[np.float64]
 MapMaker = Callable[[list[Floats], Floats | None, bool], Atlas]
 """Local indices of each domain, the map before, and whether it is the last, to a new map."""
 
-EncodingStart = Callable[[VDIModule], Adversary]
-"""Gives a module a fresh encoder and predictor, and returns a fresh adversary for it."""
+EncodingStart = Callable[[VDIModule], Adversary | None]
+"""Gives a module a fresh encoder and predictor, and returns a fresh adversary if it needs one."""
 
 
 NORM_BATCHES = 50
@@ -75,7 +75,9 @@ def train(
     best: tuple[float, VDIModule, History] | None = None
     for _ in range(settings.starts):
         record = history.copy()
-        adversary = start_encoding(module).to(fabric.device)
+        adversary = start_encoding(module)
+        if adversary is not None:
+            adversary.to(fabric.device)
         averaged = _train_encoding(
             module, adversary, batches, settings, weights, fabric, record, progress
         )
@@ -120,7 +122,7 @@ def _train_indices(
 
 def _train_encoding(
     module: VDIModule,
-    adversary: Adversary,
+    adversary: Adversary | None,
     batches: BatchMaker,
     settings: TrainingSettings,
     weights: Weights,

@@ -27,7 +27,7 @@ from domindex.data import (
     group_rows,
 )
 from domindex.data.domain_data import Task
-from domindex.data.standardizing import InputScaler
+from domindex.data.standardizing import InputScaler, OutputScaler
 from domindex.errors import InputError
 from domindex.model.plain import PlainModule
 from domindex.training.problem import Problem
@@ -41,25 +41,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 COUNTS = ("latent_dim", "width", "batch_size", "steps")
-
-
-@dataclass(frozen=True, eq=False)
-class OutputScaler:
-    """Values to zero mean and unit deviation over the source rows, and back."""
-
-    offset: Floats
-    scale: Floats
-
-    @classmethod
-    def fit(cls, values: Floats) -> OutputScaler:
-        deviation = np.nanstd(values, axis=0)
-        return cls(np.nanmean(values, axis=0), np.where(deviation > 0.0, deviation, 1.0))
-
-    def apply(self, values: Floats) -> Floats:
-        return (values - self.offset) / self.scale
-
-    def restore(self, values: Floats) -> Floats:
-        return values * self.scale + self.offset
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +196,9 @@ class DeepBaseline(BaseEstimator, metaclass=ABCMeta):
         )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         scaler = InputScaler.fit(data)
-        outputs = OutputScaler.fit(data.labels) if data.task == "regression" else None
+        outputs = (
+            OutputScaler.fit(data.labels[data.row_is_source]) if data.task == "regression" else None
+        )
         labels = data.labels if outputs is None else outputs.apply(data.labels)
         problem = Problem.of(data, scaler.apply(data.inputs), labels, fabric.device)
         gpus = [fabric.device] if fabric.device.type == "cuda" else []

@@ -13,7 +13,7 @@ from domindex.data import DomainData
 from domindex.model.adversary import Adversary
 from domindex.model.plain import Adaptation, PlainModule
 from domindex.networks.decoders import ClassPredictor
-from domindex.networks.plain import PlainEncoder, ValuePredictor
+from domindex.networks.plain import PlainEncoder, PlainValuePredictor
 from domindex.training.history import History
 from domindex.training.loop import train_block
 from domindex.training.problem import BatchMaker, Problem
@@ -88,7 +88,7 @@ class Study:
         )
 
     def predictor(self, n_inputs: int) -> nn.Module:
-        kind = ClassPredictor if self.data.task == "classification" else ValuePredictor
+        kind = ClassPredictor if self.data.task == "classification" else PlainValuePredictor
         return kind(n_inputs, self.n_outputs)
 
     def adversary(self, kind: str, n_inputs: int | None = None) -> Adversary:

@@ -162,7 +162,7 @@ class VDIRegressor(RegressorMixin, BaseVDI):
         self.normalization_ = frame.frame.name
         self.normalization_trials_ = frame.trials
         self._single_output = data.single_output
-        self._output_scale = plan.output_scale
+        self._output_scaler = plan.output_scaler
         sources = data.row_is_source
         values = data.labels[sources]
         self._least_deviation = LEAST_DEVIATION * max(float(np.abs(values).max()), 1e-300)
@@ -177,12 +177,12 @@ class VDIRegressor(RegressorMixin, BaseVDI):
         """Means and deviations, (rows, outputs) each, in the user's units."""
         representation = self._fitted.representation
         assert representation is not None
-        scale = self._output_scale
-        mean = np.empty((len(inputs), len(scale.offset)))
+        scaler = self._output_scaler
+        mean = np.empty((len(inputs), len(scaler.offset)))
         deviation = np.empty_like(mean)
         for rows, _, predicted in self._fitted.by_domain(inputs, names):
             mean[rows] = predicted.mean[0].numpy()
             deviation[rows] = predicted.stddev[0].numpy()
         told = representation.normalizer.split(inputs, names)
-        deviation *= told.spread * scale.scale * self._deviation_factors
-        return told.restore(scale.restore(mean)), np.maximum(deviation, self._least_deviation)
+        deviation *= told.spread * scaler.scale * self._deviation_factors
+        return told.restore(scaler.restore(mean)), np.maximum(deviation, self._least_deviation)

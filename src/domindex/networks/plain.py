@@ -41,7 +41,7 @@ class PlainEncoder(nn.Module):
         return self.norm(self.rest(torch.tanh(hidden)))
 
 
-class ValuePredictor(nn.Module):
+class PlainValuePredictor(nn.Module):
     """p(y|z) for values: a Normal of unit scale, so that its likelihood is the squared error."""
 
     def __init__(self, latent_dim: int, n_outputs: int, width: int = 32) -> None:

@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import make_moons
 from torch.distributions import Categorical, Normal
 
 from domindex.baselines import ADDA, CDANN, CIDA, D2V, DANN, GRDA, MDD, SourceOnly
@@ -47,15 +48,25 @@ def score_on_clouds(model, two_clouds) -> float:
     return model.score(inputs[target], labels[target])
 
 
-@pytest.mark.parametrize("kind", [DANN, CDANN, ADDA, MDD])
+@pytest.mark.parametrize("kind", [DANN, CDANN, ADDA])
 def test_a_moved_cloud_is_followed_where_a_source_model_fails(kind, two_clouds):
     alone = score_on_clouds(SourceOnly(random_state=0), two_clouds)
     assert alone < 0.9
     assert score_on_clouds(kind(random_state=0), two_clouds) > alone + 0.05
 
 
+def test_turned_moons_leave_no_room_for_a_second_opinion():
+    inputs, labels = make_moons(400, noise=0.1, random_state=0)
+    domains = np.repeat([1, -2], 200)
+    turn = np.array([[np.sqrt(3.0), 1.0], [-1.0, np.sqrt(3.0)]]) / 2.0
+    inputs[domains == -2] = (inputs[domains == -2] - inputs.mean(axis=0)) @ turn + [0.5, 0.25]
+    moons = inputs, labels, domains
+    alone = score_on_clouds(SourceOnly(random_state=0), moons)
+    assert score_on_clouds(MDD(random_state=0), moons) > alone + 0.05
+
+
 def test_the_true_index_helps_along_a_turning_family():
-    family = make_circle(n_domains=12, n_sources=6, samples_per_domain=60, random_state=0)
+    family = make_circle(random_state=0)
     alone = target_accuracy(SourceOnly(random_state=0), family)
     index = dict(zip(family.domains, family.true_index))
     assert target_accuracy(CIDA(index, random_state=0), family) > alone + 0.05

@@ -17,10 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from skada.deep import CDAN as SkadaCDAN  # noqa: N811
-from skada.deep import DANN as SkadaDANN  # noqa: N811
-from skada.deep import MDD as SkadaMDD  # noqa: N811
-from skada.deep import MDDLoss
+from skada import deep
 from skada.deep.modules import GradientReversalLayer
 from sklearn.datasets import make_blobs, make_moons
 from torch import Tensor, nn
@@ -125,15 +122,15 @@ def skada_net(method: str) -> Any:
     }
     if method == "DANN":
         opponent = discriminator(LATENT_DIM)
-        return SkadaDANN(Network(False), reg=0.7, domain_classifier=opponent, **common)
+        return deep.DANN(Network(False), reg=0.7, domain_classifier=opponent, **common)
     if method == "CDANN":
         opponent = discriminator(LATENT_DIM * N_CLASSES)
         settings = {"reg": 0.7, "domain_classifier": opponent, "base_criterion": LogLoss()}
-        return SkadaCDAN(Network(True), **settings, **common)
+        return deep.CDAN(Network(True), **settings, **common)
     opponent = Reversed(Logits(LATENT_DIM, N_CLASSES))
-    net = SkadaMDD(Network(False), reg=0.3, disc_classifier=opponent, **common)
+    net = deep.MDD(Network(False), reg=0.3, disc_classifier=opponent, **common)
     if method == "MDD":
-        loss = MDDLoss()
+        loss = deep.MDDLoss()
         loss.disc_criterion_t = RowWise()
         net.set_params(criterion__adapt_criterion=loss)
     return net

@@ -25,8 +25,6 @@ class CIDA(KnownDomains):
         such as the `domain_index_` of a fitted `VDIClassifier`
     """
 
-    _default_weight = 0.5
-
     def __init__(
         self,
         domain_index: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -22,32 +23,34 @@ from domindex.networks.decoders import ClassPredictor
 
 INDEX_DIM = 2
 
-DISENTANGLING = 1.0
-"""How much it counts that the class cannot be read off a domain's features."""
-
 
 class LabelReader(nn.Module):
     """Reads the class off features of source rows, which are to tell the domain alone."""
 
-    def __init__(self, head: nn.Module) -> None:
+    def __init__(self, head: nn.Module, n_classes: int) -> None:
         super().__init__()
         self.head = head
+        self.guessing = math.log(n_classes)
 
     def forward(self, features: Tensor, labels: Tensor) -> Tensor:
-        return -bound.label_prediction(labels, self.head(features))
+        """−E[log p(y|features)] / log C: 1 means that nothing can be read."""
+        return -bound.label_prediction(labels, self.head(features)) / self.guessing
 
 
 class DomainFeatures(Adaptation):
     """Features by which all domains are told apart, and from which the class cannot be read."""
+
+    def __init__(self, module: PlainModule, opponent: LabelReader, n_domains: int) -> None:
+        super().__init__(module, opponent, weight=1.0)
+        self.guessing = math.log(n_domains)
 
     def shown(self, batch: Batch, latents: Encoding) -> tuple[Tensor, Tensor]:
         return latents.z[batch.sources], batch.labels
 
     def fit(self, batch: Batch, latents: Encoding) -> Terms:
         numbers = batch.facts.numbers[:, None].expand(latents.z.shape[:2])
-        return {
-            "domain_prediction": bound.label_prediction(numbers, self.module.predict(latents.z))
-        }
+        predicted = self.module.predict(latents.z)
+        return {"domain_prediction": bound.label_prediction(numbers, predicted) / self.guessing}
 
 
 class NearSources(Adaptation):
@@ -136,8 +139,8 @@ class D2V(AdaptingBaseline):
     def _train(self, study: Study) -> PlainModule:
         latent_dim = study.settings.latent_dim
         embedder = PlainModule(study.encoder(), ClassPredictor(latent_dim, study.data.n_domains))
-        reader = LabelReader(study.predictor(latent_dim))
-        features = study.train("domains", DomainFeatures(embedder, reader, DISENTANGLING))
+        reader = LabelReader(study.predictor(latent_dim), study.n_outputs)
+        features = study.train("domains", DomainFeatures(embedder, reader, study.data.n_domains))
         scaled = study.problem.inputs.cpu().numpy().astype(np.float64)
         clouds = [scaled[rows] for rows in study.data.rows_by_domain()]
         self._vectors = DomainVectors.fit(deepcopy(features.encoder).cpu().double().eval(), clouds)

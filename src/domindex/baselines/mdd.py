@@ -11,8 +11,12 @@ from domindex.baselines.study import Study
 from domindex.model.objectives import Batch
 from domindex.model.plain import Adaptation, Encoding, PlainModule, is_target
 
-MARGIN = 4.0
-"""γ, of which the margin is the logarithm: how much agreeing on sources counts."""
+MARGIN, VALUE_MARGIN = 4.0, 1.0
+"""γ, of which the margin is the logarithm: how much agreeing on sources counts. Values have no
+margin: a squared difference is not bounded, and the encoder would drive the two apart."""
+
+VALUE_WEIGHT = 0.1
+"""Default `adaptation_weight` for values, for the same reason."""
 
 LEAST = 1e-6
 
@@ -20,7 +24,7 @@ LEAST = 1e-6
 class Dissenter(nn.Module):
     """A second predictor that agrees with the first on sources and departs from it on targets."""
 
-    def __init__(self, head: nn.Module, margin: float = MARGIN) -> None:
+    def __init__(self, head: nn.Module, margin: float) -> None:
         super().__init__()
         self.head = head
         self.margin = margin
@@ -58,11 +62,14 @@ class MDD(AdaptingBaseline):
     An auxiliary predictor learns to agree with the first on sources and to differ on targets, with
     a margin log γ; the encoder learns that it cannot. The classes of the first predictor are taken
     as they are, without a gradient. For values the likelihood of a class becomes that of a Normal,
-    so the cross-entropy becomes half the squared difference.
+    so the cross-entropy becomes half the squared difference, with γ = 1.
     """
 
     _default_weight = 0.3
 
     def _train(self, study: Study) -> PlainModule:
-        opponent = Dissenter(study.predictor(study.settings.latent_dim))
-        return study.train("encoding", DisparityAdaptation(study.module(), opponent, self._weight))
+        values = study.data.task == "regression"
+        head = study.predictor(study.settings.latent_dim)
+        opponent = Dissenter(head, VALUE_MARGIN if values else MARGIN)
+        weight = VALUE_WEIGHT if values and self.adaptation_weight is None else self._weight
+        return study.train("encoding", DisparityAdaptation(study.module(), opponent, weight))

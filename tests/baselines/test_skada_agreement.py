@@ -24,7 +24,8 @@ def benchmark():
 
 MOONS, BLOBS = "moons, turned by 30 degrees", "blobs, shifted"
 APART = pytest.mark.xfail(
-    strict=False, reason="skada's MDD, without a ramp, stays below a source model here; ours gains"
+    strict=False,
+    reason="skada's MDD stays below a source model here, ours gains; see docs/baselines.md",
 )
 
 

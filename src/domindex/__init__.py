@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from domindex.baselines import MomentFlow
     from domindex.datasets import load_dataset
     from domindex.estimators import VDIClassifier, VDIRegressor
+    from domindex.estimators.saving import load
 
 __version__ = "0.1.0"
 
@@ -16,9 +17,10 @@ _HOMES = {
     "MomentFlow": "domindex.baselines",
     "VDIClassifier": "domindex.estimators",
     "VDIRegressor": "domindex.estimators",
+    "load": "domindex.estimators.saving",
     "load_dataset": "domindex.datasets",
 }
-__all__ = ["MomentFlow", "VDIClassifier", "VDIRegressor", "load_dataset"]
+__all__ = ["MomentFlow", "VDIClassifier", "VDIRegressor", "load", "load_dataset"]
 
 
 def __getattr__(name: str) -> Any:

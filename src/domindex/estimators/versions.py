@@ -1,4 +1,4 @@
-"""What a figure was measured with."""
+"""What something was made with."""
 
 from __future__ import annotations
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from domindex._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from domindex.baselines import MomentFlow
     from domindex.datasets import load_dataset
     from domindex.estimators import VDIClassifier, VDIRegressor
     from domindex.estimators.saving import load
 
-__version__ = "0.1.0"
 
 _HOMES = {
     "MomentFlow": "domindex.baselines",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-from domindex import __version__
+from domindex._version import __version__
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import networkx as nx
 import numpy as np
-from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -174,6 +173,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         save(self, path, overwrite=overwrite)
 
     def _fit_model(self, data: DomainData, settings: ModelSettings) -> FitResult:
+        from lightning_fabric import Fabric  # here: it takes seconds, and predicting needs none
+
         fabric = Fabric(
             accelerator=self.accelerator,
             devices=self.devices,

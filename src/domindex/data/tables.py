@@ -115,9 +115,10 @@ def _read_csv(file: Path, stream: IO[bytes], delimiter: str, texts: set[str]) ->
                 keep_default_na=False,
                 na_values=[""],
                 dtype={name: str for name in columns if name in texts},
-                float_precision="round_trip",
                 low_memory=False,
             )
+    except InputError:
+        raise
     except UnicodeDecodeError as error:
         raise InputError(
             f"{file} is not UTF-8 text (byte {error.start} is {error.object[error.start]:#x}). "

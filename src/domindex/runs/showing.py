@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from domindex.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Item = TypeVar("Item")
 
 
 class Display:
-    """Bars and lines on standard error; silent where not `visible`."""
+    """Lines and, on a terminal, bars on standard error; silent where not `visible`."""
 
     def __init__(self, visible: bool = False) -> None:
-        self.visible = visible
+        self._console = _standard_error() if visible else None
 
     def say(self, line: str) -> None:
-        if self.visible:
-            self._console().print(line, markup=False, highlight=False, soft_wrap=True)
+        if self._console is not None:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def open_file(self, path: Path) -> IO[bytes]:
         """A file whose reading draws a bar."""
         try:
-            if not self.visible:
+            if not self._draws:
                 return path.open("rb")
-            import rich.progress
+            from rich.progress import open as open_with_bar
 
-            opened: AbstractContextManager[IO[bytes]] = rich.progress.open(
-                path, "rb", description="reading  ", console=self._console(), transient=True
+            return open_with_bar(  # type: ignore[return-value]
+                path, "rb", description="reading  ", console=self._console, transient=True
             )
-            return opened  # type: ignore[return-value]
         except OSError as error:
             raise InputError(
                 f"{path} cannot be opened ({error.strerror}). Give yourself the right to read it."
@@ -40,16 +41,18 @@ class Display:
 
     def track(self, items: Sequence[Item], name: str) -> Iterable[Item]:
         """The items, with a bar over them."""
-        if not self.visible:
+        if not self._draws:
             return items
-        import rich.progress
+        from rich.progress import track
 
-        return rich.progress.track(
-            items, description=f"{name:9}", console=self._console(), transient=True
-        )
+        return track(items, description=f"{name:9}", console=self._console, transient=True)
 
-    @staticmethod
-    def _console():  # type: ignore[no-untyped-def]
-        from rich.console import Console
+    @property
+    def _draws(self) -> bool:
+        return self._console is not None and self._console.is_terminal
 
-        return Console(stderr=True)
+
+def _standard_error() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True)

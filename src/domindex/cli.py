@@ -43,6 +43,7 @@ DataHome = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option(help="Between the columns of a text file.  [default: a comma]")
 ]
+WithReport = Annotated[bool, typer.Option("--report/--no-report", help="Write a report as well.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
@@ -74,6 +75,7 @@ def fit(
     config: Annotated[
         Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
     ] = None,
+    with_report: WithReport = True,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -103,10 +105,11 @@ def fit(
             delimiter=delimiter,
             settings=None if config is None else read_settings(config),
             seed=seed,
+            report=with_report,
             force=force,
             progress=True,
         )
-        written = _write_report(run.folder, required=False)
+        written = _draw_report(run.folder)
         if as_json:
             _print_json({"run": str(run.folder), "report": written, **run.about})
             return
@@ -206,9 +209,9 @@ def report(run: RunFolder, as_json: AsJson = False) -> None:
       domindex report run
     """
     with one_line_errors():
-        from domindex.runs import Run
+        from domindex.runs.reporting import draw_report
 
-        written = _write_report(Run.open(run).folder, required=True)
+        written = str(draw_report(run))
         if as_json:
             _print_json({"report": written})
         else:
@@ -222,6 +225,7 @@ def demo(
     config: Annotated[
         Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
     ] = None,
+    with_report: WithReport = True,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -236,8 +240,10 @@ def demo(
         from domindex.runs.demo import run_demo
 
         settings = None if config is None else read_settings(config)
-        result = run_demo(out, seed=seed, settings=settings, force=force, progress=True)
-        written = _write_report(result.run.folder, required=False)
+        result = run_demo(
+            out, seed=seed, settings=settings, report=with_report, force=force, progress=True
+        )
+        written = _draw_report(result.run.folder)
         if as_json:
             _print_json({"folder": str(out), "report": written, **result.figures})
             return
@@ -385,23 +391,16 @@ def _write(table: pd.DataFrame, out: str, force: bool) -> None:
         write_table(table, out, overwrite=force)
 
 
-def _write_report(folder: Path, required: bool) -> str | None:
-    """The path of the report; None where it is not required and cannot be drawn."""
+def _draw_report(folder: Path) -> str | None:
+    """The path of the report; None where its content was not gathered or it cannot be drawn."""
+    from domindex.runs.reporting import CONTENT, draw_report
+
+    if not (folder / CONTENT).exists():
+        return None
     try:
-        from domindex.reporting import write_run_report  # type: ignore[attr-defined]
-    except ImportError as error:
-        if not required:
-            return None
-        raise InputError(
-            f"The report cannot be drawn ({error}). Install what it needs "
-            "(pip install 'domindex[plots]')."
-        ) from error
-    try:
-        return str(write_run_report(folder))
+        return str(draw_report(folder))
     except DomindexError as error:
-        if required:
-            raise
-        typer.echo(f"note: no report was written: {error}", err=True)
+        typer.echo(f"note: the report was not drawn: {error}", err=True)
         return None
 
 

@@ -62,6 +62,7 @@ def classes(data, tmp_path_factory):
         exclude=["latitude", "dose"],
         out=tmp_path_factory.mktemp("runs") / "classes",
         settings=QUICK,
+        report=False,
     )
 
 
@@ -74,4 +75,5 @@ def values(data, tmp_path_factory):
         features=["x", "z"],
         out=tmp_path_factory.mktemp("runs") / "values",
         settings=QUICK,
+        report=False,
     )

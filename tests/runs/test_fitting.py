@@ -70,14 +70,26 @@ def test_rows_without_a_label_in_a_source_are_left_out_with_a_note(table, tmp_pa
     gaps = table.copy()
     gaps.loc[[0, 1], "outcome"] = None
     gaps.to_csv(tmp_path / "a.csv", index=False)
-    how = {"target": ["outcome"], "domain": "site", "features": ["x", "z"], "settings": QUICK}
+    how = {
+        "target": ["outcome"],
+        "domain": "site",
+        "features": ["x", "z"],
+        "settings": QUICK,
+        "report": False,
+    }
     run = fit_table(tmp_path / "a.csv", out=tmp_path / "run", **how)
     assert any("Left out 2 rows of source domains" in note for note in run.notes)
     assert run.domain_summary()["domains"][0]["rows"] == 23
 
 
 def test_labels_of_domains_that_are_no_sources_are_never_used(table, data, tmp_path, values):
-    how = {"target": ["dose"], "domain": "site", "features": ["x", "z"], "settings": QUICK}
+    how = {
+        "target": ["dose"],
+        "domain": "site",
+        "features": ["x", "z"],
+        "settings": QUICK,
+        "report": False,
+    }
     full = table.assign(dose=table["dose"].fillna(1e6))
     full.to_csv(tmp_path / "a.csv", index=False)
     named = fit_table(tmp_path / "a.csv", out=tmp_path / "run", sources=["s0", "s1", "s2"], **how)
@@ -112,7 +124,13 @@ def test_a_fit_that_is_stopped_leaves_the_run_before_as_it_was(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("domindex.runs.fitting.write_json", stop)
-    how = {"target": ["outcome"], "domain": "site", "features": ["x", "z"], "settings": QUICK}
+    how = {
+        "target": ["outcome"],
+        "domain": "site",
+        "features": ["x", "z"],
+        "settings": QUICK,
+        "report": False,
+    }
     with pytest.raises(KeyboardInterrupt):
         fit_table(data, out=classes.folder, force=True, **how)
     assert {path.name: path.read_bytes() for path in classes.folder.glob("*.json")} == before
@@ -122,7 +140,13 @@ def test_a_fit_that_is_stopped_leaves_the_run_before_as_it_was(
 
 
 def test_force_replaces_a_run(data, tmp_path):
-    how = {"domain": "site", "out": tmp_path / "run", "features": ["x", "z"], "settings": QUICK}
+    how = {
+        "domain": "site",
+        "out": tmp_path / "run",
+        "features": ["x", "z"],
+        "settings": QUICK,
+        "report": False,
+    }
     fit_table(data, target=["outcome"], **how)
     assert fit_table(data, target=["dose"], force=True, **how).about["task"] == "regression"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]

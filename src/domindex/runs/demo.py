@@ -43,6 +43,7 @@ def run_demo(
     *,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
+    report: bool = True,
     force: bool = False,
     progress: bool = False,
 ) -> DemoResult:
@@ -58,6 +59,7 @@ def run_demo(
         out=folder / "run",
         seed=seed,
         settings=settings,
+        report=report,
         force=force,
         progress=progress,
     )

@@ -26,6 +26,7 @@ from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.base import BaseVDI
 from domindex.estimators.saving import plain_frame
 from domindex.estimators.versions import versions
+from domindex.runs.reporting import gather_report
 from domindex.runs.run import MODEL, PREPARATION, RUN, SUMMARY, TRAINING, Run, stamped
 from domindex.runs.settings import check_settings
 from domindex.runs.showing import Display
@@ -46,6 +47,7 @@ def fit_table(
     delimiter: str | None = None,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
+    report: bool = True,
     force: bool = False,
     progress: bool = False,
 ) -> Run:
@@ -63,6 +65,7 @@ def fit_table(
     task : "auto" takes texts and few whole numbers for classes
     missing : "impute" or "error"
     settings : parameters of the estimator
+    report : gather the content of a report as well, which takes about as long as a short fit
     force : replace a run that is there
     progress : draw bars on standard error
     """
@@ -111,7 +114,15 @@ def fit_table(
         "notes": all_notes,
         "versions": versions(),
     }
-    return _write(out, force, model, preparation, about, _summary(rows, preparation))
+    run = _write(out, force, model, preparation, about, _summary(rows, preparation))
+    if report:
+        display.say(f"The run is in {run.folder}. Gathering the report …")
+        taken = {domain, *request.targets, *(column.name for column in preparation.columns)}
+        others = rows.table[[name for name in rows.table.columns if name not in taken]]
+        missed = gather_report(run, model, frame, rows.labels.values, rows.domains, others)
+        if missed is not None:
+            display.say(f"note: there is no report: {missed}")
+    return run
 
 
 @dataclass(frozen=True)

@@ -269,10 +269,11 @@ def test_no_right_to_write_is_one_line_and_code_2(place, tmp_path, monkeypatch):
     for command in (
         ["index", place / "run", "--out", tmp_path / "map.csv"],
         ["predict", place / "run", place / "data.csv", "--out", tmp_path / "p.csv"],
+        ["fit", place / "data.csv", "--target", "x", "--domain", "site", "--out", tmp_path / "r"],
     ):
         result = run(*command)
         assert result.exit_code == 2
-        assert "cannot be written to (Permission denied)" in result.stderr.splitlines()[-1]
+        assert "cannot be written to (Permission denied)" in one_line(result.stderr)
     assert not list(tmp_path.iterdir())
 
 

@@ -326,6 +326,30 @@ def test_only_the_two_estimators_can_be_named(folder, estimator):
         domindex.load(folder)
 
 
+@pytest.mark.parametrize(
+    "names", [["d0"] * N_DOMAINS, [], ["d0"], [{"list": []}] * N_DOMAINS, [{"eval": "1"}]]
+)
+def test_domains_that_do_not_match_the_map_are_refused(folder, names):
+    tampered(folder, lambda described: described.update(domains=names))
+    with pytest.raises(InputError, match="damaged"):
+        domindex.load(folder)
+
+
+@pytest.mark.parametrize("name", ["scaler.scale", "index.deviations", "atlas.transport"])
+def test_an_array_of_another_shape_is_refused(folder, name):
+    arrays = load_file(folder / "weights.safetensors")
+    save_file(arrays | {name: np.zeros(3 * N_DOMAINS)}, folder / "weights.safetensors")
+    checksum = _checksum(folder / "weights.safetensors")
+
+    def change(described):
+        described["sha256"] = checksum
+        described["arrays"][name]["shape"] = [3 * N_DOMAINS]
+
+    tampered(folder, change)
+    with pytest.raises(InputError, match=f"damaged.*{name}"):
+        domindex.load(folder)
+
+
 def test_arrays_that_are_not_described_are_refused(folder):
     arrays = load_file(folder / "weights.safetensors")
     save_file(arrays | {"extra": np.zeros(3)}, folder / "weights.safetensors")

@@ -57,8 +57,12 @@ def new_file(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]
 
 
 def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) -> Path:
-    """Where a folder may be written, links followed; refused where something stands in the way."""
+    """Where a folder can be written, links followed; refused where something stands in the way.
+
+    Called before long work as well, so that its result has somewhere to go.
+    """
     goal = Path(path).expanduser().resolve()
+    _require_writable(goal)
     if not goal.exists():
         return goal
     if not goal.is_dir():
@@ -87,6 +91,16 @@ def check_free_file(path: Path, *, overwrite: bool) -> None:
             f"{path} exists. Name another file, or ask for it to be replaced "
             "(overwrite=True, --force)."
         )
+    _require_writable(path)
+
+
+def _require_writable(goal: Path) -> None:
+    """Try, in the nearest folder that exists: what is allowed depends on more than modes."""
+    parent = next(folder for folder in goal.absolute().parents if folder.exists())
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=f".{goal.name}-", dir=parent))
+    except OSError as error:
+        raise _not_writable(goal, error) from error
 
 
 def _swap(draft: Path, goal: Path) -> None:

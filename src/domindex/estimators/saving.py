@@ -149,6 +149,9 @@ def _revive(description: Json, arrays: Arrays) -> BaseVDI:
         raise ValueError(f"the estimator is {name!r}, and only {', '.join(kinds)} can be opened")
     model = kinds[name](**{n: from_plain(v) for n, v in description["parameters"].items()})
     domains = tuple(from_plain(name) for name in description["domains"])
+    if not domains or len(set(domains)) < len(domains):
+        raise ValueError("the domains do not have a name each")
+    _check_shapes(description, arrays, len(domains))
     fitted = _revive_fitted(description, arrays, domains)
     model._fitted = fitted
     model._input_shape = tuple(int(size) for size in description["input_shape"])
@@ -173,6 +176,28 @@ def _revive(description: Json, arrays: Arrays) -> BaseVDI:
     own = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
     model._revive_outputs(description["outputs"], own)
     return model
+
+
+def _check_shapes(description: Json, arrays: Arrays, n_domains: int) -> None:
+    """That the arrays fit the networks and each other; the networks check their own."""
+    sizes = description["module"]
+    n_features, place = sizes["n_features"], (n_domains, sizes["index_dim"])
+    expected = {
+        "scaler.offset": (n_features,),
+        "scaler.scale": (n_features,),
+        "index.coordinates": place,
+        "index.deviations": place,
+        "index.distances": (n_domains, n_domains),
+        "index.eigenvalues": (n_domains,),
+        "atlas.coordinates": place,
+        "atlas.transport": (n_domains, n_domains),
+    }
+    for name in ("representation.offset", "representation.scale"):
+        if name in arrays:
+            expected[name] = (n_features,)
+    for name, shape in expected.items():
+        if arrays[name].shape != shape:
+            raise ValueError(f"{name} has shape {arrays[name].shape} and should have {shape}")
 
 
 def _revive_fitted(description: Json, arrays: Arrays, domains: tuple[Hashable, ...]) -> FittedModel:
@@ -208,9 +233,6 @@ def _revive_atlas(described: Json, arrays: Arrays, domains: tuple[Hashable, ...]
         arrays["index.distances"],
         arrays["index.eigenvalues"],
     )
-    expected = (len(domains), len(domains))
-    if index.distances.shape != expected or len(index.coordinates) != len(domains):
-        raise ValueError("the map does not match the domains")
     return Atlas(
         index,
         arrays["atlas.transport"],

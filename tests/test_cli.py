@@ -7,11 +7,15 @@ import subprocess
 import sys
 import time
 
+import networkx as nx
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from domindex.cli import app
 from domindex.datasets import list_datasets
+from domindex.errors import TrainingDiverged
 from domindex.evaluation.benchmark import list_methods, spreading
 
 COMMAND = [sys.executable, "-m", "domindex.cli"]
@@ -29,7 +33,8 @@ def one_line(text):
 
 def test_help_imports_nothing_heavy():
     check = (
-        "import sys, domindex.cli; sys.exit(bool({'numpy', 'sklearn', 'torch'} & set(sys.modules)))"
+        "import sys, domindex.cli\n"
+        "sys.exit(bool({'numpy', 'pandas', 'sklearn', 'torch'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
     assert "bench" in run("--help").stdout
@@ -120,3 +125,237 @@ def test_killed_half_way_it_goes_on_where_it_was(tmp_path):
     assert "| Random forest |" in again.stdout
     done = before.count(b"\n")
     assert f"{4 - done} cells to measure; {done} are known" in again.stderr
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Sites along which clouds drift; labels in the first three."""
+    rng = np.random.default_rng(0)
+    place = np.repeat(np.arange(6), 20)
+    rows = rng.normal(size=(len(place), 2))
+    frame = pd.DataFrame(rows + place[:, None], columns=["x", "z"])
+    frame.insert(0, "site", [f"s{number}" for number in place])
+    frame["outcome"] = np.where(rows[:, 0] > 0, "well", "ill")
+    frame["dose"] = rows.sum(axis=1)
+    frame.loc[place >= 3, ["outcome", "dose"]] = None
+    return frame
+
+
+@pytest.fixture(scope="module")
+def place(table, tmp_path_factory):
+    """A folder with the table, quick settings and a run of it."""
+    folder = tmp_path_factory.mktemp("cli")
+    table.to_csv(folder / "data.csv", index=False)
+    (folder / "quick.toml").write_text('index_steps = 5\nsteps = 10\nadversary = ["domain"]\n')
+    result = fit(folder, "--exclude", "dose", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["task"] == "classification"
+    return folder
+
+
+def fit(folder, *more, data="data.csv", out="run"):
+    asked = ["--target", "outcome", "--domain", "site", "--out", folder / out, "--no-report"]
+    return run("fit", folder / data, *asked, "--config", folder / "quick.toml", *more)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["fit", "predict", "index", "report", "demo", "bench", "methods", "datasets"],
+)
+def test_every_command_shows_an_example(command):
+    shown = run(command, "--help").stdout
+    assert f"Example:\n    domindex {command}" in shown
+
+
+def test_a_table_is_fitted_predicted_and_mapped(place, table, tmp_path):
+    out, graph = tmp_path / "predictions.csv", tmp_path / "map.graphml"
+    told = run("predict", place / "run", place / "data.csv", "--out", out, "--json")
+    assert told.exit_code == 0, told.stderr
+    assert json.loads(told.stdout) == {
+        "out": str(out),
+        "rows": 120,
+        "new_domains": [],
+        "notes": [],
+    }
+    predicted = pd.read_csv(out)
+    assert list(predicted.columns) == ["site", "outcome", "p(ill)", "p(well)", "distance"]
+    assert predicted["site"].tolist() == table["site"].tolist()
+    told = run("index", place / "run", "--json", "--graph", graph)
+    assert told.exit_code == 0, told.stderr
+    assert [row["role"] for row in json.loads(told.stdout)["domains"]] == ["source"] * 3 + [
+        "target"
+    ] * 3
+    assert set(nx.read_graphml(graph).nodes) == set(table["site"])
+
+
+def test_predictions_can_go_to_standard_output_or_parquet(place, tmp_path):
+    pytest.importorskip("pyarrow")
+    told = run("predict", place / "run", place / "data.csv", "--out", "-")
+    assert told.stdout.startswith("site,outcome,p(ill),p(well),distance\ns0,")
+    out = tmp_path / "p.parquet"
+    assert run("predict", place / "run", place / "data.csv", "--out", out).exit_code == 0
+    assert len(pd.read_parquet(out)) == told.stdout.count("\n") - 1
+
+
+def test_nothing_is_written_over_without_force(place, tmp_path):
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+    for command in (["predict", place / "run", place / "data.csv"], ["index", place / "run"]):
+        result = run(*command, "--out", out)
+        assert result.exit_code == 2
+        assert "--force" in one_line(result.stderr)
+        assert out.read_text() == "precious"
+    before = (place / "run" / "run.json").read_bytes()
+    result = fit(place)
+    assert result.exit_code == 2
+    assert "--force" in one_line(result.stderr)
+    assert (place / "run" / "run.json").read_bytes() == before
+    assert run("index", place / "run", "--out", out, "--force").exit_code == 0
+    assert out.read_text().startswith("domain,role")
+
+
+BAD_TABLES = {
+    "missing file": (None, "There is no file"),
+    "empty file": (b"", "is empty"),
+    "header alone": (b"site,x,outcome\n", "no rows"),
+    "wrong delimiter": (b"site;x;outcome\na;1;b\n", "Pass --delimiter ';'"),
+    "duplicate columns": (b"site,x,x,outcome\na,1,2,b\n", "several columns named 'x'"),
+    "unknown column": (b"sites,x,outcome\na,1,b\nb,2,\n", "Did you mean 'sites'?"),
+    "domain with blanks": (b"site,x,outcome\na,1,b\n,2,\n", "blank in 1 of 2 rows"),
+    "mixed types": (b"site,x,outcome\na,1,b\nb,two,\n", "mixes numbers and texts"),
+    "dates": (b"site,x,outcome\na,2020-01-02,b\nb,2020-01-03,\n", "holds dates"),
+    "mixed target": (b"site,x,outcome\na,1,2.5\na,1,high\nb,2,\n", "mixes numbers and texts"),
+    "no target domain": (b"site,x,outcome\na,1,b\nb,2,c\n", "none is left to predict in"),
+    "not text": (bytes(range(256)), "not a text file"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_a_bad_table_is_one_line_and_code_2(place, tmp_path, case):
+    content, message = BAD_TABLES[case]
+    if content is not None:
+        (tmp_path / "bad.csv").write_bytes(content)
+    before = sorted(tmp_path.iterdir())
+    asked = ["--target", "outcome", "--domain", "site", "--out", tmp_path / "run"]
+    result = run("fit", tmp_path / "bad.csv", *asked)
+    assert result.exit_code == 2
+    assert message in one_line(result.stderr)
+    assert result.stdout == ""
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_truncated_parquet_is_one_line_and_code_2(place, table, tmp_path):
+    pytest.importorskip("pyarrow")
+    table.to_parquet(tmp_path / "data.parquet")
+    content = (tmp_path / "data.parquet").read_bytes()
+    (tmp_path / "data.parquet").write_bytes(content[: len(content) // 2])
+    result = run("predict", place / "run", tmp_path / "data.parquet", "--out", tmp_path / "p.csv")
+    assert result.exit_code == 2
+    assert "not a whole Parquet file" in one_line(result.stderr)
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_text_where_numbers_are_expected_is_one_line_and_code_2(place, tmp_path):
+    result = fit(place, "--task", "regression", out=tmp_path / "run")
+    assert result.exit_code == 2
+    assert "regression needs numbers" in one_line(result.stderr)
+
+
+def test_no_right_to_write_is_one_line_and_code_2(place, tmp_path, monkeypatch):
+    def refuse(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("domindex.data.folders.tempfile.mkdtemp", refuse)
+    for command in (
+        ["index", place / "run", "--out", tmp_path / "map.csv"],
+        ["predict", place / "run", place / "data.csv", "--out", tmp_path / "p.csv"],
+        ["fit", place / "data.csv", "--target", "x", "--domain", "site", "--out", tmp_path / "r"],
+    ):
+        result = run(*command)
+        assert result.exit_code == 2
+        assert "cannot be written to (Permission denied)" in one_line(result.stderr)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("step = 3", "Did you mean 'steps'?"), ("steps = ", "not TOML"), ("steps = 0", "steps is 0")],
+)
+def test_wrong_settings_are_one_line_and_code_2(place, tmp_path, text, message):
+    (tmp_path / "wrong.toml").write_text(text)
+    result = fit(place, "--config", tmp_path / "wrong.toml", out=tmp_path / "run")
+    assert result.exit_code == 2
+    assert message in result.stderr.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("command", [["fit"], ["predict", "run"], ["fit", "a.csv", "--seed", "x"]])
+def test_a_wrong_call_is_code_2(command):
+    assert run(*command).exit_code == 2
+
+
+def test_a_run_that_is_not_there_is_one_line_and_code_2(place, tmp_path):
+    for command in (
+        ["predict", tmp_path, place / "data.csv"],
+        ["index", tmp_path],
+        ["report", tmp_path],
+    ):
+        result = run(*command)
+        assert result.exit_code == 2
+        assert "run.json" in one_line(result.stderr)
+
+
+def test_a_training_that_fails_is_code_1(place, tmp_path, monkeypatch):
+    def diverge(*arguments, **options):
+        raise TrainingDiverged("The term 'adversary' became nan. Lower learning_rate.")
+
+    monkeypatch.setattr("domindex.estimators.base.fit_model", diverge)
+    result = fit(place, out=tmp_path / "run")
+    assert result.exit_code == 1
+    assert "Lower learning_rate" in result.stderr.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.timeout(120)
+def test_stopped_by_ctrl_c_it_leaves_the_run_before_as_it_was(place, tmp_path):
+    (tmp_path / "long.toml").write_text("index_steps = 5\nsteps = 1000000\n")
+    before = (place / "run" / "run.json").read_bytes()
+    asked = ["fit", place / "data.csv", "--target", "outcome", "--domain", "site", "--force"]
+    asked += ["--exclude", "dose", "--out", place / "run", "--config", tmp_path / "long.toml"]
+    command = [*COMMAND, *map(str, asked)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        for line in process.stderr:
+            if b"Mapping the domains" in line:
+                break
+        time.sleep(2.0)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=PATIENCE)
+    # Python ends by the signal itself where it came during an import: 130 to a shell as well.
+    assert process.returncode in (130, -signal.SIGINT), errors
+    assert b"stopped" in errors
+    assert b"Traceback" not in errors
+    assert (place / "run" / "run.json").read_bytes() == before
+    assert sorted(path.name for path in place.iterdir()) == ["data.csv", "quick.toml", "run"]
+
+
+def test_the_demo_goes_the_whole_way(place, tmp_path):
+    asked = ["--out", tmp_path / "demo", "--config", place / "quick.toml", "--json", "--no-report"]
+    result = run("demo", *asked)
+    assert result.exit_code == 0, result.stderr
+    figures = json.loads(result.stdout)
+    assert figures["index_correlation"] > 0.9
+    written = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert {"family.csv", "run", "predictions.csv", "index.csv"} <= written
+    assert run("demo", *asked).exit_code == 2
+
+
+def test_datasets_can_be_read_by_a_script():
+    assert json.loads(run("datasets", "--json").stdout) == {"datasets": list_datasets()}
+    described = json.loads(run("datasets", "rotating-digits", "--json").stdout)
+    assert described["domains"] == 18
+
+
+def test_a_report_that_was_not_gathered_is_one_line(place):
+    result = run("report", place / "run")
+    assert result.exit_code in (1, 2)
+    assert "report" in one_line(result.stderr)

@@ -5,20 +5,23 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from domindex._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from domindex.baselines import MomentFlow
     from domindex.datasets import load_dataset
     from domindex.estimators import VDIClassifier, VDIRegressor
+    from domindex.estimators.saving import load
 
-__version__ = "0.1.0"
 
 _HOMES = {
     "MomentFlow": "domindex.baselines",
     "VDIClassifier": "domindex.estimators",
     "VDIRegressor": "domindex.estimators",
+    "load": "domindex.estimators.saving",
     "load_dataset": "domindex.datasets",
 }
-__all__ = ["MomentFlow", "VDIClassifier", "VDIRegressor", "load_dataset"]
+__all__ = ["MomentFlow", "VDIClassifier", "VDIRegressor", "load", "load_dataset"]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,15 +5,20 @@ Libraries are imported inside the commands, so that asking for help is quick.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from domindex.errors import DatasetError, DomindexError, InputError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+STANDARD_OUTPUT = "-"
 WRONG_INPUT = 2
 """Exit code where what was asked for cannot be done as it is."""
 FAILED = 1
@@ -33,6 +38,217 @@ DataHome = Annotated[
     Path | None,
     typer.Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]"),
 ]
+
+
+Delimiter = Annotated[
+    str | None, typer.Option(help="Between the columns of a text file.  [default: a comma]")
+]
+WithReport = Annotated[bool, typer.Option("--report/--no-report", help="Write a report as well.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
+RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
+
+
+@app.command()
+def fit(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet, also gzipped.")],
+    target: Annotated[str, typer.Option(help="Column to predict, or several by commas.")],
+    domain: Annotated[str, typer.Option(help="Column that names the domain of a row.")],
+    sources: Annotated[
+        str | None,
+        typer.Option(help="Labelled domains, by commas.  [default: those with any label]"),
+    ] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
+    ] = None,
+    exclude: Annotated[
+        str | None, typer.Option(help="Columns that are not inputs, by commas.")
+    ] = None,
+    categorical: Annotated[
+        str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
+    ] = None,
+    task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
+    missing: Annotated[str, typer.Option(help="Missing inputs: impute or error.")] = "impute",
+    delimiter: Delimiter = None,
+    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("run"),
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model.", min=0)] = 0,
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
+    ] = None,
+    with_report: WithReport = True,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Map the domains of a table, and learn to predict where there are no labels.
+
+    Rows with an empty target are what is to be predicted; or name the labelled domains.
+
+    \b
+    Example:
+      domindex fit patients.csv --target outcome --domain hospital --out run
+      domindex fit weather.parquet --target t7,t8 --domain state --sources WA,OR
+    """
+    with one_line_errors():
+        from domindex.runs import fit_table, read_settings
+
+        run = fit_table(
+            data,
+            target=_names([target]) or [],
+            domain=domain,
+            out=out,
+            sources=_some(sources),
+            features=_some(features),
+            exclude=_some(exclude) or (),
+            categorical=_some(categorical) or (),
+            task=task,  # type: ignore[arg-type]
+            missing=missing,  # type: ignore[arg-type]
+            delimiter=delimiter,
+            settings=None if config is None else read_settings(config),
+            seed=seed,
+            report=with_report,
+            force=force,
+            progress=True,
+        )
+        written = _draw_report(run.folder)
+        if as_json:
+            _print_json({"run": str(run.folder), "report": written, **run.about})
+            return
+        typer.echo(f"Run: {run.folder}")
+        if written is not None:
+            typer.echo(f"Report: {written}")
+
+
+@app.command()
+def predict(
+    run: RunFolder,
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet, also gzipped.")],
+    out: Annotated[
+        str, typer.Option(help="CSV or Parquet to write; - for standard output.")
+    ] = "predictions.csv",
+    delimiter: Delimiter = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Predict every row of a table; domains never seen are placed on the map first.
+
+    Writes the domain, the class and probabilities or values and deviations, and how far the domain
+    lies from the nearest source, in units of the map's median spacing.
+
+    \b
+    Example:
+      domindex predict run patients.csv --out predictions.parquet
+    """
+    with one_line_errors():
+        from domindex.runs import predict_table
+
+        _check_output(out, force)
+        result = predict_table(run, data, delimiter=delimiter, progress=True)
+        _write(result.table, out, force)
+        about = {
+            "out": out,
+            "rows": len(result.table),
+            "new_domains": result.new_domains,
+            "notes": result.notes,
+        }
+        if as_json and out != STANDARD_OUTPUT:
+            _print_json(about)
+        else:
+            placed = f", {len(result.new_domains)} new domains" if result.new_domains else ""
+            typer.echo(f"Predictions: {out} ({len(result.table)} rows{placed})", err=True)
+
+
+@app.command()
+def index(
+    run: RunFolder,
+    data: Annotated[
+        Path | None, typer.Argument(help="Table whose new domains are placed as well.")
+    ] = None,
+    out: Annotated[
+        str, typer.Option(help="CSV or Parquet to write; - for standard output.")
+    ] = "index.csv",
+    graph: Annotated[
+        Path | None, typer.Option(help="GraphML to write: each domain joined to its nearest.")
+    ] = None,
+    delimiter: Delimiter = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the map: coordinates, uncertainty and nearest neighbours of every domain.
+
+    With --json the map is printed instead.
+
+    \b
+    Example:
+      domindex index run --out map.csv --graph map.graphml
+    """
+    with one_line_errors():
+        from domindex.data.folders import check_free_file
+        from domindex.runs import index_table, write_graph
+
+        if not as_json:
+            _check_output(out, force)
+        if graph is not None:
+            check_free_file(graph, overwrite=force)
+        result = index_table(run, data, delimiter=delimiter, progress=True)
+        if graph is not None:
+            write_graph(result.graph, graph, overwrite=force)
+            typer.echo(f"Graph: {graph}", err=True)
+        if as_json:
+            _print_json({"domains": result.table.to_dict("records")})
+            return
+        _write(result.table, out, force)
+        typer.echo(f"Map: {out} ({len(result.table)} domains)", err=True)
+
+
+@app.command()
+def report(run: RunFolder, as_json: AsJson = False) -> None:
+    """Write the report of a run again.
+
+    \b
+    Example:
+      domindex report run
+    """
+    with one_line_errors():
+        from domindex.runs.reporting import draw_report
+
+        written = str(draw_report(run))
+        if as_json:
+            _print_json({"report": written})
+        else:
+            typer.echo(f"Report: {written}")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder of everything it writes.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Of the data and the model.", min=0)] = 0,
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
+    ] = None,
+    with_report: WithReport = True,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a family of domains, and fit, predict and map it as your own table would be.
+
+    \b
+    Example:
+      domindex demo
+    """
+    with one_line_errors():
+        from domindex.runs import read_settings
+        from domindex.runs.demo import run_demo
+
+        settings = None if config is None else read_settings(config)
+        result = run_demo(
+            out, seed=seed, settings=settings, report=with_report, force=force, progress=True
+        )
+        written = _draw_report(result.run.folder)
+        if as_json:
+            _print_json({"folder": str(out), "report": written, **result.figures})
+            return
+        typer.echo(result.summary())
+        typer.echo(f"Everything is in {out}" + ("" if written is None else f"; read {written}"))
 
 
 @app.command()
@@ -56,6 +272,10 @@ def bench(
 
     Every finished cell is written to OUT/benchmark.jsonl at once; run the same command again after
     a stop, and it goes on from there.
+
+    \b
+    Example:
+      domindex bench circle dg-15 --methods vdi,ridge --seeds 2
     """
     with one_line_errors():
         from domindex.evaluation.benchmark import run_benchmark
@@ -80,7 +300,12 @@ def bench(
 
 @app.command()
 def methods() -> None:
-    """List the methods of the benchmark."""
+    """List the methods of the benchmark.
+
+    \b
+    Example:
+      domindex methods
+    """
     from domindex.evaluation.benchmark import METHODS
 
     width = max(map(len, METHODS))
@@ -92,15 +317,29 @@ def methods() -> None:
 def datasets(
     name: Annotated[str | None, typer.Argument(help="One to load and describe.")] = None,
     data_home: DataHome = None,
+    as_json: AsJson = False,
 ) -> None:
-    """List the datasets, or describe one."""
+    """List the datasets, or describe one.
+
+    \b
+    Example:
+      domindex datasets rotating-digits
+    """
     with one_line_errors():
         from domindex.datasets import list_datasets, load_dataset
 
         if name is None:
-            typer.echo("\n".join(list_datasets()))
+            names = list_datasets()
+            if as_json:
+                _print_json({"datasets": names})
+            else:
+                typer.echo("\n".join(names))
             return
         dataset = load_dataset(name, data_home)
+        if as_json:
+            facts = {"name": name, "task": dataset.task, "shape": dataset.X.shape}
+            _print_json(facts | {"domains": len(dataset.domains), "text": dataset.description})
+            return
         typer.echo(f"{dataset!r}\n{dataset.description}")
 
 
@@ -123,6 +362,46 @@ def _names(texts: list[str] | None) -> list[str] | None:
     if not texts:
         return None
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def _some(text: str | None) -> list[str] | None:
+    return None if text is None else _names([text]) or []
+
+
+def _print_json(content: dict[str, Any]) -> None:
+    typer.echo(json.dumps(content, indent=1, default=str))
+
+
+def _check_output(out: str, force: bool) -> None:
+    """Refuse before the work what would be refused after it."""
+    from domindex.data.folders import check_free_file
+    from domindex.data.tables import table_format
+
+    if out != STANDARD_OUTPUT:
+        table_format(Path(out))
+        check_free_file(Path(out), overwrite=force)
+
+
+def _write(table: pd.DataFrame, out: str, force: bool) -> None:
+    from domindex.data.tables import write_table
+
+    if out == STANDARD_OUTPUT:
+        typer.echo(table.to_csv(index=False), nl=False)
+    else:
+        write_table(table, out, overwrite=force)
+
+
+def _draw_report(folder: Path) -> str | None:
+    """The path of the report; None where its content was not gathered or it cannot be drawn."""
+    from domindex.runs.reporting import CONTENT, draw_report
+
+    if not (folder / CONTENT).exists():
+        return None
+    try:
+        return str(draw_report(folder))
+    except DomindexError as error:
+        typer.echo(f"note: the report was not drawn: {error}", err=True)
+        return None
 
 
 def main() -> None:

@@ -16,6 +16,11 @@ from domindex.data.messages import preview
 from domindex.data.names import is_missing
 from domindex.errors import InputError
 
+CLASS_TYPES = frozenset(
+    ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "O"]
+)
+"""How NumPy writes the types of class labels, beside "U" for texts."""
+
 
 def check_label_array(y: Any, n_rows: int) -> NDArray:
     """`y` as an array of one entry (or one row of outputs) per row of X, values untouched."""
@@ -86,6 +91,15 @@ def encode_classes(y: NDArray, source_rows: NDArray[np.bool_]) -> tuple[NDArray,
     labels = np.full(len(y), HIDDEN_CLASS, dtype=np.int64)
     labels[source_rows] = numbers
     return classes, labels
+
+
+def class_array(classes: list[Any], kind: str) -> NDArray:
+    """Class labels as an array of a type that NumPy writes as "i8", "f4", "b1", "U5" or "O"."""
+    if kind[:1] == "U":
+        return np.array(classes, dtype=str)
+    if kind not in CLASS_TYPES:
+        raise ValueError(f"classes of type {kind!r}")
+    return np.array(classes, dtype=kind)
 
 
 def encode_values(y: NDArray, source_rows: NDArray[np.bool_]) -> NDArray[np.float64]:

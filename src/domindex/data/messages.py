@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
@@ -12,3 +13,11 @@ def preview(values: Iterable[Any], limit: int = 5) -> str:
     shown = list(islice(iter(values), limit + 1))
     text = ", ".join(repr(value) for value in shown[:limit])
     return f"{text}, …" if len(shown) > limit else text
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question that names the nearest of the known names; empty where none is near."""
+    names = list(known)
+    lowered = {other.lower(): other for other in reversed(names)}
+    near = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    return f"Did you mean {lowered[near[0]]!r}?" if near else ""

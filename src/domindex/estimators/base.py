@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import networkx as nx
 import numpy as np
-from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -23,6 +23,7 @@ from domindex.data.domain_data import Task
 from domindex.errors import InputError
 from domindex.estimators.fitting import FitResult, fit_model
 from domindex.estimators.planning import Planner
+from domindex.estimators.saving import save
 from domindex.estimators.settings import ModelSettings
 from domindex.estimators.structure import StructureMaker, flow_structure, learned_structure
 from domindex.geometry import domain_graph
@@ -157,7 +158,23 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         check_is_fitted(self)
         return domain_graph(self.domain_index_, **rule)
 
+    def index_deviations(self, coordinates: Any) -> Floats:
+        """The uncertainty of the map at points of it, (points, index_dim) in and out."""
+        check_is_fitted(self)
+        return self._fitted.deviations(np.atleast_2d(np.asarray(coordinates, dtype=np.float64)))
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the fitted model to a folder, to be opened by `domindex.load`.
+
+        Weights are kept as safetensors and everything else as JSON, so that opening it runs no
+        code. An existing model is refused unless `overwrite`.
+        """
+        check_is_fitted(self)
+        save(self, path, overwrite=overwrite)
+
     def _fit_model(self, data: DomainData, settings: ModelSettings) -> FitResult:
+        from lightning_fabric import Fabric  # here: it takes seconds, and predicting needs none
+
         fabric = Fabric(
             accelerator=self.accelerator,
             devices=self.devices,
@@ -182,6 +199,14 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
     @abstractmethod
     def _planner(self, data: DomainData) -> Planner:
         """What settles everything before training."""
+
+    @abstractmethod
+    def _describe_outputs(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """What is known of the outputs, in terms of JSON and as float arrays."""
+
+    @abstractmethod
+    def _revive_outputs(self, described: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Take back what `_describe_outputs` gave."""
 
     def _remember(self, data: DomainData, result: FitResult) -> None:
         self._fitted = result.model

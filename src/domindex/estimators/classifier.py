@@ -12,6 +12,8 @@ from sklearn.metrics import accuracy_score
 
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
+from domindex.data.labels import class_array
+from domindex.data.plain_values import from_plain, to_plain
 from domindex.estimators.base import BaseVDI, Floats, _scatter
 from domindex.estimators.fitting import FitResult
 from domindex.estimators.planning import Plan, Planner
@@ -106,3 +108,11 @@ class VDIClassifier(ClassifierMixin, BaseVDI):
         assert data.classes is not None
         self.classes_ = np.array(data.classes)
         super()._remember(data, result)
+
+    def _describe_outputs(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        classes = [to_plain(name, "A class") for name in self.classes_.tolist()]
+        return {"classes": classes, "type": self.classes_.dtype.str.lstrip("<>=|")}, {}
+
+    def _revive_outputs(self, described: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        classes = [from_plain(name) for name in described["classes"]]
+        self.classes_ = class_array(classes, described["type"])

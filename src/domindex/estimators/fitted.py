@@ -51,6 +51,11 @@ class FittedModel:
         mean, deviation = _array(posterior.mean), _array(posterior.stddev)
         return DomainIndex(raw.domains, mean, raw.distances, raw.eigenvalues), deviation
 
+    def deviations(self, coordinates: Floats) -> Floats:
+        """Of q(β|u) at points of the map, (points, index_dim)."""
+        with torch.no_grad():
+            return _array(self.module.index_encoder(_tensor(coordinates)).stddev)
+
     def local_indices(self, scaled: Floats) -> Floats:
         """The means of q(u|x), (rows, local_dim): no domain needed."""
         with torch.no_grad():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import torch
-from lightning_fabric import Fabric
 
 from domindex.data import DomainData
 from domindex.data.standardizing import InputScaler
@@ -20,6 +20,9 @@ from domindex.training.loop import train
 from domindex.training.problem import Problem
 from domindex.training.progress import Progress
 from domindex.training.threads import one_thread
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 @dataclass(frozen=True, eq=False)

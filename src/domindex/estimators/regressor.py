@@ -13,11 +13,13 @@ from sklearn.utils import Tags
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.data.normalizing import NORMALIZATIONS, Normalization
+from domindex.data.standardizing import OutputScaler
 from domindex.errors import InputError
 from domindex.estimators.base import BaseVDI, Floats
 from domindex.estimators.calibration import calibrating_factors
 from domindex.estimators.fitting import FitResult
 from domindex.estimators.planning import Planner
+from domindex.estimators.saving import plain_frame, revive_frame
 from domindex.estimators.settings import ModelSettings
 from domindex.estimators.value_plan import ValuePlan, ValuePlanner
 
@@ -172,6 +174,28 @@ class VDIRegressor(RegressorMixin, BaseVDI):
         self._deviation_factors = calibrating_factors(
             values - frame.held_out, deviations, frame.row_weights
         )
+
+    def _describe_outputs(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        described = {
+            "single": bool(self._single_output),
+            "least_deviation": float(self._least_deviation),
+            "normalization": self.normalization_,
+            "normalization_trials": plain_frame(self.normalization_trials_),
+        }
+        arrays = {
+            "offset": self._output_scaler.offset,
+            "scale": self._output_scaler.scale,
+            "deviation_factors": self._deviation_factors,
+        }
+        return described, arrays
+
+    def _revive_outputs(self, described: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        self._single_output = bool(described["single"])
+        self._least_deviation = float(described["least_deviation"])
+        self.normalization_ = str(described["normalization"])
+        self.normalization_trials_ = revive_frame(described["normalization_trials"])
+        self._output_scaler = OutputScaler(arrays["offset"], arrays["scale"])
+        self._deviation_factors = arrays["deviation_factors"]
 
     def _predict_values(self, inputs: NDArray, names: list[Any] | None) -> tuple[Floats, Floats]:
         """Means and deviations, (rows, outputs) each, in the user's units."""

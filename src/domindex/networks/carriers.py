@@ -7,6 +7,7 @@ have bent it to.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -107,7 +108,8 @@ class StillCarrier(nn.Module):
 
     def __init__(self, projection: NDArray, width: int, may_bend: bool = True) -> None:
         super().__init__()
-        self.register_buffer("projection", torch.tensor(projection, dtype=torch.float32))
+        ordered = np.ascontiguousarray(projection)  # torch takes no columns in reverse
+        self.register_buffer("projection", torch.tensor(ordered, dtype=torch.float32))
         self.n_outputs = projection.shape[1]
         self.bend = mlp(self.n_outputs, self.n_outputs, width, depth=2)
         start_small(self.bend, 0.01 if may_bend else 0.0)

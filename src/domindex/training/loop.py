@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import torch
-from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import nn
 from torch.optim import Adam, Optimizer
@@ -27,6 +26,9 @@ from domindex.training.problem import BatchMaker, Problem
 from domindex.training.progress import Progress
 from domindex.training.schedules import adversary_ramp, warm_up_and_decay
 from domindex.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 Floats = NDArray[np.float64]
 MapMaker = Callable[[list[Floats], Floats | None, bool], Atlas]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
@@ -23,7 +24,7 @@ class Progress:
 
 @contextmanager
 def show_progress(verbose: int) -> Iterator[Progress]:
-    """A bar with the time left where `verbose` is positive, nothing otherwise."""
+    """A bar with the time left on standard error where `verbose` is positive, else nothing."""
     if verbose <= 0:
         yield Progress()
         return
@@ -33,5 +34,5 @@ def show_progress(verbose: int) -> Iterator[Progress]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with RichProgress(*columns) as bar:
+    with RichProgress(*columns, console=Console(stderr=True)) as bar:
         yield Progress(bar)

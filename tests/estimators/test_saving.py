@@ -1,0 +1,366 @@
+"""Saved models: what comes back, what is refused, and that a stranger's folder runs nothing."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import domindex
+from domindex import VDIClassifier, VDIRegressor
+from domindex.errors import InputError
+from domindex.estimators.saving import FORMAT_VERSION, _checksum
+
+QUICK = {"index_steps": 5, "steps": 10, "random_state": 0}
+N_DOMAINS, N_ROWS = 8, 30
+
+
+def rows(n_features=3, seed=0):
+    """Clouds that turn and drift from domain to domain; the label is what they were before."""
+    rng = np.random.default_rng(seed)
+    plain = rng.normal(size=(N_DOMAINS * N_ROWS, n_features))
+    place = np.repeat(np.arange(N_DOMAINS), N_ROWS)
+    turn = 0.2 * place
+    X = plain.copy()
+    X[:, 0] = np.cos(turn) * plain[:, 0] - np.sin(turn) * plain[:, 1] + 0.5 * place
+    X[:, 1] = np.sin(turn) * plain[:, 0] + np.cos(turn) * plain[:, 1]
+    return X, plain, place
+
+
+def classifier(names=None, classes=("no", "yes"), n_features=3, **settings):
+    X, plain, place = rows(n_features)
+    names = [f"d{number}" for number in range(N_DOMAINS)] if names is None else names
+    y = np.array(classes)[(plain[:, 0] > 0).astype(int)]
+    domain = [names[number] for number in place]
+    model = VDIClassifier(**QUICK | settings)
+    return model.fit(X, y, sample_domain=domain, source_domains=names[:3]), X, domain
+
+
+def regressor(n_outputs=2, n_features=4, **settings):
+    X, plain, place = rows(n_features)
+    y = X[:, :n_outputs] + 0.1 * plain[:, -1:]
+    y = y[:, 0] if n_outputs == 1 else y
+    model = VDIRegressor(**QUICK | settings)
+    return model.fit(X, y, sample_domain=place, source_domains=[0, 1, 2]), X, list(place)
+
+
+def predictions(model, X, domain):
+    """Everything a user may ask of known domains, and of one that was never seen."""
+    new = ["never seen"] * len(X)
+    asked = [model.encode(X, sample_domain=domain), model.transform(X)]
+    asked += model.place_domains(X, sample_domain=new).values()
+    for names in (domain, new):
+        if isinstance(model, VDIClassifier):
+            asked.append(model.predict_proba(X, sample_domain=names))
+        else:
+            asked += model.predict(X, sample_domain=names, return_std=True)
+    return asked
+
+
+def same_bits(first, second):
+    assert [part.tobytes() for part in first] == [part.tobytes() for part in second]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return classifier()
+
+
+@pytest.fixture
+def folder(fitted, tmp_path):
+    fitted[0].save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+CASES = {
+    "classifier": classifier,
+    "classifier, many features": lambda: classifier(n_features=40),
+    "classifier, no flow": lambda: classifier(flow=None, starts=1),
+    "classifier, no flow, many features": lambda: classifier(n_features=20, flow=None, starts=1),
+    "regressor": regressor,
+    "regressor, one output": lambda: regressor(n_outputs=1),
+    "regressor, rows": lambda: regressor(normalize="rows"),
+    "regressor, domains": lambda: regressor(normalize="domains"),
+    "regressor, no flow": lambda: regressor(flow=None, starts=1),
+    "regressor, many features": lambda: regressor(n_features=140, normalize="none"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_loaded_model_predicts_bit_for_bit(case, tmp_path):
+    model, X, domain = CASES[case]()
+    model.save(tmp_path / "model")
+    same_bits(
+        predictions(domindex.load(tmp_path / "model"), X, domain), predictions(model, X, domain)
+    )
+
+
+@pytest.mark.timeout(120)
+def test_a_fresh_process_predicts_bit_for_bit(fitted, folder, tmp_path):
+    model, X, domain = fitted
+    np.savez(tmp_path / "asked.npz", X=X, domain=domain)
+    code = (
+        "import sys, numpy as np, domindex\n"
+        f"asked = np.load({str(tmp_path / 'asked.npz')!r})\n"
+        f"model = domindex.load({str(folder)!r})\n"
+        "told = model.predict_proba(asked['X'], sample_domain=asked['domain'])\n"
+        "sys.stdout.buffer.write(told.tobytes())\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert run.stdout == model.predict_proba(X, sample_domain=domain).tobytes()
+
+
+def test_what_a_user_looks_up_comes_back(fitted, folder):
+    model, X, domain = fitted
+    revived = domindex.load(folder)
+    assert type(revived) is VDIClassifier
+    assert revived.get_params() == model.get_params()
+    assert revived.domains_ == model.domains_
+    assert revived.source_domains_ == model.source_domains_
+    assert revived.flow_ == model.flow_
+    assert revived.n_features_in_ == model.n_features_in_
+    assert revived.classes_.tolist() == model.classes_.tolist()
+    same_bits(
+        [revived.domain_indices_, revived.domain_index_std_, revived.domain_distances_],
+        [model.domain_indices_, model.domain_index_std_, model.domain_distances_],
+    )
+    pd.testing.assert_frame_equal(revived.history_, model.history_)
+    assert set(revived.domain_graph(quantile=0.2).edges) == set(
+        model.domain_graph(quantile=0.2).edges
+    )
+    assert revived.score(X, revived.predict(X, sample_domain=domain), sample_domain=domain) == 1.0
+
+
+def test_a_regressor_keeps_its_trials(tmp_path):
+    model, _, _ = regressor()
+    model.save(tmp_path / "model")
+    revived = domindex.load(tmp_path / "model")
+    assert revived.normalization_ == model.normalization_
+    pd.testing.assert_frame_equal(revived.normalization_trials_, model.normalization_trials_)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [True, False, 2, 3, 4, 5, 6, 7],
+        [0.5, 1.5, 2.0, 3.5, 4.5, 5.5, 6.5, float("inf")],
+        [("WA", number) for number in range(N_DOMAINS)],
+        [1, "2", 3, "ü", "\ud800", "", " ", "8"],
+    ],
+)
+def test_domain_names_keep_their_types(names, tmp_path):
+    model, _, _ = classifier(names)
+    model.save(tmp_path / "model")
+    revived = domindex.load(tmp_path / "model").domains_
+    assert revived == model.domains_
+    assert [type(name) for name in revived] == [type(name) for name in model.domains_]
+
+
+@pytest.mark.parametrize("classes", [(0, 1), ("a", "bc"), (False, True), (1.0, 2.0)])
+def test_classes_keep_their_type(classes, tmp_path):
+    model, _, _ = classifier(classes=classes)
+    model.save(tmp_path / "model")
+    revived = domindex.load(tmp_path / "model").classes_
+    assert revived.dtype == model.classes_.dtype
+    assert revived.tolist() == list(classes)
+
+
+def test_a_random_state_goes_on_where_it_was(tmp_path):
+    model, _, _ = classifier(random_state=np.random.RandomState(3))
+    model.save(tmp_path / "model")
+    revived = domindex.load(tmp_path / "model").random_state
+    assert (
+        revived.randint(2**31, size=5).tolist()
+        == model.random_state.randint(2**31, size=5).tolist()
+    )
+
+
+def test_a_name_that_json_cannot_keep_is_refused(tmp_path):
+    names = [pd.Timestamp(2020, 1, 1 + number) for number in range(N_DOMAINS)]
+    model, _, _ = classifier(names)
+    with pytest.raises(InputError, match=r"A domain's name is Timestamp.*str\(\)"):
+        model.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unfitted_model_is_not_saved(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        VDIClassifier().save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_existing_model_is_replaced_only_when_asked(fitted, folder):
+    before = (folder / "model.json").read_bytes()
+    with pytest.raises(InputError, match="overwrite=True"):
+        fitted[0].save(folder)
+    assert (folder / "model.json").read_bytes() == before
+    (folder / "model.json").write_text("{}")
+    fitted[0].save(folder, overwrite=True)
+    assert (folder / "model.json").read_bytes() == before
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_overwriting_spares_a_folder_that_is_no_model(fitted, tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match="left alone"):
+        fitted[0].save(tmp_path, overwrite=True)
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_failed_save_leaves_nothing(fitted, tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("domindex.estimators.saving.write_json", full)
+    with pytest.raises(InputError, match="No space left"):
+        fitted[0].save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_but_json_and_safetensors_is_written(folder):
+    assert sorted(path.name for path in folder.iterdir()) == ["model.json", "weights.safetensors"]
+    described = json.loads((folder / "model.json").read_text())
+    assert described["format_version"] == FORMAT_VERSION
+    assert described["parameters"]["random_state"] == 0
+    assert described["versions"]["domindex"] == domindex.__version__
+
+
+def test_loading_never_unpickles(folder, monkeypatch):
+    def forbidden(*arguments, **options):
+        raise AssertionError("a pickle was opened")
+
+    monkeypatch.setattr(pickle, "load", forbidden)
+    monkeypatch.setattr(pickle, "loads", forbidden)
+    monkeypatch.setattr(pickle, "Unpickler", forbidden)
+    domindex.load(folder)
+
+
+def test_a_pickle_in_place_of_the_weights_is_refused_unopened(folder, tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    described = json.loads((folder / "model.json").read_text())
+    (folder / "weights.safetensors").write_bytes(pickle.dumps(Bomb()))
+    described["sha256"] = _checksum(folder / "weights.safetensors")
+    (folder / "model.json").write_text(json.dumps(described))
+    with pytest.raises(InputError, match=r"damaged"):
+        domindex.load(folder)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_newer_format_asks_for_a_newer_library(folder):
+    described = json.loads((folder / "model.json").read_text())
+    described["format_version"] = FORMAT_VERSION + 1
+    (folder / "model.json").write_text(json.dumps(described))
+    with pytest.raises(InputError, match="Install a newer domindex"):
+        domindex.load(folder)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"There is no folder .*nowhere"):
+        domindex.load(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"There is no .*model\.json"):
+        domindex.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["model.json", "weights.safetensors"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "emptied", "removed"])
+def test_a_damaged_file_is_an_input_error(folder, name, damage):
+    path = folder / name
+    content = path.read_bytes()
+    middle = len(content) // 2
+    if damage == "removed":
+        path.unlink()
+    else:
+        changed = {
+            "cut": content[:middle],
+            "flipped": content[:middle] + b"\xff" + content[middle + 1 :],
+            "emptied": b"",
+        }
+        path.write_bytes(changed[damage])
+    with pytest.raises(InputError, match=r"damaged|There is no"):
+        domindex.load(folder)
+
+
+def tampered(folder, change):
+    described = json.loads((folder / "model.json").read_text())
+    change(described)
+    (folder / "model.json").write_text(json.dumps(described))
+
+
+@pytest.mark.parametrize("key", ["parameters", "module", "atlas", "domains", "arrays", "outputs"])
+def test_a_missing_part_is_an_input_error(folder, key):
+    tampered(folder, lambda described: described.pop(key))
+    with pytest.raises(InputError, match=f"damaged.*{key}"):
+        domindex.load(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"width": 10**12},
+        {"local_dim": 10**9, "n_features": 10**9},
+        {"index_dim": -1},
+        {"width": "64"},
+        {"carrier": "os.system"},
+        {"latent_dim": 7},
+    ],
+)
+def test_sizes_that_the_arrays_do_not_have_are_refused_before_memory_is(folder, change):
+    tampered(folder, lambda described: described["module"].update(change))
+    with pytest.raises(InputError, match=r"damaged"):
+        domindex.load(folder)
+
+
+@pytest.mark.parametrize("estimator", ["builtins.eval", "BaseVDI", "VDIClassifier()", 3, None])
+def test_only_the_two_estimators_can_be_named(folder, estimator):
+    tampered(folder, lambda described: described.update(estimator=estimator))
+    with pytest.raises(InputError, match=r"damaged.*only VDIClassifier, VDIRegressor"):
+        domindex.load(folder)
+
+
+@pytest.mark.parametrize(
+    "names", [["d0"] * N_DOMAINS, [], ["d0"], [{"list": []}] * N_DOMAINS, [{"eval": "1"}]]
+)
+def test_domains_that_do_not_match_the_map_are_refused(folder, names):
+    tampered(folder, lambda described: described.update(domains=names))
+    with pytest.raises(InputError, match="damaged"):
+        domindex.load(folder)
+
+
+@pytest.mark.parametrize("name", ["scaler.scale", "index.deviations", "atlas.transport"])
+def test_an_array_of_another_shape_is_refused(folder, name):
+    arrays = load_file(folder / "weights.safetensors")
+    save_file(arrays | {name: np.zeros(3 * N_DOMAINS)}, folder / "weights.safetensors")
+    checksum = _checksum(folder / "weights.safetensors")
+
+    def change(described):
+        described["sha256"] = checksum
+        described["arrays"][name]["shape"] = [3 * N_DOMAINS]
+
+    tampered(folder, change)
+    with pytest.raises(InputError, match=f"damaged.*{name}"):
+        domindex.load(folder)
+
+
+def test_arrays_that_are_not_described_are_refused(folder):
+    arrays = load_file(folder / "weights.safetensors")
+    save_file(arrays | {"extra": np.zeros(3)}, folder / "weights.safetensors")
+    checksum = _checksum(folder / "weights.safetensors")
+    tampered(folder, lambda described: described.update(sha256=checksum))
+    with pytest.raises(InputError, match="not those that are described"):
+        domindex.load(folder)
+
+
+def test_pickle_and_joblib_work_as_for_any_estimator(fitted, tmp_path):
+    model, X, domain = fitted
+    joblib.dump(model, tmp_path / "model.joblib")
+    for revived in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
+        same_bits(predictions(revived, X, domain), predictions(model, X, domain))

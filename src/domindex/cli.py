@@ -125,6 +125,21 @@ def _names(texts: list[str] | None) -> list[str] | None:
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
 
+@app.command()
+def figures(
+    dataset: Annotated[str, typer.Argument(help="A dataset of the paper.")],
+    out: Annotated[Path, typer.Option(help="Folder of the figures.")] = Path("figures"),
+    seed: Annotated[int, typer.Option(help="Seed of the fit.", min=0)] = 0,
+    data_home: DataHome = None,
+) -> None:
+    """Fit a dataset of the paper and draw the paper's figures of it."""
+    with one_line_errors():
+        from domindex.reporting.paper_figures import paper_figures
+
+        for path in paper_figures(dataset, out, data_home, seed):
+            typer.echo(path)
+
+
 def main() -> None:
     """What the command `domindex` runs."""
     app(prog_name="domindex")

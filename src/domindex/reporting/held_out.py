@@ -16,11 +16,11 @@ from domindex.data import DomainData
 from domindex.evaluation import accuracy, squared_error
 from domindex.reporting.report_data import HeldOutQuality, HeldOutScore
 
-QUICK = {"index_steps": 30, "steps": 120, "starts": 1, "verbose": 0}
-"""Settings of the refits: what the closed form finds, and enough training to be of the same kind."""
+QUICK = {"index_steps": 20, "steps": 80, "starts": 1, "verbose": 0}
+"""Settings of the refits: the closed form, and enough training to be of the same kind."""
 
-MAX_ROWS = 150
-MAX_DOMAINS = 60
+MAX_ROWS = 100
+MAX_DOMAINS = 40
 """Rows of a domain, and domains, that a refit sees at most, so that it takes seconds."""
 
 REGRESSION_SCORE = "root mean squared error"

@@ -92,7 +92,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class AuditRecord:
-    """The audit of the index: a verdict, the conditions, and all figures as `IndexAudit` has them."""
+    """The audit of the index: a verdict, the conditions, all figures as `IndexAudit` has them."""
 
     holds: bool
     summary: str

@@ -11,7 +11,7 @@ from domindex.geometry import DomainIndex
 from domindex.reporting.distances import median_spacing
 from domindex.reporting.report_data import DomainRecord, HeldOutQuality
 
-FEW_ROWS = 20
+FEW_ROWS = 10
 """Below this a domain's distances to others are mostly chance."""
 
 FAR_SPACINGS = 3.0

@@ -62,8 +62,8 @@ def plot_domain_graph(
             zorder=2,
         )
     name_points(axes, domains, points)
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set(xticks=[], yticks=[])
+    axes.set_aspect("equal", adjustable="box")
+    axes.set_axis_off()
     axes.legend(loc="best", frameon=False, fontsize=8)
     return axes
 

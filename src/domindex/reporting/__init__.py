@@ -1,5 +1,6 @@
-"""Figures of maps and fits."""
+"""Figures of maps and fits, and reports of one file."""
 
+from domindex.reporting.building import report_data
 from domindex.reporting.figures import (
     plot_domain_graph,
     plot_domain_map,
@@ -10,8 +11,14 @@ from domindex.reporting.figures import (
     plot_scores_by_distance,
     plot_scores_by_domain,
 )
+from domindex.reporting.paper_figures import paper_figures
+from domindex.reporting.report import MissingPlotly, render_report, write_report, write_run_report
+from domindex.reporting.report_data import ReportData
 
 __all__ = [
+    "MissingPlotly",
+    "ReportData",
+    "paper_figures",
     "plot_domain_graph",
     "plot_domain_map",
     "plot_history",
@@ -20,4 +27,8 @@ __all__ = [
     "plot_map_on_positions",
     "plot_scores_by_distance",
     "plot_scores_by_domain",
+    "render_report",
+    "report_data",
+    "write_report",
+    "write_run_report",
 ]

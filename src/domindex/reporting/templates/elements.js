@@ -49,16 +49,17 @@ const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00
 
 function plotLayout(more) {
   const axis = { gridcolor: theme("line"), zerolinecolor: theme("line"), linecolor: theme("line"), automargin: true };
+  const family = getComputedStyle(document.body).fontFamily;
   return Object.assign({
     paper_bgcolor: theme("surface"), plot_bgcolor: theme("surface"),
-    font: { color: theme("text"), family: getComputedStyle(document.body).fontFamily, size: 12 },
-    hoverlabel: { bgcolor: theme("page"), bordercolor: theme("muted"), font: { color: theme("text"), size: 13 }, align: "left" },
+    font: { color: theme("text"), family, size: 12 },
+    hoverlabel: { bgcolor: theme("page"), bordercolor: theme("muted"), font: { color: theme("text"), family, size: 13 }, align: "left", namelength: -1 },
     showlegend: false, autosize: true,
   }, more, { xaxis: Object.assign({}, axis, more.xaxis), yaxis: Object.assign({}, axis, more.yaxis) });
 }
 
 const PLOT_SETTINGS = { responsive: true, displaylogo: false, scrollZoom: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"] };
+  modeBarButtons: [["pan2d", "zoom2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]] };
 
 /* What the reader has chosen; whoever draws from it listens. */
 const choice = { selected: null, column: "", uncertainty: true, names: true };

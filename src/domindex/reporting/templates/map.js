@@ -1,6 +1,5 @@
 /* The map: points, ellipses, names without collisions, neighbours of the chosen domain. */
 const mapElement = byId("map");
-let paints = [];
 
 function x(domain) { return domain.coordinates[0]; }
 function y(domain) { return domain.coordinates.length > 1 ? domain.coordinates[1] : 0; }
@@ -21,7 +20,7 @@ function painting() {
   if (values.every((value) => value === null || typeof value === "number")) {
     const known = values.filter((value) => value !== null);
     const scale = known.length ? [Math.min(...known), Math.max(...known)] : null;
-    const gaps = known.length < values.length ? [["no value", theme("line"), false]] : [];
+    const gaps = known.length < values.length ? [["no value", "none", false]] : [];
     return { values, scale, colours: null, key: shapes.concat(gaps) };
   }
   const counts = new Map();
@@ -65,7 +64,7 @@ function pointTraces(paint) {
         opacity: members.map((place) => opacity[place]),
         line: { width: members.map((place) => (place === choice.selected ? 3 : 1)),
           color: members.map((place) => (place === choice.selected ? theme("text") : theme("dot-edge"))) } };
-      if (!known) marker.color = theme("line");
+      if (!known) Object.assign(marker, { color: theme("muted"), symbol: symbol + "-open" });
       else if (paint.colours) marker.color = members.map((place) => paint.colours[place]);
       else Object.assign(marker, { color: members.map((place) => paint.values[place]), coloraxis: "coloraxis" });
       traces.push({ type: "scatter", mode: "markers", marker, name: role, hoverinfo: "text", customdata: members,
@@ -85,11 +84,6 @@ function neighbourTrace() {
   return Object.assign(lines, { type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: theme("muted"), width: 1.5 } });
 }
 
-function nameTrace() {
-  return { type: "scatter", mode: "text", hoverinfo: "skip", x: domains.map(x), y: domains.map(y), text: domains.map(() => ""),
-    textposition: "middle right", textfont: { size: 11, color: theme("text") }, cliponaxis: false };
-}
-
 function ellipses() {
   if (!choice.uncertainty || domains.length > 300) return [];
   return domains.map((domain) => {
@@ -99,12 +93,20 @@ function ellipses() {
   });
 }
 
+/* A map that is long and flat, as one of few directions is, needs no height. */
+function mapHeight() {
+  const span = (way, deviation) => Math.max(...domains.map((domain) => way(domain) + deviation(domain))) - Math.min(...domains.map((domain) => way(domain) - deviation(domain)));
+  const [width, height] = [span(x, (domain) => domain.deviations[0]), span(y, (domain) => (domain.deviations.length > 1 ? domain.deviations[1] : 0))];
+  const wanted = 110 + (mapElement.clientWidth - 80) * (width > 0 ? height / width : 1) * 1.25;
+  return Math.round(Math.min(540, Math.max(320, wanted)));
+}
+
 function mapLayout(paint) {
   const narrow = mapElement.clientWidth < 560;
-  const layout = plotLayout({ dragmode: "pan", hovermode: "closest", uirevision: "kept", shapes: ellipses(),
-    margin: { l: 50, r: 20, t: 34, b: 50 },
-    xaxis: { title: { text: "domain index 1" }, zeroline: false },
-    yaxis: { title: { text: "domain index 2" }, zeroline: false, scaleanchor: "x", scaleratio: 1 } });
+  const layout = plotLayout({ dragmode: narrow ? false : "pan", hovermode: "closest", uirevision: "kept", shapes: ellipses(),
+    margin: { l: 56, r: 20, t: 34, b: 58 },
+    xaxis: { title: { text: "domain index 1", standoff: 8 }, zeroline: false },
+    yaxis: { title: { text: "domain index 2", standoff: 4 }, zeroline: false, scaleanchor: "x", scaleratio: 1 } });
   if (paint.scale) {
     layout.coloraxis = { cmin: paint.scale[0], cmax: paint.scale[1] > paint.scale[0] ? paint.scale[1] : paint.scale[0] + 1,
       colorscale: "Viridis", colorbar: { thickness: 12, outlinewidth: 0, title: { text: plotlyText(choice.column), side: narrow ? "top" : "right" } } };
@@ -120,19 +122,20 @@ function placeNames() {
   const spots = domains.map((domain) => [pixels(full.xaxis, x(domain), full._size.w), full._size.h - pixels(full.yaxis, y(domain), full._size.h)]);
   const dots = spots.map(([left, top]) => ({ left: left - 6, right: left + 6, top: top - 6, bottom: top + 6 }));
   const hits = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  const opacity = opacities();
   const first = [choice.selected, ...neighbourNumbers(choice.selected)].filter((place) => place !== null);
   const order = [...new Set([...first, ...domains.keys()])];
   const shown = [];
-  const texts = domains.map(() => "");
+  const annotations = [];
   for (const place of choice.names ? order : []) {
     const name = domains[place].name.length > 18 ? domains[place].name.slice(0, 17) + "…" : domains[place].name;
     const [left, top] = spots[place];
     const box = { left: left + 7, right: left + 11 + 6.4 * name.length, top: top - 7, bottom: top + 7 };
     if (box.right > full._size.w + 18 || shown.some((other) => hits(box, other)) || dots.some((dot, other) => other !== place && hits(box, dot))) continue;
     shown.push(box);
-    texts[place] = "\u00a0\u00a0" + plotlyText(name);
+    annotations.push({ x: x(domains[place]), y: y(domains[place]), text: plotlyText(name), showarrow: false, xanchor: "left", xshift: place === choice.selected ? 10 : 6, opacity: opacity[place] });
   }
-  Plotly.restyle(mapElement, { text: [texts] }, [mapElement.data.length - 1]);
+  return Plotly.relayout(mapElement, { annotations });
 }
 
 function drawKey(key) {
@@ -141,7 +144,7 @@ function drawKey(key) {
     mark.setAttribute("width", "12"); mark.setAttribute("height", "12"); mark.setAttribute("aria-hidden", "true");
     const shape = document.createElementNS("http://www.w3.org/2000/svg", square === true ? "rect" : "circle");
     const size = square === true ? { x: 1, y: 1, width: 10, height: 10 } : { cx: 6, cy: 6, r: 5 };
-    Object.entries(Object.assign(size, { fill: colour })).forEach(([name, value]) => shape.setAttribute(name, value));
+    Object.entries(Object.assign(size, { fill: colour, stroke: colour === "none" ? theme("muted") : "none" })).forEach(([name, value]) => shape.setAttribute(name, value));
     mark.append(shape);
     return element("li", {}, mark, label);
   }));
@@ -149,7 +152,8 @@ function drawKey(key) {
 
 function drawMap() {
   const paint = painting();
-  const traces = [neighbourTrace(), ...pointTraces(paint), nameTrace()];
+  const traces = [neighbourTrace(), ...pointTraces(paint)];
+  mapElement.style.height = mapHeight() + "px";
   drawKey(paint.key);
   return Plotly.react(mapElement, traces, mapLayout(paint), PLOT_SETTINGS).then(placeNames);
 }
@@ -162,7 +166,7 @@ function drawSelected() {
   }
   const domain = domains[choice.selected];
   const facts = [["role", domain.role], ["rows", number(domain.rows)],
-    ["index", domain.coordinates.map(number).join(", ")], ["uncertainty", "± " + domain.deviations.map(number).join(", ")],
+    ["index", domain.coordinates.map(number).join(", ")], ["uncertainty", "± " + domain.deviations.map((value) => number(Number(value.toPrecision(2)))).join(", ")],
     ["to a source", number(domain.distance_to_source)]];
   if (domain.held_out_score !== null) facts.push(["held out", score(domain.held_out_score)]);
   if (![ROLE, ROWS, DISTANCE, HELD_OUT].includes(choice.column)) facts.push([choice.column, number(columnValues(choice.column)[choice.selected])]);
@@ -188,7 +192,7 @@ function startMap() {
       const place = event.points[0].customdata;
       if (place !== undefined) choose({ selected: place === choice.selected ? null : place });
     });
-    mapElement.on("plotly_relayout", placeNames);
+    mapElement.on("plotly_relayout", (change) => { if (!("annotations" in change)) placeNames(); });
     mapElement.dataset.ready = "true";
   });
   listeners.push(drawMap, drawSelected);

@@ -41,7 +41,7 @@ function drawQualityPlot() {
   const found = report.held_out;
   if (found === null) return;
   const scores = [...found.scores].sort((a, b) => compare(a.name, b.name, true));
-  const height = Math.max(190, 96 + 24 * scores.length);
+  const height = Math.max(200, 108 + 24 * scores.length);
   byId("quality-plot").style.height = height + "px";
   const rows = [...scores.keys()];
   const hover = (label, value) => scores.map((one) => plotlyText(one.name) + ": " + label + " " + score(value(one)));
@@ -55,9 +55,9 @@ function drawQualityPlot() {
       marker: { symbol: "circle", size: 9, color: theme("source") } },
   ];
   const short = (name) => plotlyText(name.length > 24 ? name.slice(0, 23) + "…" : name);
-  const layout = plotLayout({ height, margin: { l: 60, r: 24, t: 12, b: 44 }, dragmode: false, hovermode: "closest", showlegend: true,
+  const layout = plotLayout({ height, margin: { l: 60, r: 24, t: 12, b: 56 }, dragmode: false, hovermode: "closest", showlegend: true,
     legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
-    xaxis: { title: { text: plotlyText(found.score_name) }, tickformat: isShare() ? ".0%" : "", fixedrange: true, zeroline: false },
+    xaxis: { title: { text: plotlyText(found.score_name), standoff: 8 }, tickformat: isShare() ? ".0%" : "", fixedrange: true, zeroline: false },
     yaxis: { tickvals: rows, ticktext: scores.map((one) => short(one.name)), range: [-0.6, scores.length - 0.4], zeroline: false, fixedrange: true } });
   if (isShare()) layout.xaxis.range = [Math.min(0.5, ...found.scores.flatMap((one) => [one.score, one.baseline])) - 0.03, 1.03];
   Plotly.react("quality-plot", traces, layout, Object.assign({}, PLOT_SETTINGS, { displayModeBar: false }));
@@ -93,7 +93,10 @@ function drawTrials() {
 }
 
 /* A line a term, each on its own scale; a grey line where another phase of training begins. */
-function termPicture(values) {
+function termPicture(all) {
+  const [begin, end] = [all.findIndex((value) => value !== null), all.findLastIndex((value) => value !== null)];
+  const values = all.slice(begin, end + 1);
+  const phases = report.history.phases.slice(begin, end + 1);
   const known = values.filter((value) => value !== null);
   const [low, high] = [Math.min(...known), Math.max(...known)];
   const height = (value) => (high > low ? 53 - (50 * (value - low)) / (high - low) : 28);
@@ -109,7 +112,7 @@ function termPicture(values) {
   picture.setAttribute("viewBox", "0 0 300 56");
   picture.setAttribute("preserveAspectRatio", "none");
   picture.setAttribute("aria-hidden", "true");
-  const starts = report.history.phases.map((phase, place) => [phase, place]).filter(([phase, place]) => place > 0 && phase !== report.history.phases[place - 1]);
+  const starts = phases.map((phase, place) => [phase, place]).filter(([phase, place]) => place > 0 && phase !== phases[place - 1]);
   for (const [kind, path] of [...starts.map(([, place]) => ["phase", "M" + across(place - 0.5).toFixed(1) + " 0V56"]), ["", line]]) {
     const drawn = document.createElementNS("http://www.w3.org/2000/svg", "path");
     drawn.setAttribute("d", path);
@@ -121,7 +124,7 @@ function termPicture(values) {
 
 function drawHistory() {
   const section = byId("history");
-  const terms = Object.entries(report.history.terms).filter(([, values]) => values.some((value) => value !== null));
+  const terms = Object.entries(report.history.terms).filter(([, values]) => values.some((value) => value !== null && value !== 0));
   section.append(heading("history", "Training"));
   if (!terms.length) {
     section.append(element("p", {}, "No history was recorded."));
@@ -129,11 +132,11 @@ function drawHistory() {
   }
   const phases = [...new Set(report.history.phases)];
   section.append(
-    element("p", {}, "Every term of the objective by epoch, each on its own scale. Phases, in order: " + phases.map(spaced).join(", ") + "."),
+    element("p", {}, "Every term of the objective that was in use, by epoch, each on its own scale and over its own phase. Phases, in order: " + phases.map(spaced).join(", ") + "."),
     element("div", { class: "terms" }, ...terms.map(([name, values]) => {
       const known = values.filter((value) => value !== null);
       const way = number(known[0]) + " → " + number(known[known.length - 1]);
-      return element("figure", { class: "term" }, element("figcaption", {}, element("span", {}, spaced(name)), element("span", { class: "last" }, way)), termPicture(values));
+      return element("figure", { class: "term" }, element("figcaption", {}, element("span", {}, spaced(name)), element("span", { class: "way" }, way)), termPicture(values));
     })));
 }
 

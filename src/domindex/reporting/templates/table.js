@@ -15,7 +15,7 @@ function tableColumns() {
     columns.push({ name: "held out", values: domains.map((domain) => domain.held_out_score), show: score });
     columns.push({ name: "plain model", values: domains.map((domain) => (plain.has(domain.name) ? plain.get(domain.name) : null)), show: score });
   }
-  if (Object.hasOwn(report.columns, choice.column)) columns.push({ name: choice.column, values: report.columns[choice.column], show: number, chosen: true });
+  if (Object.hasOwn(report.columns, choice.column)) columns.push({ name: choice.column, values: report.columns[choice.column], show: number, text: report.columns[choice.column].some((value) => typeof value === "string") });
   return columns;
 }
 
@@ -36,7 +36,7 @@ function headCell(column) {
     if (again) again.focus();
   } }, column.name);
   button.dataset.column = column.name;
-  return element("th", { scope: "col", class: column.show ? "number" : null, "aria-sort": sorted ? (order.falling ? "descending" : "ascending") : "none" }, button);
+  return element("th", { scope: "col", class: column.show && !column.text ? "number" : null, "aria-sort": sorted ? (order.falling ? "descending" : "ascending") : "none" }, button);
 }
 
 function bodyCell(column, place) {
@@ -44,8 +44,8 @@ function bodyCell(column, place) {
   if (column.name === "domain") {
     return element("th", { scope: "row" }, element("button", { type: "button", "aria-pressed": String(choice.selected === place), onclick: () => choose({ selected: choice.selected === place ? null : place }) }, domain.name));
   }
-  if (column.name === "role") return element("td", {}, element("span", { class: "swatch " + domain.role, "aria-hidden": "true" }), domain.role);
-  return element("td", { class: "number" }, column.show(column.values[place]));
+  if (column.name === "role") return element("td", { class: "role" }, element("span", { class: "swatch " + domain.role, "aria-hidden": "true" }), domain.role);
+  return element("td", { class: column.text ? null : "number" }, column.show(column.values[place]));
 }
 
 function drawTable() {

@@ -34,7 +34,7 @@ def test_figures_are_written_as_pictures(paper_data, tmp_path, dataset, model, e
 
 
 def test_a_dataset_that_the_paper_does_not_show_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no figure of 'rotating-digits'. Choose one of circle"):
+    with pytest.raises(InputError, match=r"no figure of 'rotating-digits'\. Choose one of circle"):
         paper_figures("rotating-digits", tmp_path)
 
 

@@ -3,6 +3,7 @@
 import builtins
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -55,14 +56,9 @@ def test_names_of_users_are_never_markup(page):
 
 
 def test_what_looks_like_a_place_in_the_template_stays_as_it_is(data):
-    found = re.search(r'id="data">(.*?)</script>', _page_with_title(data, "@@plotly@@ \\1"))
+    page = render_report(replace(data, title="@@plotly@@ \\1"))
+    found = re.search(r'id="data">(.*?)</script>', page)
     assert json.loads(found[1])["title"] == "@@plotly@@ \\1"
-
-
-def _page_with_title(data, title):
-    from dataclasses import replace
-
-    return render_report(replace(data, title=title))
 
 
 def test_json_in_a_page_has_nothing_that_ends_a_script():

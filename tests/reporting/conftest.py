@@ -44,6 +44,7 @@ def regressor(family, names, sources):
 def data(classifier, family, names) -> ReportData:
     columns = {
         "angle": family.true_index[family.sample_domain, 0],
+        "rows": family.X[:, 0],
         "region": ["north" if number < 4 else f"{ATTACK}south" for number in family.sample_domain],
     }
     return report_data(

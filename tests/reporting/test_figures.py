@@ -55,14 +55,14 @@ def written(axes):
 def test_every_figure_uses_the_axes_it_is_given(draw):
     axes = Figure().add_subplot()
     assert draw(axes) is axes
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
 
 
 def test_a_map_names_every_domain_and_marks_sources():
     axes = plot_domain_map(index(), source_domains=["a"], color=range(4), color_label="year")
     assert written(axes) == {"a", "b", "$x_", "d"}
     assert legend(axes) == ["source", "target"]
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
 
 
 def test_a_map_with_one_component_lies_on_a_line_and_shows_a_graph():
@@ -82,6 +82,15 @@ def test_uncertainty_is_drawn_as_an_ellipse_per_domain():
 def test_texts_colour_by_group():
     axes = plot_domain_map(index(), color=["n", "n", "s", "s"], source_domains=["a"])
     assert legend(axes) == ["n, source", "n, target", "s, target"]
+
+
+def test_numbers_share_one_scale_and_a_gap_is_grey():
+    axes = plot_domain_map(index(), color=[0.0, np.nan, 1.0, 2.0], source_domains=["a"])
+    axes.figure.draw_without_rendering()
+    source, target = (drawn for drawn in axes.collections if len(drawn.get_offsets()))
+    np.testing.assert_allclose(source.get_facecolor()[0][:3], (0.267, 0.005, 0.329), atol=1e-2)
+    np.testing.assert_allclose(target.get_facecolor()[0][:3], 0.8)
+    np.testing.assert_allclose(target.get_facecolor()[-1][:3], (0.993, 0.906, 0.144), atol=1e-2)
 
 
 @pytest.mark.parametrize(

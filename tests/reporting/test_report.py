@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from domindex.errors import InputError
-from domindex.reporting import MissingPlotly, render_report, write_report, write_run_report
+from domindex.errors import DomindexError, InputError
+from domindex.reporting import render_report, write_report, write_run_report
 from domindex.reporting.report import _safe_json
 
 ATTACK = "<script>alert(1)</script>"
@@ -62,7 +62,7 @@ def test_what_looks_like_a_place_in_the_template_stays_as_it_is(data):
 
 
 def test_json_in_a_page_has_nothing_that_ends_a_script():
-    content = ["</script><!--", "a & b", "\u2028\u2029", "ü"]
+    content = ["</script><!--", "a & b", "\u2028\u2029", "ü", "\ud800"]
     text = _safe_json(content)
     assert not re.search("[<>&\u2028\u2029]", text)
     assert json.loads(text) == content
@@ -109,5 +109,5 @@ def test_without_plotly_the_error_says_what_to_install(data, monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without_plotly)
-    with pytest.raises(MissingPlotly, match=r"pip install 'domindex\[report\]'"):
+    with pytest.raises(DomindexError, match=r"pip install 'domindex\[report\]'"):
         render_report(data)

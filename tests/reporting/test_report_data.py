@@ -50,6 +50,7 @@ def test_neighbours_are_the_nearest_on_the_map(data, classifier):
 def test_columns_of_users_predictions_and_inputs_are_offered(data):
     assert list(data.columns) == [
         "angle",
+        "rows",
         "region",
         "predicted share of class 1",
         "mean confidence",
@@ -63,6 +64,19 @@ def test_quality_is_of_every_source_and_said_in_words(data, sources):
     assert [one.name for one in data.held_out.scores] == sources
     assert "fitted 2 more times" in data.held_out.method
     assert data.held_out.baseline.startswith("A logistic regression")
+
+
+def test_classes_that_are_numbers_are_scored_as_classes(family, names, sources):
+    doubles = family.y * 2.0
+    model = VDIClassifier(index_steps=2, steps=2, random_state=0)
+    model.fit(family.X, doubles, sample_domain=names, source_domains=sources)
+    quality = held_out_quality(
+        model, check_domain_data(family.X, doubles, names, sources, task="classification")
+    )
+    assert quality.score_name == "accuracy"
+    for one in quality.scores:
+        assert one.score * 30 == pytest.approx(round(one.score * 30)), "a share of 30 rows"
+        assert one.baseline * 30 == pytest.approx(round(one.baseline * 30))
 
 
 def test_the_audit_speaks_of_three_conditions(data):
@@ -93,7 +107,7 @@ def test_a_regressor_is_told_in_errors_with_its_trials(regressor, family, names)
 def test_labels_of_targets_change_nothing(data, classifier, family, names):
     hidden = np.where(family.is_source, family.y, 7)
     again = report_data(classifier, family.X, hidden, names, held_out=2, title=data.title)
-    given = ("angle", "region")
+    given = ("angle", "rows", "region")
     without = {name: values for name, values in data.columns.items() if name not in given}
     assert again == replace(data, columns=again.columns)
     assert dict(again.columns) == without

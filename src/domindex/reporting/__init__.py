@@ -12,11 +12,10 @@ from domindex.reporting.figures import (
     plot_scores_by_domain,
 )
 from domindex.reporting.paper_figures import paper_figures
-from domindex.reporting.report import MissingPlotly, render_report, write_report, write_run_report
+from domindex.reporting.report import render_report, write_report, write_run_report
 from domindex.reporting.report_data import ReportData
 
 __all__ = [
-    "MissingPlotly",
     "ReportData",
     "paper_figures",
     "plot_domain_graph",

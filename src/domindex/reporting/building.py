@@ -163,11 +163,8 @@ def _columns(
     inputs, left_out = aggregate_inputs(X, names, domains, None if labels is None else list(labels))
     if left_out:
         notes.append(f"{left_out} of the input columns are not offered for colouring the map.")
-    return inputs | predicted | given if not given else given | predicted | _without(inputs, given)
-
-
-def _without(columns: Columns, taken: Columns) -> Columns:
-    return {name: values for name, values in columns.items() if name not in taken}
+    ours = predicted | inputs
+    return given | {name: values for name, values in ours.items() if name not in given}
 
 
 def _predictions(model: Any, X: Any, names: Sequence[Hashable]) -> dict[str, Any]:
@@ -237,7 +234,9 @@ def _audit_record(audit: IndexAudit) -> AuditRecord:
 
 
 def _history(model: Any) -> History:
-    frame = model.history_
+    frame = getattr(model, "history_", None)
+    if frame is None or not len(frame):
+        return History()
     rows = np.unique(np.linspace(0, len(frame) - 1, min(len(frame), MAX_EPOCHS)).astype(int))
     thinned = frame.iloc[rows]
     terms = {

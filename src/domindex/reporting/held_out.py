@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,8 +16,10 @@ from domindex.data import DomainData
 from domindex.evaluation import accuracy, squared_error
 from domindex.reporting.report_data import HeldOutQuality, HeldOutScore
 
-QUICK = {"index_steps": 20, "steps": 80, "starts": 1, "verbose": 0}
-"""Settings of the refits: the closed form, and enough training to be of the same kind."""
+INDEX_STEPS = 20
+STEPS, STEPS_WITHOUT_FLOW = 80, 300
+"""Training of the refits at most: enough to be of the same kind. A flow starts aligned; without
+one, the alignment itself has to be found."""
 
 MAX_ROWS = 100
 MAX_DOMAINS = 40
@@ -37,31 +39,43 @@ def held_out_quality(
 
     Parameters
     ----------
-    model : fitted; refits have its settings but for `QUICK`
+    model : fitted; refits have its settings, but train for a short while
     data : what it was fitted on
     folds : how many stretches at most, one refit each
     """
     small = _smaller(data, np.random.default_rng(random_state))
-    scores = [
-        score
+    quick = _quick_settings(model)
+    refits = [
+        list(_scores_without(model, quick, small, left_out))
         for left_out in _stretches(model, small, folds)
-        for score in _scores_without(model, small, left_out)
     ]
+    scores = [score for refit in refits for score in refit]
     if not scores:
         return None
-    classifies = is_classifier(model)
+    classifies = small.classes is not None
     order = {str(name): number for number, name in enumerate(model.domains_)}
     return HeldOutQuality(
         score_name="accuracy" if classifies else REGRESSION_SCORE,
         higher_is_better=classifies,
-        method=_method(len(_stretches(model, small, folds)), small.n_rows < data.n_rows),
+        method=_method(len(list(filter(None, refits))), quick["steps"], small.n_rows < data.n_rows),
         baseline=("A logistic regression" if classifies else "A ridge regression")
         + " on the rows of the remaining sources, without any adaptation.",
         scores=tuple(sorted(scores, key=lambda one: order[one.name])),
     )
 
 
-def _method(n_refits: int, sampled: bool) -> str:
+def _quick_settings(model: Any) -> dict[str, int]:
+    """What a refit has in its own way: no more training than the model had, and little of it."""
+    steps = STEPS_WITHOUT_FLOW if model.flow is None else STEPS
+    return {
+        "index_steps": min(INDEX_STEPS, model.index_steps),
+        "steps": min(steps, model.steps or steps),
+        "starts": 1,
+        "verbose": 0,
+    }
+
+
+def _method(n_refits: int, steps: int, sampled: bool) -> str:
     sample = (
         f" To stay quick, at most {MAX_ROWS} rows of a domain and {MAX_DOMAINS} domains were used."
         if sampled
@@ -70,7 +84,7 @@ def _method(n_refits: int, sampled: bool) -> str:
     return (
         f"The model was fitted {n_refits} more times, each time with the labels of some source "
         "domains hidden: neighbours on the map together, so that it had to go on beyond what it "
-        f"was taught. These fits are short ({QUICK['steps']} training steps), so the full model "
+        f"was taught. These fits are short ({steps} training steps), so the full model "
         f"may do better.{sample} No label of a target was used."
     )
 
@@ -115,7 +129,7 @@ def _stretches(model: Any, data: DomainData, folds: int) -> list[list[Hashable]]
 
 
 def _scores_without(
-    model: Any, data: DomainData, left_out: list[Hashable]
+    model: Any, quick: dict[str, int], data: DomainData, left_out: list[Hashable]
 ) -> Iterator[HeldOutScore]:
     remaining = [name for name in data.source_domains if name not in left_out]
     names = np.array([data.domains.index(name) for name in (*remaining, *left_out)])
@@ -123,18 +137,19 @@ def _scores_without(
     labels = _user_labels(data)
     if data.classes is not None and len(np.unique(labels[taught])) < 2:
         return
-    refit = clone(model).set_params(**QUICK)
+    refit = clone(model).set_params(**quick)
     sample_domain = [data.domains[number] for number in data.row_domains]
     refit.fit(data.inputs, labels, sample_domain=sample_domain, source_domains=remaining)
     flat = data.inputs.reshape(data.n_rows, -1)
     plain = make_pipeline(StandardScaler(), _plain_model(data)).fit(flat[taught], labels[taught])
+    score = _root_error if data.classes is None else accuracy
     for name in left_out:
         rows = np.flatnonzero(data.row_domains == data.domains.index(name))
         predicted = refit.predict(data.inputs[rows], sample_domain=[name] * len(rows))
         yield HeldOutScore(
             str(name),
-            _score(labels[rows], predicted),
-            _score(labels[rows], plain.predict(flat[rows])),
+            score(labels[rows], predicted),
+            score(labels[rows], plain.predict(flat[rows])),
         )
 
 
@@ -150,9 +165,6 @@ def _plain_model(data: DomainData) -> Any:
     return Ridge() if data.classes is None else LogisticRegression(max_iter=1000)
 
 
-def _score(truth: NDArray, predicted: NDArray) -> float:
-    """Accuracy of classes, else the error of one output of one row, in the units of y."""
-    if truth.dtype.kind != "f" or predicted.dtype.kind != "f":
-        return accuracy(truth, predicted)
-    n_outputs = 1 if truth.ndim == 1 else truth.shape[1]
-    return float(np.sqrt(squared_error(truth, predicted) / n_outputs))
+def _root_error(truth: NDArray, predicted: NDArray) -> float:
+    """The error of one output of one row, in the units of y."""
+    return float(np.sqrt(squared_error(truth, predicted) * len(truth) / truth.size))

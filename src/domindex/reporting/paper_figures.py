@@ -65,7 +65,7 @@ def paper_figures(
     written = []
     for ending, axes in _DRAWINGS[dataset_name](dataset, fitted).items():
         path = folder / f"{dataset_name}-{ending}.png"
-        axes.figure.savefig(path, dpi=150)
+        _save(axes, path)
         written.append(path)
     return written
 
@@ -78,6 +78,15 @@ def _made(folder: Path) -> Path:
             f"The folder {folder} cannot be made: {error.strerror}. Name another with out."
         ) from None
     return folder
+
+
+def _save(axes: Any, path: Path) -> None:
+    try:
+        axes.figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(
+            f"The figure {path} cannot be written: {error.strerror}. Name another folder with out."
+        ) from None
 
 
 def _default(dataset: DomainDataset, random_state: int) -> Any:

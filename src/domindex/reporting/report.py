@@ -19,12 +19,8 @@ REPORT_FILE = "report.html"
 SCRIPTS = ("elements.js", "map.js", "table.js", "sections.js", "main.js")
 """In the order in which they build on one another."""
 
-UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 """What could end a script or begin a tag, in a form that only JSON reads."""
-
-
-class MissingPlotly(DomindexError, ImportError):  # noqa: N818 - says what is missing
-    """Plotly, which reports are drawn with, is not installed."""
 
 
 def render_report(data: ReportData) -> str:
@@ -50,7 +46,7 @@ def write_report(data: ReportData, path: str | Path) -> Path:
     draft = goal.with_name(f".{goal.name}.{os.getpid()}.part")
     try:
         goal.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(page, encoding="utf-8")
+        draft.write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
         draft.replace(goal)
     except OSError as error:
         draft.unlink(missing_ok=True)
@@ -79,8 +75,8 @@ def write_run_report(run_folder: str | Path) -> Path:
 
 
 def _safe_json(content: Any) -> str:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
-    return re.sub("[<>&\u2028\u2029]", lambda found: UNSAFE[found[0]], text)
+    text = json.dumps(content, allow_nan=False)  # nothing but ASCII
+    return re.sub("[<>&]", lambda found: UNSAFE[found[0]], text)
 
 
 def _template(name: str) -> str:
@@ -91,7 +87,7 @@ def _plotly_script() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
-        raise MissingPlotly(
+        raise DomindexError(
             "Reports are drawn with Plotly, which is not installed. "
             "Install it with: pip install 'domindex[report]'"
         ) from None

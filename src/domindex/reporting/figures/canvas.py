@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from domindex.errors import DomindexError
 from domindex.geometry import DomainIndex
 
 Floats = NDArray[np.float64]
@@ -25,7 +26,7 @@ def new_axes(ax: Any) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError(
+        raise DomindexError(
             "Figures need matplotlib. Install it with: pip install 'domindex[plots]'"
         ) from None
     return Figure(figsize=(7, 5.5), layout="constrained").add_subplot()

@@ -21,6 +21,8 @@ from domindex.reporting.figures.canvas import (
     source_marks,
 )
 
+DOT: dict[str, Any] = {"s": 70, "edgecolors": "black", "linewidths": 0.6, "zorder": 2}
+
 
 def plot_domain_map(
     index: DomainIndex,
@@ -49,12 +51,12 @@ def plot_domain_map(
     if std is not None:
         _draw_ellipses(axes, points, np.asarray(std, dtype=float))
     sources = source_marks(index.domains, source_domains)
-    if values.dtype.kind == "U":
+    if color is None:
+        _draw_kinds(axes, points, sources)
+    elif values.dtype.kind == "U":
         _draw_groups(axes, points, values, sources)
     else:
-        drawn = _draw_numbers(axes, points, values, sources)
-        if color is not None:
-            axes.figure.colorbar(drawn, ax=axes, label=color_label)
+        _draw_numbers(axes, points, values, sources, color_label)
     name_points(axes, index.domains, points)
     axes.set(xlabel="domain index 1", ylabel="domain index 2")
     axes.set_aspect("equal", adjustable="datalim")
@@ -84,41 +86,43 @@ def _color_values(color: ArrayLike | None, n_domains: int) -> NDArray:
     return texts
 
 
-def _draw_numbers(axes: Any, points: Floats, values: Floats, sources: NDArray[np.bool_]) -> Any:
+def _draw_kinds(axes: Any, points: Floats, sources: NDArray[np.bool_]) -> None:
+    for chosen, marker, label, color in kinds(sources):
+        axes.scatter(*points[chosen].T, color=color, marker=marker, label=label, **DOT)
+
+
+def _draw_numbers(
+    axes: Any, points: Floats, values: Floats, sources: NDArray[np.bool_], label: str
+) -> None:
+    """Points on one scale with a bar beside them; grey where there is no number."""
+    from matplotlib import colormaps
+    from matplotlib.colors import Normalize
+
+    known = values[np.isfinite(values)]
+    norm = Normalize(*(known.min(), known.max()) if len(known) else (0.0, 1.0))
+    scale = colormaps["viridis"].with_extremes(bad="0.8")
     drawn = None
-    for chosen, marker, label, _ in kinds(sources):
+    for chosen, marker, kind, _ in kinds(sources):
         drawn = axes.scatter(
             *points[chosen].T,
             c=values[chosen],
-            vmin=np.nanmin(values),
-            vmax=np.nanmax(values),
-            cmap="viridis",
+            norm=norm,
+            cmap=scale,
             plotnonfinite=True,
             marker=marker,
-            s=70,
-            edgecolors="black",
-            linewidths=0.6,
-            label=label,
-            zorder=2,
+            **DOT,
         )
-    return drawn
+        axes.scatter([], [], color="0.6", marker=marker, label=kind, **DOT)
+    axes.figure.colorbar(drawn, ax=axes, label=label)
 
 
 def _draw_groups(axes: Any, points: Floats, texts: NDArray, sources: NDArray[np.bool_]) -> None:
     for color, group in zip(PALETTE, np.unique(texts)):
-        for chosen, marker, label, _ in kinds(sources):
+        for chosen, marker, kind, _ in kinds(sources):
             members = chosen & (texts == group)
             if members.any():
-                axes.scatter(
-                    *points[members].T,
-                    color=color,
-                    marker=marker,
-                    s=70,
-                    edgecolors="black",
-                    linewidths=0.6,
-                    label=f"{group}, {label}",
-                    zorder=2,
-                )
+                label = f"{group}, {kind}"
+                axes.scatter(*points[members].T, color=color, marker=marker, label=label, **DOT)
 
 
 def _draw_ellipses(axes: Any, points: Floats, std: Floats) -> None:

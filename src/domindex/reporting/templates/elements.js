@@ -62,23 +62,21 @@ const PLOT_SETTINGS = { responsive: true, displaylogo: false, scrollZoom: false,
   modeBarButtons: [["pan2d", "zoom2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]] };
 
 /* What the reader has chosen; whoever draws from it listens. */
-const choice = { selected: null, column: "", uncertainty: true, names: true };
+const choice = { selected: null, column: "own:role", uncertainty: true, names: true };
 const listeners = [];
 function choose(change) {
   Object.assign(choice, change);
   listeners.forEach((listener) => listener(change));
 }
 
-const ROLE = "role", DISTANCE = "distance to the nearest source", HELD_OUT = "held-out score", ROWS = "rows";
-function columnValues(name) {
-  if (Object.hasOwn(report.columns, name)) return report.columns[name];
-  if (name === DISTANCE) return domains.map((domain) => domain.distance_to_source);
-  if (name === HELD_OUT) return domains.map((domain) => domain.held_out_score);
-  if (name === ROWS) return domains.map((domain) => domain.rows);
-  return domains.map((domain) => domain.role);
-}
+/* What the map can be coloured by. Keys keep our columns apart from those of the data. */
+const ROLE = "own:role", ROWS = "own:rows", DISTANCE = "own:distance", HELD_OUT = "own:held-out";
+const columns = new Map([
+  [ROLE, { label: "role", values: domains.map((domain) => domain.role) }],
+  [ROWS, { label: "rows", values: domains.map((domain) => domain.rows) }],
+  [DISTANCE, { label: "distance to the nearest source", values: domains.map((domain) => domain.distance_to_source) }],
+]);
+if (report.held_out) columns.set(HELD_OUT, { label: "held-out " + report.held_out.score_name, values: domains.map((domain) => domain.held_out_score) });
+for (const [name, values] of Object.entries(report.columns)) columns.set("data:" + name, { label: name, values });
 
-function columnNames() {
-  const own = [ROLE, ROWS, DISTANCE].concat(report.held_out ? [HELD_OUT] : []);
-  return own.concat(Object.keys(report.columns).filter((name) => !own.includes(name)));
-}
+function fromData(key) { return key.startsWith("data:"); }

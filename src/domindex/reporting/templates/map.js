@@ -10,7 +10,7 @@ function neighbourNumbers(chosen) {
 
 /* How domains are coloured: a scale for numbers, groups for texts, and a key to them. */
 function painting() {
-  const values = columnValues(choice.column);
+  const values = columns.get(choice.column).values;
   if (choice.column === ROLE) {
     const colour = { source: theme("source"), target: theme("target") };
     return { colours: domains.map((domain) => colour[domain.role]), scale: null,
@@ -40,8 +40,9 @@ function hoverText(domain, place) {
       : plotlyText(report.held_out.score_name) + " when held out: " + score(domain.held_out_score));
   }
   lines.push("neighbours: " + domain.neighbours.map(plotlyText).join(", "));
-  if (![ROLE, ROWS, HELD_OUT].includes(choice.column)) {
-    lines.push(plotlyText(choice.column) + ": " + plotlyText(number(columnValues(choice.column)[place])));
+  if (fromData(choice.column) || choice.column === DISTANCE) {
+    const column = columns.get(choice.column);
+    lines.push(plotlyText(column.label) + ": " + plotlyText(number(column.values[place])));
   }
   return lines.join("<br>");
 }
@@ -109,7 +110,7 @@ function mapLayout(paint) {
     yaxis: { title: { text: "domain index 2", standoff: 4 }, zeroline: false, scaleanchor: "x", scaleratio: 1 } });
   if (paint.scale) {
     layout.coloraxis = { cmin: paint.scale[0], cmax: paint.scale[1] > paint.scale[0] ? paint.scale[1] : paint.scale[0] + 1,
-      colorscale: "Viridis", colorbar: { thickness: 12, outlinewidth: 0, title: { text: plotlyText(choice.column), side: narrow ? "top" : "right" } } };
+      colorscale: "Viridis", colorbar: { thickness: 12, outlinewidth: 0, title: { text: plotlyText(columns.get(choice.column).label), side: narrow ? "top" : "right" } } };
     if (narrow) Object.assign(layout.coloraxis.colorbar, { orientation: "h", y: -0.2, yanchor: "top", thickness: 10 });
   }
   return layout;
@@ -169,7 +170,7 @@ function drawSelected() {
     ["index", domain.coordinates.map(number).join(", ")], ["uncertainty", "± " + domain.deviations.map((value) => number(Number(value.toPrecision(2)))).join(", ")],
     ["to a source", number(domain.distance_to_source)]];
   if (domain.held_out_score !== null) facts.push(["held out", score(domain.held_out_score)]);
-  if (![ROLE, ROWS, DISTANCE, HELD_OUT].includes(choice.column)) facts.push([choice.column, number(columnValues(choice.column)[choice.selected])]);
+  if (fromData(choice.column)) facts.push([columns.get(choice.column).label, number(columns.get(choice.column).values[choice.selected])]);
   panel.replaceChildren(
     element("h3", {}, domain.name),
     element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
@@ -180,8 +181,8 @@ function drawSelected() {
 
 function startMap() {
   const select = byId("colour");
-  select.append(...columnNames().map((name) => element("option", { value: name }, name)));
-  choice.column = select.value = ROLE;
+  select.append(...[...columns].map(([key, column]) => element("option", { value: key }, column.label)));
+  select.value = choice.column;
   select.addEventListener("change", () => choose({ column: select.value }));
   for (const name of ["uncertainty", "names"]) {
     byId(name).addEventListener("change", (event) => choose({ [name]: event.target.checked }));

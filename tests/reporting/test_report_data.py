@@ -214,4 +214,6 @@ def test_a_plain_model_that_did_better_is_mentioned():
     assert "a plain model without adaptation did better" in signs(
         [record(0.0, "source"), record(1.0)], worse
     )
-    assert replace(worse, higher_is_better=False).beats_baseline
+    assert not replace(worse, higher_is_better=False).clearly_worse
+    nearly = replace(worse, scores=(HeldOutScore("a", 0.98, 0.99),))
+    assert not nearly.clearly_worse

@@ -17,7 +17,7 @@ from domindex.evaluation import accuracy, squared_error
 from domindex.reporting.report_data import HeldOutQuality, HeldOutScore
 
 INDEX_STEPS = 20
-STEPS, STEPS_WITHOUT_FLOW = 80, 300
+STEPS, STEPS_WITHOUT_FLOW = 120, 300
 """Training of the refits at most: enough to be of the same kind. A flow starts aligned; without
 one, the alignment itself has to be found."""
 

@@ -12,6 +12,9 @@ from domindex.errors import InputError
 FORMAT = 1
 """Raised whenever an older reader would misread what is written."""
 
+CLEAR_SHARE = 0.03
+"""Difference of accuracies, or share of an error, from which one model is called better."""
+
 Value = float | str | None
 """A number, a text, or nothing known."""
 
@@ -74,11 +77,11 @@ class HeldOutQuality:
         return math.fsum(one.baseline for one in self.scores) / len(self.scores)
 
     @property
-    def beats_baseline(self) -> bool:
-        """Whether the model is no worse than the plain one, on average."""
+    def clearly_worse(self) -> bool:
+        """Whether the plain model is better on average, by more than short refits may cost."""
         if self.higher_is_better:
-            return self.mean >= self.baseline_mean
-        return self.mean <= self.baseline_mean
+            return self.baseline_mean - self.mean > CLEAR_SHARE
+        return self.mean > self.baseline_mean * (1.0 + CLEAR_SHARE)
 
 
 @dataclass(frozen=True)

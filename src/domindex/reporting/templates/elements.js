@@ -58,7 +58,7 @@ function plotLayout(more) {
   }, more, { xaxis: Object.assign({}, axis, more.xaxis), yaxis: Object.assign({}, axis, more.yaxis) });
 }
 
-const PLOT_SETTINGS = { responsive: true, displaylogo: false, scrollZoom: false,
+const PLOT_SETTINGS = { responsive: true, displaylogo: false, displayModeBar: true, scrollZoom: false,
   modeBarButtons: [["pan2d", "zoom2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]] };
 
 /* What the reader has chosen; whoever draws from it listens. */

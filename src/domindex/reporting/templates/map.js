@@ -94,16 +94,19 @@ function ellipses() {
   });
 }
 
+function isNarrow() { return mapElement.clientWidth < 560; }
+
 /* A map that is long and flat, as one of few directions is, needs no height. */
-function mapHeight() {
+function mapHeight(paint) {
   const span = (way, deviation) => Math.max(...domains.map((domain) => way(domain) + deviation(domain))) - Math.min(...domains.map((domain) => way(domain) - deviation(domain)));
   const [width, height] = [span(x, (domain) => domain.deviations[0]), span(y, (domain) => (domain.deviations.length > 1 ? domain.deviations[1] : 0))];
   const wanted = 110 + (mapElement.clientWidth - 80) * (width > 0 ? height / width : 1) * 1.25;
-  return Math.round(Math.min(540, Math.max(320, wanted)));
+  const bar = paint.scale && isNarrow() ? 42 : 0;
+  return bar + Math.round(Math.min(540, Math.max(300, wanted)));
 }
 
 function mapLayout(paint) {
-  const narrow = mapElement.clientWidth < 560;
+  const narrow = isNarrow();
   const layout = plotLayout({ dragmode: narrow ? false : "pan", hovermode: "closest", uirevision: "kept", shapes: ellipses(),
     margin: { l: 56, r: 20, t: 34, b: 58 },
     xaxis: { title: { text: "domain index 1", standoff: 8 }, zeroline: false },
@@ -111,9 +114,23 @@ function mapLayout(paint) {
   if (paint.scale) {
     layout.coloraxis = { cmin: paint.scale[0], cmax: paint.scale[1] > paint.scale[0] ? paint.scale[1] : paint.scale[0] + 1,
       colorscale: "Viridis", colorbar: { thickness: 12, outlinewidth: 0, title: { text: plotlyText(columns.get(choice.column).label), side: narrow ? "top" : "right" } } };
-    if (narrow) Object.assign(layout.coloraxis.colorbar, { orientation: "h", y: -0.2, yanchor: "top", thickness: 10 });
+    if (narrow) {
+      Object.assign(layout.coloraxis.colorbar, { orientation: "h", yref: "container", y: 0.02, yanchor: "bottom", thickness: 10, title: { text: "" } });
+      layout.margin.b = 100;
+    }
   }
   return layout;
+}
+
+const NAME_PLACES = [
+  { x: "left", y: "middle", across: 1, up: 0 }, { x: "center", y: "bottom", across: 0, up: 0.7 },
+  { x: "center", y: "top", across: 0, up: -0.7 }, { x: "right", y: "middle", across: -1, up: 0 },
+];
+
+function nameBox([left, top], spot, width) {
+  const middle = left + spot.across * (7 + width / 2);
+  const height = top - Math.sign(spot.up) * 14;
+  return { left: middle - width / 2, right: middle + width / 2, top: height - 7, bottom: height + 7 };
 }
 
 /* A name is shown where it covers neither a point nor a name shown before it. */
@@ -130,11 +147,13 @@ function placeNames() {
   const annotations = [];
   for (const place of choice.names ? order : []) {
     const name = domains[place].name.length > 18 ? domains[place].name.slice(0, 17) + "…" : domains[place].name;
-    const [left, top] = spots[place];
-    const box = { left: left + 7, right: left + 11 + 6.4 * name.length, top: top - 7, bottom: top + 7 };
-    if (box.right > full._size.w + 18 || shown.some((other) => hits(box, other)) || dots.some((dot, other) => other !== place && hits(box, dot))) continue;
-    shown.push(box);
-    annotations.push({ x: x(domains[place]), y: y(domains[place]), text: plotlyText(name), showarrow: false, xanchor: "left", xshift: place === choice.selected ? 10 : 6, opacity: opacity[place] });
+    const free = NAME_PLACES.map((spot) => ({ spot, box: nameBox(spots[place], spot, 6.4 * name.length + 4) })).find(({ box }) =>
+      box.left > -40 && box.right < full._size.w + 18 && !shown.some((other) => hits(box, other)) && !dots.some((dot, other) => other !== place && hits(box, dot)));
+    if (!free) continue;
+    shown.push(free.box);
+    const away = place === choice.selected ? 10 : 6;
+    annotations.push({ x: x(domains[place]), y: y(domains[place]), text: plotlyText(name), showarrow: false,
+      xanchor: free.spot.x, xshift: away * free.spot.across, yanchor: free.spot.y, yshift: away * free.spot.up, opacity: opacity[place] });
   }
   return Plotly.relayout(mapElement, { annotations });
 }
@@ -154,7 +173,7 @@ function drawKey(key) {
 function drawMap() {
   const paint = painting();
   const traces = [neighbourTrace(), ...pointTraces(paint)];
-  mapElement.style.height = mapHeight() + "px";
+  mapElement.style.height = mapHeight(paint) + "px";
   drawKey(paint.key);
   return Plotly.react(mapElement, traces, mapLayout(paint), PLOT_SETTINGS).then(placeNames);
 }
@@ -162,7 +181,7 @@ function drawMap() {
 function drawSelected() {
   const panel = byId("selected");
   if (choice.selected === null) {
-    panel.replaceChildren(element("h3", {}, "No domain selected"), element("p", { class: "small" }, "Ellipses show one deviation of uncertainty. Drag to move the map, use the buttons above it to zoom."));
+    panel.replaceChildren(element("h3", {}, "No domain selected"), element("p", { class: "small" }, "Ellipses show one deviation of uncertainty. The buttons above the map move and zoom it."));
     return;
   }
   const domain = domains[choice.selected];

@@ -8,6 +8,7 @@ from domindex.reporting import ReportData, report_data
 
 QUICK = {"index_steps": 5, "steps": 10, "random_state": 0}
 ATTACK = "<script>alert(1)</script>"
+MARKUP = "<b>bold</b> &amp; %{x}"
 
 
 @pytest.fixture(scope="session")
@@ -17,8 +18,8 @@ def family():
 
 @pytest.fixture(scope="session")
 def names(family):
-    """The domain of every row by name; the first has one that a page must not believe."""
-    spelled = [ATTACK, *(f"domain {number}" for number in range(1, 8))]
+    """The domain of every row by name; two have names that a page must not believe."""
+    spelled = [ATTACK, *(f"domain {number}" for number in range(1, 7)), MARKUP]
     return [spelled[number] for number in family.sample_domain]
 
 

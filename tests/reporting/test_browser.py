@@ -98,6 +98,7 @@ def test_hovering_a_domain_tells_of_it(open_report, data):
         assert lines[2].startswith(held_out)
         assert lines[3] == f"neighbours: {', '.join(one.neighbours)}"
     assert len(seen) >= 6, "points that cover each other may hide one or two"
+    assert {name for name in records if "<" in name} <= seen, "names with markup, as they are"
 
 
 def test_a_name_with_markup_is_text_everywhere(open_report):

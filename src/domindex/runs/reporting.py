@@ -11,6 +11,7 @@ import pandas as pd
 from domindex.data.folders import new_file
 from domindex.data.json_files import write_json
 from domindex.errors import DomindexError
+from domindex.reporting import report_data, write_run_report
 from domindex.runs.run import Run
 
 CONTENT = "report.json"
@@ -28,10 +29,6 @@ def gather_report(
 
     `others` are columns that are no inputs, by which the map can be coloured.
     """
-    try:
-        from domindex.reporting import report_data  # type: ignore[attr-defined, unused-ignore]
-    except ImportError as error:
-        return f"this installation draws none ({error})"
     try:
         content = report_data(
             model,
@@ -51,11 +48,4 @@ def gather_report(
 
 def draw_report(folder: Path) -> Path:
     """Write the report of a run as one HTML file, from the content that was gathered."""
-    run = Run.open(folder)
-    try:
-        from domindex.reporting import (  # type: ignore[attr-defined, unused-ignore]
-            write_run_report,
-        )
-    except ImportError as error:
-        raise DomindexError(f"This installation draws no reports ({error}).") from error
-    return Path(write_run_report(run.folder))
+    return write_run_report(Run.open(folder).folder)

@@ -1,5 +1,6 @@
 # make demo   set up, map a family of domains, predict, write a report
 # make test   set up, lint, type-check, check the layers, run the tests
+# make docs   build the documentation into out/site, warnings as errors
 # make bench  measure; results go to benchmarks/results
 # make bench-tables  render benchmarks/results/benchmark.jsonl, which `domindex bench` wrote
 PYTHON ?= python3
@@ -7,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench bench-tables clean
+.PHONY: demo test lint docs bench bench-tables clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
@@ -25,6 +26,10 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/bench_transport.py
 	$(BIN)/python benchmarks/bench_time.py
 	$(BIN)/python benchmarks/bench_model.py
+
+docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 bench-tables: $(STAMP)
 	$(BIN)/python benchmarks/bench_tables.py

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from domindex.data import DomainData
-from domindex.data.standardizing import InputScaler
+from domindex.data.standardizing import InputScaler, OutputScaler
 
 
 def data_of(inputs, row_domains) -> DomainData:
@@ -113,3 +113,19 @@ def test_new_rows_are_scaled_like_the_old_ones():
     data = drifting([1.0, 50.0])
     scaler = InputScaler.fit(data)
     np.testing.assert_array_equal(scaler.apply(data.inputs[:3]), scaler.apply(data.inputs)[:3])
+
+
+def test_outputs_are_scaled_by_their_weighted_moments_and_restored():
+    values = np.random.default_rng(0).normal(size=(50, 2)) * [1e6, 1e-6] + 3
+    weights = np.random.default_rng(1).uniform(size=50)
+    scaler = OutputScaler.fit(values, weights)
+    scaled = scaler.apply(values)
+    np.testing.assert_allclose(np.average(scaled, axis=0, weights=weights), 0.0, atol=1e-6)
+    np.testing.assert_allclose(np.average(scaled**2, axis=0, weights=weights), 1.0)
+    np.testing.assert_allclose(scaler.restore(scaled), values)
+
+
+def test_a_constant_output_keeps_its_unit():
+    scaler = OutputScaler.fit(np.full((9, 1), 0.1))
+    np.testing.assert_allclose(scaler.scale, 1.0)
+    np.testing.assert_allclose(scaler.restore(scaler.apply(np.full((2, 1), 0.3))), 0.3)

@@ -9,13 +9,12 @@ from domindex.datasets import make_circle
 from domindex.geometry import procrustes_align
 from domindex.geometry.atlas import (
     MAX_EXACT_DOMAINS,
-    MAX_POINTS,
     default_method,
     draw_map,
-    thin,
 )
 from domindex.geometry.flow_choice import alignment
 from domindex.geometry.geodesics import extend_geodesics, geodesic_distances, mean_geodesics
+from domindex.geometry.transport import MAX_POINTS, thin
 from domindex.geometry.unrolled import unroll
 
 EVERY_MAP = pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Inputs on one scale, without erasing what tells the domains apart."""
+"""Inputs on one scale, without erasing what tells the domains apart; outputs on another."""
 
 from __future__ import annotations
 
@@ -56,3 +56,27 @@ class InputScaler:
     def apply(self, inputs: NDArray) -> NDArray[np.float64]:
         flat = inputs.reshape(len(inputs), -1)
         return (flat - self.offset) / self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class OutputScaler:
+    """Values (rows, outputs) to zero mean and unit deviation over the rows it was fitted on."""
+
+    offset: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def fit(
+        cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+    ) -> OutputScaler:
+        """Labelled rows, weighted (rows,) or all alike; a constant output keeps its unit."""
+        offset = np.average(values, axis=0, weights=weights)
+        scale = np.sqrt(np.average((values - offset) ** 2, axis=0, weights=weights))
+        rounding = 1e-9 * np.abs(values).max(axis=0)
+        return cls(offset, np.where(scale > rounding, scale, 1.0))
+
+    def apply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (values - self.offset) / self.scale
+
+    def restore(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return values * self.scale + self.offset

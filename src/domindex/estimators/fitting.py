@@ -60,8 +60,10 @@ def fit_model(
             settings.width,
         ).to(fabric.device)
 
-        def start_encoding(module: VDIModule) -> Adversary:
+        def start_encoding(module: VDIModule) -> Adversary | None:
             module.start_encoding(structure.make_carrier(), plan.make_predictor())
+            if structure.is_settled:
+                return None
             return Adversary(
                 settings.adversary_kinds,
                 structure.latent_dim,

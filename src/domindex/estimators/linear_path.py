@@ -44,14 +44,7 @@ def solve_paths(
     rows: Floats, values: Floats, weights: Floats, penalties: tuple[float, ...]
 ) -> list[LinearPath]:
     """Weighted ridge regressions, one a penalty: min Σ wᵢ |yᵢ − zᵢ·C − c|² + λ |C|², Σ w = 1."""
-    weights = (weights + LEAST_WEIGHT) / (weights + LEAST_WEIGHT).sum()
-    centre, mean = weights @ rows, weights @ values
-    centred = rows - centre
-    weighted = (centred * weights[:, None]).T
-    eigenvalues, vectors = eigh(weighted @ centred)
-    products = vectors.T @ (weighted @ (values - mean))
-    slopes = [vectors @ (products / (eigenvalues + p)[:, None]) for p in penalties]
-    return [LinearPath(slope, mean - centre @ slope) for slope in slopes]
+    return _Sums.of(rows, values, weights + LEAST_WEIGHT).solve(penalties)
 
 
 def held_out_predictions(
@@ -61,13 +54,61 @@ def held_out_predictions(
     domains: NDArray[np.int64],
     penalties: tuple[float, ...],
 ) -> list[Floats]:
-    """Predictions (rows, outputs) by paths that never saw the row's domain, one a penalty."""
+    """Predictions (rows, outputs) by paths that never saw the row's domain, one a penalty.
+
+    The sums of every fold are taken once, and taken off the sums of all.
+    """
+    centre, mean = rows.mean(axis=0), values.mean(axis=0)
+    rows, values, weights = rows - centre, values - mean, weights + LEAST_WEIGHT
     predicted = [np.empty_like(values) for _ in penalties]
+    whole = _Sums.of(rows, values, weights)
     for train, test in _folds(domains):
-        paths = solve_paths(rows[train], values[train], weights[train], penalties)
-        for held_out, path in zip(predicted, paths):
-            held_out[test] = path.predict(rows[test])
+        rest = whole
+        if len(train) + len(test) == len(rows):
+            rest = whole.without(_Sums.of(rows[test], values[test], weights[test]))
+        for held_out, path in zip(predicted, rest.solve(penalties)):
+            held_out[test] = path.predict(rows[test]) + mean
     return predicted
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Σ w, Σ w z, Σ w y, Σ w z zᵀ and Σ w z yᵀ: all that a ridge regression needs of its rows."""
+
+    weight: float
+    rows: Floats
+    values: Floats
+    squares: Floats
+    products: Floats
+
+    @classmethod
+    def of(cls, rows: Floats, values: Floats, weights: Floats) -> _Sums:
+        weighted = (rows * weights[:, None]).T
+        return cls(
+            float(weights.sum()),
+            weighted.sum(axis=1),
+            weights @ values,
+            weighted @ rows,
+            weighted @ values,
+        )
+
+    def without(self, part: _Sums) -> _Sums:
+        return _Sums(
+            self.weight - part.weight,
+            self.rows - part.rows,
+            self.values - part.values,
+            self.squares - part.squares,
+            self.products - part.products,
+        )
+
+    def solve(self, penalties: tuple[float, ...]) -> list[LinearPath]:
+        centre, mean = self.rows / self.weight, self.values / self.weight
+        covariance = self.squares / self.weight - np.outer(centre, centre)
+        eigenvalues, vectors = eigh(covariance)
+        products = vectors.T @ (self.products / self.weight - np.outer(centre, mean))
+        stretched = np.maximum(eigenvalues, 0.0)
+        slopes = [vectors @ (products / (stretched + p)[:, None]) for p in penalties]
+        return [LinearPath(slope, mean - centre @ slope) for slope in slopes]
 
 
 def _folds(domains: NDArray[np.int64]) -> Iterator[tuple[NDArray, NDArray]]:

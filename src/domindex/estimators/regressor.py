@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.data.normalizing import NORMALIZATIONS, Normalization
+from domindex.data.standardizing import OutputScaler
 from domindex.errors import InputError
 from domindex.estimators.base import BaseVDI, Floats
 from domindex.estimators.calibration import calibrating_factors
@@ -20,7 +21,7 @@ from domindex.estimators.fitting import FitResult
 from domindex.estimators.planning import Planner
 from domindex.estimators.saving import plain_frame, revive_frame
 from domindex.estimators.settings import ModelSettings
-from domindex.estimators.value_plan import OutputScale, ValuePlan, ValuePlanner
+from domindex.estimators.value_plan import ValuePlan, ValuePlanner
 
 LEAST_DEVIATION = 1e-12
 """Relative to the largest output that was seen: no interval is a point."""
@@ -163,7 +164,7 @@ class VDIRegressor(RegressorMixin, BaseVDI):
         self.normalization_ = frame.frame.name
         self.normalization_trials_ = frame.trials
         self._single_output = data.single_output
-        self._output_scale = plan.output_scale
+        self._output_scaler = plan.output_scaler
         sources = data.row_is_source
         values = data.labels[sources]
         self._least_deviation = LEAST_DEVIATION * max(float(np.abs(values).max()), 1e-300)
@@ -182,8 +183,8 @@ class VDIRegressor(RegressorMixin, BaseVDI):
             "normalization_trials": plain_frame(self.normalization_trials_),
         }
         arrays = {
-            "offset": self._output_scale.offset,
-            "scale": self._output_scale.scale,
+            "offset": self._output_scaler.offset,
+            "scale": self._output_scaler.scale,
             "deviation_factors": self._deviation_factors,
         }
         return described, arrays
@@ -193,19 +194,19 @@ class VDIRegressor(RegressorMixin, BaseVDI):
         self._least_deviation = float(described["least_deviation"])
         self.normalization_ = str(described["normalization"])
         self.normalization_trials_ = revive_frame(described["normalization_trials"])
-        self._output_scale = OutputScale(arrays["offset"], arrays["scale"])
+        self._output_scaler = OutputScaler(arrays["offset"], arrays["scale"])
         self._deviation_factors = arrays["deviation_factors"]
 
     def _predict_values(self, inputs: NDArray, names: list[Any] | None) -> tuple[Floats, Floats]:
         """Means and deviations, (rows, outputs) each, in the user's units."""
         representation = self._fitted.representation
         assert representation is not None
-        scale = self._output_scale
-        mean = np.empty((len(inputs), len(scale.offset)))
+        scaler = self._output_scaler
+        mean = np.empty((len(inputs), len(scaler.offset)))
         deviation = np.empty_like(mean)
         for rows, _, predicted in self._fitted.by_domain(inputs, names):
             mean[rows] = predicted.mean[0].numpy()
             deviation[rows] = predicted.stddev[0].numpy()
         told = representation.normalizer.split(inputs, names)
-        deviation *= told.spread * scale.scale * self._deviation_factors
-        return told.restore(scale.restore(mean)), np.maximum(deviation, self._least_deviation)
+        deviation *= told.spread * scaler.scale * self._deviation_factors
+        return told.restore(scaler.restore(mean)), np.maximum(deviation, self._least_deviation)

@@ -46,6 +46,7 @@ class Structure:
     view : how scaled inputs are seen by the map; None where that is drawn from local indices
     flow_choice : the flow in closed form; None without one
     straightened : whether the inputs were bent
+    is_settled : whether the carrier leaves nothing to learn, and so nothing to hide
     """
 
     make_carrier: Callable[[], nn.Module]
@@ -54,6 +55,7 @@ class Structure:
     view: CloudView | None
     flow_choice: FlowChoice | None = None
     straightened: bool = False
+    is_settled: bool = False
 
     def summary(self) -> dict[str, Any] | None:
         """What was chosen, in plain values; None without a flow."""

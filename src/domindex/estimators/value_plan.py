@@ -20,7 +20,7 @@ from domindex.data.normalizing import (
     NormalizedRows,
     share_units,
 )
-from domindex.data.standardizing import InputScaler
+from domindex.data.standardizing import InputScaler, OutputScaler
 from domindex.estimators.frames import FittedFrame, Frame, Sources, choose_frame
 from domindex.estimators.planning import Plan
 from domindex.estimators.representation import RowRepresentation
@@ -47,28 +47,6 @@ DOMAINS_PER_NEIGHBOR = 6
 FLOW = "flow"
 
 
-@dataclass(frozen=True, eq=False)
-class OutputScale:
-    """Outputs of a frame, (rows, outputs), in units of their deviation."""
-
-    offset: Floats
-    scale: Floats
-
-    @classmethod
-    def fit(cls, values: Floats, weights: Floats) -> OutputScale:
-        """An output that is constant keeps its units."""
-        offset = weights @ values
-        scale = np.sqrt(weights @ (values - offset) ** 2)
-        tiny = 1e-9 * max(float(np.abs(values).max()), 1e-300)
-        return cls(offset, np.where(scale > tiny, scale, 1.0))
-
-    def apply(self, values: Floats) -> Floats:
-        return (values - self.offset) / self.scale
-
-    def restore(self, values: Floats) -> Floats:
-        return self.offset + self.scale * values
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ValuePlan(Plan):
     """The plan of a regressor.
@@ -76,11 +54,11 @@ class ValuePlan(Plan):
     Attributes
     ----------
     fitted_frame : the chosen frame and its linear path
-    output_scale : between the outputs of the frame and those of the network
+    output_scaler : between the outputs of the frame and those of the network
     """
 
     fitted_frame: FittedFrame
-    output_scale: OutputScale
+    output_scaler: OutputScaler
 
 
 @dataclass(frozen=True)
@@ -115,26 +93,26 @@ class ValuePlanner:
             candidate = views[fitted.frame.name]  # type: ignore[index]
             structure = _still_structure(fitted, candidate.projection, atlas, view, settings)
         outputs = _frame_values(data, fitted.frame)
-        output_scale = OutputScale.fit(outputs[data.row_is_source], fitted.row_weights)
+        output_scaler = OutputScaler.fit(outputs[data.row_is_source], fitted.row_weights)
         told = problem.told(
             candidate.representation.apply(
                 data.inputs, [data.domains[n] for n in data.row_domains]
             ),
-            output_scale.apply(outputs),
+            output_scaler.apply(outputs),
             _all_rows(fitted.row_weights, data),
         )
         if self.flow is None:
             structure = learned_structure(told, scaler, settings, rng, progress)
             make_predictor = partial(ValuePredictor, structure.latent_dim, outputs.shape[1])
         else:
-            make_predictor = partial(_following, fitted, output_scale)
+            make_predictor = partial(_following, fitted, output_scaler)
         return ValuePlan(
             problem=told,
             structure=structure,
             make_predictor=make_predictor,
             representation=candidate.representation,
             fitted_frame=fitted,
-            output_scale=output_scale,
+            output_scaler=output_scaler,
         )
 
     def _kinds(self, data: DomainData) -> Sequence[Normalization]:
@@ -281,15 +259,21 @@ def _still_structure(
     settings: ModelSettings,
 ) -> Structure:
     make_carrier = partial(StillCarrier, projection, settings.width, fitted.may_bend)
-    return Structure(make_carrier, projection.shape[1], always(atlas), view)
+    return Structure(
+        make_carrier,
+        projection.shape[1],
+        always(atlas),
+        view,
+        is_settled=not fitted.may_bend,
+    )
 
 
-def _following(fitted: FittedFrame, output_scale: OutputScale) -> ValuePredictor:
+def _following(fitted: FittedFrame, output_scaler: OutputScaler) -> ValuePredictor:
     """A predictor that starts on the linear path, in the network's units."""
     path = fitted.path
     predictor = ValuePredictor(*path.slopes.shape)
     return predictor.follow(
-        path.slopes / output_scale.scale,
-        output_scale.apply(path.intercept),
+        path.slopes / output_scaler.scale,
+        output_scaler.apply(path.intercept),
         may_bend=fitted.may_bend,
     )

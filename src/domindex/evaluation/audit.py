@@ -195,6 +195,9 @@ def audit_index(
     `read_values`). Pass rows that were not used in `fit` if you have them: on those that were, z
     has seen the source labels and condition 3 looks a little better than it is.
 
+    Domains with fewer than 6 rows, and classes with fewer than 6 labelled rows, are left out. Of
+    large data 100 domains and 3000 rows are read, evenly over domains as far as they go.
+
     Parameters
     ----------
     model : a fitted `VDIClassifier`, or a regressor with the same methods
@@ -202,9 +205,6 @@ def audit_index(
     y : labels, one per row; what stands in rows of any but the model's sources is never read
     sample_domain : a domain name per row; domains never seen in `fit` are placed on the map first
     random_state : seed of the choice of rows and of the cross-validation
-
-    Domains with fewer than 6 rows, and classes with fewer than 6 labelled rows, are left out. Of
-    large data 100 domains and 3000 rows are read, evenly over domains as far as they go.
     """
     _check_model(model)
     seed = {"random_state": check_seed(random_state)}

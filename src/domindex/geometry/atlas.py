@@ -17,12 +17,9 @@ from domindex.geometry.scaling import (
     scaling_spectrum,
     unit_scale,
 )
-from domindex.geometry.transport import Method, transport_distances, transport_distances_to
+from domindex.geometry.transport import Method, thin, transport_distances, transport_distances_to
 
 Floats = NDArray[np.float64]
-
-MAX_POINTS = 200
-"""Rows of a domain that enter its distances; more are thinned by a fixed random choice."""
 
 MAX_EXACT_DOMAINS = 100
 """Domains up to which every pair's transport problem is solved; beyond, distances are sliced."""
@@ -90,10 +87,3 @@ def draw_map(
 def default_method(n_domains: int) -> Method:
     """Exact transport while the pairs are few, slices beyond."""
     return "exact" if n_domains <= MAX_EXACT_DOMAINS else "sliced"
-
-
-def thin(cloud: Floats) -> Floats:
-    """At most `MAX_POINTS` rows, the same ones every time."""
-    if len(cloud) <= MAX_POINTS:
-        return cloud
-    return cloud[np.random.default_rng(0).permutation(len(cloud))[:MAX_POINTS]]

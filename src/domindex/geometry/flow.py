@@ -22,6 +22,10 @@ from domindex.geometry.flow_families import family_basis
 RIDGE = 1e-2
 PENALTY = 1e-4
 MAX_ITERATIONS = 100
+MAX_EXPONENT = 30.0
+OUT_OF_BOUNDS = 1e6
+"""Largest entry of a generator times an index that a line search may try, and what more costs:
+its exponential would carry a cloud out of all bounds."""
 
 Floats = NDArray[np.float64]
 
@@ -186,6 +190,9 @@ def _regress_moments(
 def _penalised_code_length(
     parameters: Floats, basis: Floats, index: Floats, moments: Moments
 ) -> tuple[float, Floats]:
+    generators = _generators(parameters.reshape(index.shape[1], -1), basis)
+    if np.abs(homogeneous(generators, index)).max() > MAX_EXPONENT:  # a step too far: turn back
+        return OUT_OF_BOUNDS * float(parameters @ parameters), 2 * OUT_OF_BOUNDS * parameters
     cost, gradient = _code_length(parameters, basis, index, moments)
     return cost + PENALTY * float(parameters @ parameters), gradient + 2 * PENALTY * parameters
 

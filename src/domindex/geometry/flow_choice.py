@@ -14,7 +14,7 @@ from domindex.geometry.flow_families import FAMILIES, family_basis
 from domindex.geometry.geodesics import geodesic_distances
 from domindex.geometry.neighbors import bridge_components, nearest_links
 from domindex.geometry.scaling import classical_scaling, unit_scale
-from domindex.geometry.transport import transport_distances
+from domindex.geometry.transport import thin, transport_distances
 
 NEIGHBORS = (2, 3, 4, 5)
 MAX_FLOW_COMPONENTS = 2
@@ -109,6 +109,7 @@ def alignment(clouds: Sequence[Floats]) -> float:
 def misfit(clouds: Sequence[Floats]) -> float:
     """`alignment` of the clouds, relative to that of the same rows shuffled over the domains."""
     rng = np.random.default_rng(0)
+    clouds = [thin(cloud) for cloud in clouds]
     pooled = np.concatenate(clouds)
     cuts = np.cumsum([len(cloud) for cloud in clouds])[:-1]
     shuffled = [np.split(rng.permutation(pooled), cuts) for _ in range(N_SHUFFLES)]

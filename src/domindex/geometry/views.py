@@ -16,10 +16,10 @@ Floats = NDArray[np.float64]
 RELIABLE = 0.25
 """Correlation between halves of the domains from which their inner shapes count as real."""
 
-REPEATS = 4
+REPEATS = 6
 
 MAX_ROWS = 48
-MAX_EXACT_DOMAINS = 100
+MAX_EXACT_DOMAINS = 60
 """Rows of a domain, and number of domains, for which the two parts of a distance are weighed by
 exact transport: the balance needs no more."""
 
@@ -58,9 +58,9 @@ def choose_view(clouds: Sequence[Floats]) -> CloudView:
     matrix = whitening(np.concatenate([cloud / len(cloud) ** 0.5 for cloud in centred]))
     matrix *= len(clouds) ** -0.5
     white = [cloud @ matrix for cloud in centred]
-    if _reliability(white, rng) <= RELIABLE:
-        return plain
     method: Method = "exact" if len(clouds) <= MAX_EXACT_DOMAINS else "sliced"
+    if _reliability(white, method, rng) <= RELIABLE:
+        return plain
     levels = _mean_square([mean @ matrix for mean in means], method)
     share = np.sqrt(min(1.0, _mean_square(white, method) / levels))
     return CloudView(matrix, float(share))
@@ -70,7 +70,7 @@ def _mean_square(clouds: Sequence[Floats], method: Method) -> float:
     return float((transport_distances(clouds, method=method) ** 2).mean())
 
 
-def _reliability(clouds: Sequence[Floats], rng: np.random.Generator) -> float:
+def _reliability(clouds: Sequence[Floats], method: Method, rng: np.random.Generator) -> float:
     """Correlation of the distances between random halves of every domain, averaged."""
     if len(clouds) < 4 or min(len(cloud) for cloud in clouds) < 4:
         return 0.0
@@ -79,7 +79,7 @@ def _reliability(clouds: Sequence[Floats], rng: np.random.Generator) -> float:
     for _ in range(REPEATS):
         halves = [np.array_split(rng.permutation(cloud), 2) for cloud in clouds]
         first, second = (
-            transport_distances([half - half.mean(axis=0) for half in side], "sliced")[pairs]
+            transport_distances([half - half.mean(axis=0) for half in side], method)[pairs]
             for side in zip(*halves)
         )
         if first.std() > 0 and second.std() > 0:

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 from torch.distributions import Categorical, Distribution, Normal, kl_divergence
-from torch.func import functional_call
 
 from domindex.model import bound
 from domindex.model.adversary import Adversary, DomainFacts
+from domindex.model.contest import Contest, Terms
 from domindex.model.contrastive import contrastive_loss
 from domindex.model.latents import Latents
 from domindex.model.module import VDIModule
-
-Terms = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -95,15 +93,17 @@ class IndexObjective(nn.Module):
         return weights.contrastive * terms["contrastive"] - gain, terms
 
 
-class EncodingObjective(nn.Module):
-    """The loss of the encoding: predict y from z, hide the domain, move smoothly with β."""
+class EncodingObjective(Contest):
+    """The loss of the encoding: predict y from z, hide the domain, move smoothly with β.
 
-    def __init__(self, module: VDIModule, adversary: Adversary, weights: Weights) -> None:
-        super().__init__()
-        self.module = module
+    Without an adversary nothing is hidden: for encoders whose structure leaves nothing to learn.
+    """
+
+    module: VDIModule
+
+    def __init__(self, module: VDIModule, adversary: Adversary | None, weights: Weights) -> None:
+        super().__init__(module, adversary)
         self.weights = weights
-        # Not a submodule: the encoder's optimiser and averages must never touch the adversary.
-        self._adversary = [adversary]
 
     def infer(self, batch: Batch) -> Latents:
         with torch.no_grad():
@@ -115,7 +115,7 @@ class EncodingObjective(nn.Module):
         terms = {
             "label_prediction": bound.label_prediction(batch.labels, predicted),
             "encoding_divergence": bound.encoding_divergence(latents),
-            "adversary": self._fool(latents.z, batch.facts),
+            "adversary": self._hiding(batch, latents),
             "smoothness": self._roughness(batch, latents),
             "strain": self.module.data_encoder.carrier.strain(latents.beta),  # type: ignore[operator]
         }
@@ -128,14 +128,15 @@ class EncodingObjective(nn.Module):
         )
         return loss, terms
 
-    def _fool(self, z: Tensor, facts: DomainFacts) -> Tensor:
-        """The adversary's loss with its weights held fixed: no gradient leaks into them."""
-        (adversary,) = self._adversary
-        frozen = {name: value.detach() for name, value in adversary.named_parameters()}
-        return functional_call(adversary, frozen, (z, facts))
+    def _hiding(self, batch: Batch, latents: Latents) -> Tensor:
+        if self.opponent is None:
+            return latents.z.new_zeros(())
+        return self.opposed(*self.shown(batch, latents))
 
     def _roughness(self, batch: Batch, latents: Latents) -> Tensor:
         """How much predictions change when a domain borrows its neighbour's index."""
+        if not self.module.data_encoder.carrier.follows_index:
+            return latents.z.new_zeros(())
         own = self.module.predict(latents.z_posterior.mean)
         shift = batch.neighbor_index - batch.raw_index
         borrowed, _ = self.module.data_encoder(batch.normalized, latents.u, latents.beta + shift)

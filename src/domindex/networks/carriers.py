@@ -27,6 +27,7 @@ class FlowCarrier(nn.Module):
     the sources only.
     """
 
+    follows_index = True
     basis: Tensor
     projection: Tensor
     centre: Tensor
@@ -102,6 +103,7 @@ class FlowCarrier(nn.Module):
 class StillCarrier(nn.Module):
     """Rows that are comparable as they are: x P, and a network may bend them, whatever β is."""
 
+    follows_index = False
     projection: Tensor
 
     def __init__(self, projection: NDArray, width: int, may_bend: bool = True) -> None:
@@ -129,6 +131,8 @@ class IndexedAffine(nn.Module):
     singular map, classes could change sides between neighbours. Turning is free and stretching is
     priced (`strain`). P is the identity up to `max_size` features, and learned beyond.
     """
+
+    follows_index = True
 
     def __init__(self, n_features: int, index_dim: int, width: int, max_size: int = 16) -> None:
         super().__init__()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from domindex.geometry.atlas import Atlas
 from domindex.model.adversary import Adversary
+from domindex.model.contest import Contest
 from domindex.model.module import VDIModule
 from domindex.model.objectives import EncodingObjective, IndexObjective, Weights
 from domindex.networks.blocks import Whitening
@@ -33,8 +34,8 @@ Floats = NDArray[np.float64]
 MapMaker = Callable[[list[Floats], Floats | None, bool], Atlas]
 """Local indices of each domain, the map before, and whether it is the last, to a new map."""
 
-EncodingStart = Callable[[VDIModule], Adversary]
-"""Gives a module a fresh encoder and predictor, and returns a fresh adversary for it."""
+EncodingStart = Callable[[VDIModule], Adversary | None]
+"""Gives a module a fresh encoder and predictor, and returns a fresh adversary if it needs one."""
 
 
 NORM_BATCHES = 50
@@ -76,7 +77,9 @@ def train(
     best: tuple[float, VDIModule, History] | None = None
     for _ in range(settings.starts):
         record = history.copy()
-        adversary = start_encoding(module).to(fabric.device)
+        adversary = start_encoding(module)
+        if adversary is not None:
+            adversary.to(fabric.device)
         averaged = _train_encoding(
             module, adversary, batches, settings, weights, fabric, record, progress
         )
@@ -121,7 +124,7 @@ def _train_indices(
 
 def _train_encoding(
     module: VDIModule,
-    adversary: Adversary,
+    adversary: Adversary | None,
     batches: BatchMaker,
     settings: TrainingSettings,
     weights: Weights,
@@ -130,31 +133,57 @@ def _train_encoding(
     progress: Progress,
 ) -> VDIModule:
     """Maximise the terms of z and y against the adversary, at fixed indices."""
-    opponent, opponent_optimizer = fabric.setup(
-        adversary, Adam(adversary.parameters(), lr=settings.learning_rate, betas=(0.5, 0.99))
+    objective = EncodingObjective(module, adversary, weights)
+    parameters = _encoding_parameters(module, settings)
+    averaged = train_block(
+        "encoding", objective, parameters, batches, settings, fabric, history, progress
     )
-    objective, optimizer = fabric.setup(
-        EncodingObjective(module, adversary, weights),
-        Adam(_encoding_parameters(module, settings), lr=settings.learning_rate, betas=(0.9, 0.99)),
-    )
-    average = AveragedModel(module, multi_avg_fn=get_ema_multi_avg_fn(settings.average))
-    history.start_phase("encoding")
-    for step in progress.track("encoding", settings.steps):
-        rate = warm_up_and_decay(step, settings.steps, settings.warm_up)
-        _set_rate(optimizer, rate)
-        _set_rate(opponent_optimizer, rate)
-        done = step / settings.steps
-        batch = batches.draw(done / settings.admission if settings.admission else 1.0)
-        latents = objective.module.infer(batch)
-        opponent_loss = opponent(latents.z.detach(), batch.facts)
-        _descend(fabric, opponent, opponent_optimizer, opponent_loss, settings.clip)
-        loss, terms = objective(batch, latents, adversary_ramp(done))
-        history.record({"adversary_own_loss": opponent_loss, **terms})
-        _descend(fabric, objective, optimizer, loss, settings.clip)
-        average.update_parameters(module)
-    averaged = average.module
     assert isinstance(averaged, VDIModule)
     return _finished(averaged, batches)
+
+
+def train_block(
+    name: str,
+    contest: Contest,
+    parameters: Iterable[nn.Parameter] | Iterable[dict[str, object]],
+    batches: BatchMaker,
+    settings: TrainingSettings,
+    fabric: Fabric,
+    history: History,
+    progress: Progress,
+) -> nn.Module:
+    """Minimise a contest's loss over `parameters`, in turns with its opponent where it has one.
+
+    Returns the moving average of the contest's module, in training mode.
+    """
+    opponent = None
+    if contest.opponent is not None:
+        weights = contest.opponent.parameters()
+        opponent, opponent_optimizer = fabric.setup(
+            contest.opponent, Adam(weights, lr=settings.learning_rate, betas=(0.5, 0.99))
+        )
+    objective, optimizer = fabric.setup(
+        contest, Adam(parameters, lr=settings.learning_rate, betas=(0.9, 0.99))
+    )
+    average = AveragedModel(contest.module, multi_avg_fn=get_ema_multi_avg_fn(settings.average))
+    history.start_phase(name)
+    for step in progress.track(name, settings.steps):
+        rate = warm_up_and_decay(step, settings.steps, settings.warm_up)
+        done = step / settings.steps
+        batch = batches.draw(done / settings.admission if settings.admission else 1.0)
+        latents = contest.infer(batch)
+        record = {}
+        if opponent is not None:
+            _set_rate(opponent_optimizer, rate)
+            loss = opponent(*_detached(contest.shown(batch, latents)))
+            record["adversary_own_loss"] = loss
+            _descend(fabric, opponent, opponent_optimizer, loss, settings.clip)
+        _set_rate(optimizer, rate)
+        loss, terms = objective(batch, latents, adversary_ramp(done))
+        history.record({**record, **terms})
+        _descend(fabric, objective, optimizer, loss, settings.clip)
+        average.update_parameters(contest.module)
+    return average.module
 
 
 def local_indices(module: VDIModule, problem: Problem) -> list[Floats]:
@@ -199,6 +228,10 @@ def _descend(
     fabric.backward(loss)
     fabric.clip_gradients(module, optimizer, max_norm=clip, error_if_nonfinite=False)
     optimizer.step()
+
+
+def _detached(shown: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(part.detach() if isinstance(part, torch.Tensor) else part for part in shown)
 
 
 def _set_rate(optimizer: Optimizer, factor: float) -> None:

@@ -72,11 +72,17 @@ class BatchMaker:
         self._sizes = torch.tensor(problem.data.domain_sizes, device=problem.inputs.device)
         self._batches = DomainBatches(problem.data, settings.batch_size, rng, problem.row_weights)
 
-    def use_map(self, raw_index: NDArray[np.float64]) -> None:
-        """Take a new map: its neighbours and its graph hold until the next one."""
+    def use_map(
+        self, raw_index: NDArray[np.float64], links: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Take a new map: its neighbours and its graph hold until the next one.
+
+        The graph joins the closest pairs unless `links`, (domains, domains), say which are joined.
+        """
         device = self._problem.inputs.device
         distances = np.linalg.norm(raw_index[:, None, :] - raw_index[None, :, :], axis=-1)
-        links = closest_pairs(distances, self._settings.link_quantile)
+        if links is None:
+            links = closest_pairs(distances, self._settings.link_quantile)
         self._tree = spanning_tree(distances)
         self._arrival = order_of_arrival(distances, self._problem.data.is_source)
         self._raw_index = torch.tensor(raw_index, dtype=torch.float32, device=device)

@@ -343,6 +343,21 @@ def datasets(
         typer.echo(f"{dataset!r}\n{dataset.description}")
 
 
+@app.command()
+def figures(
+    dataset: Annotated[str, typer.Argument(help="A dataset of the paper.")],
+    out: Annotated[Path, typer.Option(help="Folder of the figures.")] = Path("figures"),
+    seed: Annotated[int, typer.Option(help="Seed of the fit.", min=0)] = 0,
+    data_home: DataHome = None,
+) -> None:
+    """Fit a dataset of the paper and draw the paper's figures of it."""
+    with one_line_errors():
+        from domindex.reporting.paper_figures import paper_figures
+
+        for path in paper_figures(dataset, out, data_home, seed):
+            typer.echo(path)
+
+
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """Errors that the library raises on purpose, and a stop by the user, as one line and a code."""

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from domindex.errors import InputError
 from domindex.geometry import transport_distances
+from domindex.geometry.transport import _quantiles
 
 METHODS = ["exact", "sinkhorn", "sliced"]
 
@@ -137,3 +138,11 @@ def test_clouds_that_cannot_be_compared_are_refused(samples, word):
 def test_an_unknown_method_is_refused_by_name():
     with pytest.raises(InputError, match="'emd'"):
         transport_distances(clouds(0), method="emd")
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 100, 128, 129, 500])
+def test_quantiles_are_numpys_to_the_bit(n_rows):
+    values = np.random.default_rng(0).normal(size=(n_rows, 7)).round(2)
+    levels = (np.arange(128) + 0.5) / 128
+    expected = np.quantile(values, levels, axis=0, method="hazen")
+    np.testing.assert_array_equal(_quantiles(values, levels), expected)

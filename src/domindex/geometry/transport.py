@@ -207,12 +207,13 @@ def _sliced_distances(
 def _quantiles(values: NDArray, levels: NDArray) -> NDArray:
     """Quantiles down each column at `levels`; the order statistics where there are as many.
 
-    The k-th of n sorted values is the quantile of (k + ½) / n (Hazen's rule), straight lines
-    between. One sort: `np.quantile` takes ten times as long for many levels.
+    To the bit what np.quantile(…, method="hazen") gives, which selects level by level: for this
+    many of them a sort takes a thirtieth of the time.
     """
-    ordered = np.sort(values, axis=0)
-    places = np.clip(levels * len(values) - 0.5, 0, len(values) - 1)
-    below = np.floor(places + 1e-9).astype(int)
-    share = np.maximum(places - below, 0.0)[:, None]
-    above = np.minimum(below + 1, len(values) - 1)
-    return ordered[below] + share * (ordered[above] - ordered[below])
+    ordered = np.sort(values.T, axis=1)
+    place = np.clip(len(values) * levels - 0.5, 0, len(values) - 1)
+    low = np.floor(place).astype(np.int64)
+    share = place - low
+    below, above = ordered[:, low], ordered[:, np.minimum(low + 1, len(values) - 1)]
+    step = above - below
+    return np.where(share < 0.5, below + step * share, above - step * (1 - share)).T

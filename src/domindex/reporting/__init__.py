@@ -1,5 +1,33 @@
-"""Figures of maps and fits."""
+"""Figures of maps and fits, and reports of one file."""
 
-from domindex.reporting.figures import plot_domain_map
+from domindex.reporting.building import report_data
+from domindex.reporting.figures import (
+    plot_domain_graph,
+    plot_domain_map,
+    plot_history,
+    plot_index_against_truth,
+    plot_local_indices,
+    plot_map_on_positions,
+    plot_scores_by_distance,
+    plot_scores_by_domain,
+)
+from domindex.reporting.paper_figures import paper_figures
+from domindex.reporting.report import render_report, write_report, write_run_report
+from domindex.reporting.report_data import ReportData
 
-__all__ = ["plot_domain_map"]
+__all__ = [
+    "ReportData",
+    "paper_figures",
+    "plot_domain_graph",
+    "plot_domain_map",
+    "plot_history",
+    "plot_index_against_truth",
+    "plot_local_indices",
+    "plot_map_on_positions",
+    "plot_scores_by_distance",
+    "plot_scores_by_domain",
+    "render_report",
+    "report_data",
+    "write_report",
+    "write_run_report",
+]

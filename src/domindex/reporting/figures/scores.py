@@ -1,0 +1,87 @@
+"""How well each domain is predicted, and whether distance from the sources hurts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from domindex.data.messages import preview
+from domindex.errors import InputError
+from domindex.geometry import DomainIndex
+from domindex.reporting.distances import distances_to_sources
+from domindex.reporting.figures.canvas import kinds, name_points, new_axes, source_marks
+
+
+def plot_scores_by_domain(
+    scores: Mapping[Hashable, float],
+    *,
+    baseline: Mapping[Hashable, float] | None = None,
+    score_label: str = "score",
+    source_domains: Collection[Hashable] = (),
+    ax: Any = None,
+) -> Any:
+    """A score or an error for each domain, the smallest at the bottom.
+
+    Parameters
+    ----------
+    scores : domain to number, as from `evaluation.scores_by_domain`
+    baseline : the same of another method, joined to it by a line
+    """
+    if not scores:
+        raise InputError("scores is empty. Pass a number for each domain to be drawn.")
+    domains = sorted(scores, key=lambda name: scores[name])
+    values = np.array([scores[name] for name in domains])
+    heights = np.arange(len(domains))
+    axes = new_axes(ax)
+    if baseline is not None:
+        others = np.array([baseline.get(name, np.nan) for name in domains])
+        axes.hlines(heights, others, values, color="0.8", zorder=1)
+        axes.scatter(others, heights, marker="|", s=60, color="0.35", label="baseline", zorder=2)
+    for chosen, marker, label, color in kinds(source_marks(domains, source_domains)):
+        axes.scatter(
+            values[chosen], heights[chosen], marker=marker, color=color, label=label, zorder=3
+        )
+    axes.set_yticks(heights, [str(name) for name in domains], fontsize=7)
+    for text in axes.get_yticklabels():
+        text.set_parse_math(False)
+    axes.set(xlabel=score_label, ylabel="domain")
+    axes.grid(axis="x", alpha=0.3)
+    axes.legend(loc="best", frameon=False)
+    return axes
+
+
+def plot_scores_by_distance(
+    index: DomainIndex,
+    scores: Mapping[Hashable, float],
+    *,
+    source_domains: Collection[Hashable],
+    score_label: str = "score",
+    ax: Any = None,
+) -> Any:
+    """A score or an error against the way on the map to the nearest source.
+
+    The unit is the map's median spacing: the median distance of a domain to its nearest other.
+
+    Parameters
+    ----------
+    index : the map
+    scores : domain to number; domains of the map that it lacks are left out
+    """
+    domains = [name for name in index.domains if name in scores]
+    if not domains:
+        raise InputError(
+            f"scores names {preview(scores)}, none of the map's domains "
+            f"({preview(index.domains)}). Use the names of the map."
+        )
+    away = dict(zip(index.domains, distances_to_sources(index, source_domains)))
+    points = np.array([[away[name], scores[name]] for name in domains])
+    axes = new_axes(ax)
+    for chosen, marker, label, color in kinds(source_marks(domains, source_domains)):
+        axes.scatter(*points[chosen].T, marker=marker, color=color, label=label, zorder=2)
+    name_points(axes, domains, points)
+    axes.set(xlabel="distance to the nearest source, in median spacings", ylabel=score_label)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="best", frameon=False)
+    return axes

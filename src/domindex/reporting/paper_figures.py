@@ -1,0 +1,173 @@
+"""The paper's figures, drawn anew from a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from domindex.datasets import DomainDataset, load_dataset
+from domindex.datasets.files import DataHome
+from domindex.errors import InputError
+from domindex.estimators import VDIClassifier, VDIRegressor
+from domindex.evaluation import graph_auc
+from domindex.geometry import DomainIndex
+from domindex.reporting.figures import (
+    plot_domain_graph,
+    plot_domain_map,
+    plot_index_against_truth,
+    plot_local_indices,
+    plot_map_on_positions,
+)
+
+Drawings = dict[str, Any]
+"""The end of a file's name to the Axes that belongs there."""
+
+
+def paper_figures(
+    dataset_name: str,
+    out: str | Path,
+    data_home: DataHome = None,
+    random_state: int = 0,
+    *,
+    model: Any = None,
+) -> list[Path]:
+    """Fit a dataset of the paper and write the figures that the paper shows of it, as PNG.
+
+    Parameters
+    ----------
+    dataset_name : "circle", "dg-15", "dg-60", "tpt-48-w-e" or "tpt-48-n-s"
+    out : folder of the figures, made where there is none
+    data_home : folder of the datasets' files, as for `load_dataset`
+    random_state : seed of the fit
+    model : an estimator to fit instead of the default one
+
+    Returns
+    -------
+    The paths written.
+    """
+    if dataset_name not in _DRAWINGS:
+        raise InputError(
+            f"The paper has no figure of {dataset_name!r}. Choose one of {', '.join(_DRAWINGS)}."
+        )
+    folder = _made(Path(out))
+    dataset = load_dataset(dataset_name, data_home)
+    fitted = _default(dataset, random_state) if model is None else model
+    fitted.fit(
+        dataset.X,
+        dataset.y,
+        sample_domain=dataset.sample_domain,
+        source_domains=dataset.source_domains,
+    )
+    written = []
+    for ending, axes in _DRAWINGS[dataset_name](dataset, fitted).items():
+        path = folder / f"{dataset_name}-{ending}.png"
+        _save(axes, path)
+        written.append(path)
+    return written
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"The folder {folder} cannot be made: {error.strerror}. Name another with out."
+        ) from None
+    return folder
+
+
+def _save(axes: Any, path: Path) -> None:
+    try:
+        axes.figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(
+            f"The figure {path} cannot be written: {error.strerror}. Name another folder with out."
+        ) from None
+
+
+def _default(dataset: DomainDataset, random_state: int) -> Any:
+    kind = VDIClassifier if dataset.task == "classification" else VDIRegressor
+    return kind(random_state=random_state)
+
+
+def _truth(dataset: DomainDataset, index: DomainIndex) -> Any:
+    """The true index in the order of the map, (domains, columns)."""
+    assert dataset.true_index is not None
+    return dataset.true_index[[dataset.domains.index(name) for name in index.domains]]
+
+
+def _circle_figures(dataset: DomainDataset, model: Any) -> Drawings:
+    """The inferred index against the true one."""
+    axes = plot_index_against_truth(
+        model.domain_index_,
+        _truth(dataset, model.domain_index_),
+        truth_label="true domain index",
+        source_domains=dataset.source_domains,
+    )
+    return {"index": axes}
+
+
+def _graph_figures(dataset: DomainDataset, model: Any) -> Drawings:
+    """The inferred graph, with as many edges as the true one, and the true graph alone."""
+    assert dataset.graph is not None
+    truth, sources = dataset.graph, dataset.source_domains
+    layout = nx.kamada_kawai_layout(truth)
+    inferred = model.domain_graph(quantile=nx.density(truth))
+    drawings = {
+        "true-graph": plot_domain_graph(truth, positions=layout, source_domains=sources),
+        "inferred-graph": plot_domain_graph(
+            inferred, truth, positions=layout, source_domains=sources
+        ),
+    }
+    drawings["true-graph"].set_title("True domain graph")
+    auc = graph_auc(model.domain_index_, truth)
+    drawings["inferred-graph"].set_title(f"Inferred domain graph, AUC {auc:.2f}")
+    return drawings
+
+
+def _graph_and_local_figures(dataset: DomainDataset, model: Any) -> Drawings:
+    """Also local indices: of all domains, and of the first, middle and last one by true angle."""
+    by_angle = np.argsort(_truth(dataset, model.domain_index_)[:, 0])
+    three = [model.domains_[by_angle[place]] for place in (0, len(by_angle) // 2, -1)]
+    local = model.transform(dataset.X)
+    return _graph_figures(dataset, model) | {
+        "local-indices": plot_local_indices(local, dataset.sample_domain),
+        "local-indices-of-three": plot_local_indices(local, dataset.sample_domain, domains=three),
+    }
+
+
+def _temperature_figures(dataset: DomainDataset, model: Any) -> Drawings:
+    """The map by latitude and by longitude, and laid on the geography."""
+    index = model.domain_index_
+    places = _truth(dataset, index)
+    drawings = {
+        f"map-by-{name}": plot_domain_map(
+            index,
+            std=model.domain_index_std_,
+            color=column,
+            color_label=f"{name}, scaled to 0 to 1",
+            source_domains=dataset.source_domains,
+        )
+        for name, column in zip(dataset.index_names, places.T)
+    }
+    latitude, longitude = (dataset.index_names.index(n) for n in ("latitude", "longitude"))
+    drawings["map-on-geography"] = plot_map_on_positions(
+        index,
+        places[:, [longitude, latitude]],
+        position_names=("longitude", "latitude"),
+        source_domains=dataset.source_domains,
+    )
+    return drawings
+
+
+_DRAWINGS: dict[str, Callable[[DomainDataset, Any], Drawings]] = {
+    "circle": _circle_figures,
+    "dg-15": _graph_and_local_figures,
+    "dg-60": _graph_figures,
+    "tpt-48-w-e": _temperature_figures,
+    "tpt-48-n-s": _temperature_figures,
+}

@@ -1,0 +1,94 @@
+"""One HTML file that opens from disk, with everything in it."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from domindex.errors import DomindexError, InputError
+from domindex.reporting.report_data import ReportData
+
+CONTENT_FILE = "report.json"
+REPORT_FILE = "report.html"
+
+SCRIPTS = ("elements.js", "map.js", "table.js", "sections.js", "main.js")
+"""In the order in which they build on one another."""
+
+UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+"""What could end a script or begin a tag, in a form that only JSON reads."""
+
+
+def render_report(data: ReportData) -> str:
+    """The report as one self-contained HTML page: no network, light and dark, for any screen.
+
+    Whatever text the data holds is shown as text: it enters the page as JSON alone.
+    """
+    script = "\n".join(_template(name) for name in SCRIPTS)
+    parts = {
+        "title": html.escape(data.title),
+        "css": _template("report.css"),
+        "data": _safe_json(data.to_dict()),
+        "plotly": _plotly_script(),
+        "script": f'(() => {{\n"use strict";\n{script}\n}})();',
+    }
+    return re.sub(r"@@(\w+)@@", lambda found: parts[found[1]], _template("report.html"))
+
+
+def write_report(data: ReportData, path: str | Path) -> Path:
+    """Write the report; a reader sees the old file or the new one, never a part."""
+    goal = Path(path)
+    page = render_report(data)
+    draft = goal.with_name(f".{goal.name}.{os.getpid()}.part")
+    try:
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
+        draft.replace(goal)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(
+            f"The report cannot be written to {goal}: {error.strerror}. Name another path."
+        ) from None
+    return goal
+
+
+def write_run_report(run_folder: str | Path) -> Path:
+    """Write `report.html` into the folder of a run, from the `report.json` that is there."""
+    folder = Path(run_folder)
+    source = folder / CONTENT_FILE
+    try:
+        content = json.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"{source} cannot be read: {error.strerror}. Name the folder of a run, in which a fit "
+            f"has left {CONTENT_FILE}."
+        ) from None
+    except ValueError as error:
+        raise InputError(
+            f"{source} is damaged: {error}. Fit again, or take the file from a backup."
+        ) from None
+    return write_report(ReportData.from_dict(content), folder / REPORT_FILE)
+
+
+def _safe_json(content: Any) -> str:
+    text = json.dumps(content, allow_nan=False)  # nothing but ASCII
+    return re.sub("[<>&]", lambda found: UNSAFE[found[0]], text)
+
+
+def _template(name: str) -> str:
+    return (files("domindex.reporting") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _plotly_script() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise DomindexError(
+            "Reports are drawn with Plotly, which is not installed. "
+            "Install it with: pip install 'domindex[report]'"
+        ) from None
+    return get_plotlyjs()

@@ -1,0 +1,82 @@
+/* Elements, numbers, colours. All text goes in as text, never as markup. */
+const report = JSON.parse(document.getElementById("data").textContent);
+const domains = report.domains;
+const byName = new Map(domains.map((domain, number) => [domain.name, number]));
+
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name === "onclick") made.addEventListener("click", value);
+    else if (value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+function byId(id) { return document.getElementById(id); }
+
+/* Plotly reads some markup in its texts; here it gets none. */
+function plotlyText(text) {
+  return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+function number(value) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value !== "number") return String(value);
+  if (Number.isInteger(value)) return value.toLocaleString("en");
+  const size = Math.abs(value);
+  const text = size >= 1000 ? Math.round(value).toLocaleString("en")
+    : size !== 0 && size < 0.001 ? value.toExponential(1)
+    : String(Number(value.toPrecision(3)));
+  return text.replace("-", "−");
+}
+
+function score(value) {
+  if (value === null || value === undefined) return "–";
+  return isShare() ? (100 * value).toFixed(1) + " %" : number(value);
+}
+
+function isShare() { return report.held_out !== null && report.held_out.score_name === "accuracy"; }
+
+function spaced(name) { return String(name).replace(/_/g, " "); }
+
+function theme(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+}
+
+/* Okabe and Ito's colours; the last is for all that is left over. */
+const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#808080"];
+
+function plotLayout(more) {
+  const axis = { gridcolor: theme("line"), zerolinecolor: theme("line"), linecolor: theme("line"), automargin: true };
+  const family = getComputedStyle(document.body).fontFamily;
+  return Object.assign({
+    paper_bgcolor: theme("surface"), plot_bgcolor: theme("surface"),
+    font: { color: theme("text"), family, size: 12 },
+    hoverlabel: { bgcolor: theme("page"), bordercolor: theme("muted"), font: { color: theme("text"), family, size: 13 }, align: "left", namelength: -1 },
+    showlegend: false, autosize: true,
+  }, more, { xaxis: Object.assign({}, axis, more.xaxis), yaxis: Object.assign({}, axis, more.yaxis) });
+}
+
+const PLOT_SETTINGS = { responsive: true, displaylogo: false, displayModeBar: true, scrollZoom: false,
+  modeBarButtons: [["pan2d", "zoom2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]] };
+
+/* What the reader has chosen; whoever draws from it listens. */
+const choice = { selected: null, column: "own:role", uncertainty: true, names: true };
+const listeners = [];
+function choose(change) {
+  Object.assign(choice, change);
+  listeners.forEach((listener) => listener(change));
+}
+
+/* What the map can be coloured by. Keys keep our columns apart from those of the data. */
+const ROLE = "own:role", ROWS = "own:rows", DISTANCE = "own:distance", HELD_OUT = "own:held-out";
+const columns = new Map([
+  [ROLE, { label: "role", values: domains.map((domain) => domain.role) }],
+  [ROWS, { label: "rows", values: domains.map((domain) => domain.rows) }],
+  [DISTANCE, { label: "distance to the nearest source", values: domains.map((domain) => domain.distance_to_source) }],
+]);
+if (report.held_out) columns.set(HELD_OUT, { label: "held-out " + report.held_out.score_name, values: domains.map((domain) => domain.held_out_score) });
+for (const [name, values] of Object.entries(report.columns)) columns.set("data:" + name, { label: name, values });
+
+function fromData(key) { return key.startsWith("data:"); }

@@ -1,0 +1,82 @@
+/* The table of domains: sorts by any column, filters by name and role. */
+const order = { column: "domain", falling: false };
+
+function tableColumns() {
+  const shown = [
+    { key: "domain", label: "domain", values: domains.map((domain) => domain.name) },
+    { key: "role", label: "role", values: domains.map((domain) => domain.role) },
+    { key: "rows", label: "rows", values: domains.map((domain) => domain.rows), show: number },
+    { key: "index 1", label: "index 1", values: domains.map(x), show: number },
+  ];
+  if (domains[0].coordinates.length > 1) shown.push({ key: "index 2", label: "index 2", values: domains.map(y), show: number });
+  shown.push({ key: "distance", label: "distance", values: domains.map((domain) => domain.distance_to_source), show: number });
+  if (report.held_out) {
+    const plain = new Map(report.held_out.scores.map((one) => [one.name, one.baseline]));
+    shown.push({ key: "held out", label: "held out", values: domains.map((domain) => domain.held_out_score), show: score });
+    shown.push({ key: "plain", label: "plain model", values: domains.map((domain) => (plain.has(domain.name) ? plain.get(domain.name) : null)), show: score });
+  }
+  if (fromData(choice.column)) {
+    const { label, values } = columns.get(choice.column);
+    shown.push({ key: choice.column, label, values, show: number, text: values.some((value) => typeof value === "string") });
+  }
+  return shown;
+}
+
+/* Numbers by size, texts as a reader counts (2 before 10); what is not known comes last. */
+function compare(a, b, falling) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  const rising = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+  return falling ? -rising : rising;
+}
+
+function headCell(column) {
+  const sorted = order.column === column.key;
+  const button = element("button", { type: "button", onclick: () => {
+    order.falling = order.column === column.key && !order.falling;
+    order.column = column.key;
+    drawTable();
+    const again = [...document.querySelectorAll("#domains thead button")].find((one) => one.dataset.column === column.key);
+    if (again) again.focus();
+  } }, column.label);
+  button.dataset.column = column.key;
+  return element("th", { scope: "col", class: column.show && !column.text ? "number" : null, "aria-sort": sorted ? (order.falling ? "descending" : "ascending") : "none" }, button);
+}
+
+function bodyCell(column, place) {
+  const domain = domains[place];
+  if (column.key === "domain") {
+    return element("th", { scope: "row" }, element("button", { type: "button", "aria-pressed": String(choice.selected === place), onclick: () => choose({ selected: choice.selected === place ? null : place }) }, domain.name));
+  }
+  if (column.key === "role") return element("td", { class: "role" }, element("span", { class: "swatch " + domain.role, "aria-hidden": "true" }), domain.role);
+  return element("td", { class: column.text ? null : "number" }, column.show(column.values[place]));
+}
+
+function drawTable() {
+  const shown = tableColumns();
+  const sorting = shown.find((column) => column.key === order.column) || shown[0];
+  order.column = sorting.key;
+  const wanted = byId("filter").value.trim().toLowerCase();
+  const places = [...domains.keys()]
+    .filter((place) => (domains[place].name + " " + domains[place].role).toLowerCase().includes(wanted))
+    .sort((a, b) => compare(sorting.values[a], sorting.values[b], order.falling));
+  const near = new Set(neighbourNumbers(choice.selected));
+  byId("domains").querySelector("thead").replaceChildren(element("tr", {}, ...shown.map(headCell)));
+  byId("domains").querySelector("tbody").replaceChildren(...places.map((place) =>
+    element("tr", { class: place === choice.selected ? "chosen" : near.has(place) ? "near" : null }, ...shown.map((column) => bodyCell(column, place)))));
+  byId("shown").textContent = places.length + " of " + domains.length + " domains";
+}
+
+/* A choice draws the rows anew; the reader's place on the keyboard stays. */
+function redrawTable() {
+  const focused = document.activeElement && document.activeElement.closest("#domains tbody") ? document.activeElement.textContent : null;
+  drawTable();
+  if (focused === null) return;
+  const again = [...document.querySelectorAll("#domains tbody button")].find((button) => button.textContent === focused);
+  if (again) again.focus({ preventScroll: true });
+}
+
+function startTable() {
+  byId("filter").addEventListener("input", drawTable);
+  listeners.push(redrawTable);
+  drawTable();
+}

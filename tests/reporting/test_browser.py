@@ -1,0 +1,225 @@
+"""The report in a browser: hovered, coloured, sorted, filtered, on a desk and on a phone."""
+
+import os
+import shutil
+
+import pytest
+
+from domindex.reporting import write_report
+
+pytestmark = pytest.mark.timeout(120)
+
+ATTACK = "<script>alert(1)</script>"
+SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+
+
+def chromium():
+    """The browser of this machine; none is ever downloaded."""
+    chosen = os.environ.get("DOMINDEX_CHROMIUM")
+    if chosen:
+        return chosen
+    known = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next(filter(None, map(shutil.which, known)), None)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium here; install it, or name its path in DOMINDEX_CHROMIUM")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(data, tmp_path_factory):
+    return write_report(data, tmp_path_factory.mktemp("report") / "report.html").as_uri()
+
+
+@pytest.fixture
+def open_report(browser, address):
+    """Opens the report at a size; complaints and requests fail the test at its end."""
+    complaints, pages = [], []
+
+    def opened(size="desktop", **settings):
+        width, height = SIZES[size]
+        page = browser.new_page(viewport={"width": width, "height": height}, **settings)
+        pages.append(page)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on(
+            "request",
+            lambda request: request.url == address or complaints.append(request.url),
+        )
+        page.goto(address)
+        page.wait_for_selector("#map[data-ready=true]")
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert complaints == []
+
+
+def names_in(page):
+    return page.locator("#domains tbody th").all_text_contents()
+
+
+def map_background(page):
+    drawing = page.locator("#map .main-svg").first
+    return drawing.evaluate("drawing => getComputedStyle(drawing).backgroundColor")
+
+
+def eventually(page, is_true, patience=10_000, pause=50):
+    """Asks until it is so. Playwright's own waiting evaluates text, which the page forbids."""
+    for _ in range(patience // pause):
+        if is_true():
+            return
+        page.wait_for_timeout(pause)
+    raise AssertionError("it never came true")
+
+
+def test_hovering_a_domain_tells_of_it(open_report, data):
+    page = open_report()
+    records = {one.name: one for one in data.domains}
+    seen = set()
+    for point in page.locator("#map .points path").all():
+        point.hover(force=True)
+        page.wait_for_timeout(150)  # Plotly waits for the pointer to rest
+        lines = page.locator("#map .hoverlayer .hovertext .line").all_text_contents()
+        one = records[lines[0]]
+        seen.add(one.name)
+        assert lines[1] == f"{one.role}, 30 rows"
+        held_out = "accuracy when held out: " if one.role == "source" else "no held-out score"
+        assert lines[2].startswith(held_out)
+        assert lines[3] == f"neighbours: {', '.join(one.neighbours)}"
+    assert len(seen) >= 6, "points that cover each other may hide one or two"
+    assert {name for name in records if "<" in name} <= seen, "names with markup, as they are"
+
+
+def test_a_name_with_markup_is_text_everywhere(open_report):
+    page = open_report()
+    assert ATTACK in names_in(page)
+    page.get_by_role("button", name=ATTACK).first.click()
+    assert page.locator("#selected h3").text_content() == ATTACK
+    assert page.locator("h1").text_content() == f"Fit {ATTACK}"
+    page.locator("#colour").select_option("region")
+    assert f"{ATTACK}south" in page.locator("#key").text_content()
+    assert page.locator("script").count() == 3
+
+
+def test_colours_follow_the_column(open_report):
+    page = open_report()
+
+    def fills():
+        points = page.locator("#map .points path").all()
+        return {point.evaluate("path => getComputedStyle(path).fill") for point in points}
+
+    assert len(fills()) == 2, "source and target"
+    page.locator("#colour").select_option("angle")
+    eventually(page, lambda: page.locator("#map .colorbar").count() == 1 and len(fills()) == 8)
+    assert page.locator("#domains thead th").last.text_content() == "angle"
+    page.locator("#colour").select_option("data:rows")
+    eventually(page, lambda: len(fills()) == 8)  # one of ours is called so too
+    page.locator("#colour").select_option("region")
+    eventually(page, lambda: page.locator("#map .colorbar").count() == 0 and len(fills()) == 2)
+
+
+def test_a_selected_domain_shows_its_neighbours(open_report, data):
+    page = open_report()
+    name = data.domains[3].name
+    page.get_by_role("button", name=name, exact=True).first.click()
+    assert page.locator("#selected .chips button").all_text_contents() == list(
+        data.domains[3].neighbours
+    )
+    assert page.locator("#domains tr.near").count() == len(data.domains[3].neighbours)
+    points = page.locator("#map .points path")
+    count = "paths => paths.filter(path => Number(path.style.opacity) < 1).length"
+    others = len(data.domains) - 1 - len(data.domains[3].neighbours)
+    eventually(page, lambda: points.evaluate_all(count) == others)
+    page.get_by_role("button", name="Clear selection").click()
+    assert page.locator("#selected h3").text_content() == "No domain selected"
+
+
+def test_the_table_sorts_by_mouse_and_keyboard_and_says_so(open_report, data):
+    page = open_report()
+    by_index = [one.name for one in sorted(data.domains, key=lambda one: one.coordinates[0])]
+    head = page.get_by_role("columnheader", name="index 1")
+    head.get_by_role("button").click()
+    assert names_in(page) == by_index
+    assert head.get_attribute("aria-sort") == "ascending"
+    page.keyboard.press("Enter")
+    assert names_in(page) == by_index[::-1]
+    assert head.get_attribute("aria-sort") == "descending"
+
+
+def test_what_is_not_known_comes_last_either_way(open_report, sources):
+    page = open_report()
+    button = page.get_by_role("columnheader", name="held out").get_by_role("button")
+    for _ in range(2):
+        button.click()
+        assert set(names_in(page)[:4]) == set(sources)
+
+
+def test_the_table_filters(open_report, sources):
+    page = open_report()
+    page.locator("#filter").fill("SOURCE")
+    assert set(names_in(page)) == set(sources)
+    assert page.locator("#shown").text_content() == "4 of 8 domains"
+
+
+def test_every_section_says_something(open_report, data):
+    page = open_report()
+    text = page.locator("main").text_content()
+    for one in data.audit.conditions:
+        assert one.statement in text
+    for sentence in (*data.warnings, data.held_out.method, *data.audit.conditions[0].sentences):
+        assert sentence in text
+    for name, version in data.versions.items():
+        assert name in text
+        assert version in text
+    assert page.locator("#history .term path").count() > 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page_fits_the_screen_and_has_a_picture_taken(open_report, tmp_path, size, scheme):
+    page = open_report(size, color_scheme=scheme)
+    page.locator("#colour").select_option("angle")
+    assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
+    path = tmp_path / f"{size}-{scheme}.png"
+    page.screenshot(path=path, full_page=True)
+    assert path.stat().st_size > 50_000
+    assert map_background(page) == (
+        "rgb(255, 255, 255)" if scheme == "light" else "rgb(29, 32, 36)"
+    )
+
+
+def test_a_unit_is_as_long_up_as_across(open_report):
+    page = open_report()
+    across, up = page.evaluate(
+        """() => ["x", "y"].map(axis => {
+            const ticks = [...document.querySelectorAll(`#map .${axis}tick text`)];
+            const side = axis === "x" ? "left" : "top";
+            const number = (tick) => Number(tick.textContent.replace("−", "-"));
+            const place = (tick) => {
+                const box = tick.getBoundingClientRect();
+                return axis === "x" ? box.left + box.width / 2 : box.top + box.height / 2;
+            };
+            const [first, last] = [ticks[0], ticks[ticks.length - 1]];
+            return Math.abs((place(last) - place(first)) / (number(last) - number(first)));
+        })"""
+    )
+    assert across == pytest.approx(up, rel=0.05)
+
+
+def test_on_paper_it_is_light_and_shows_every_row(open_report):
+    page = open_report(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    assert page.evaluate("getComputedStyle(document.querySelector('.box')).overflow") == "visible"
+    eventually(page, lambda: map_background(page) == "rgb(255, 255, 255)")

@@ -1,0 +1,50 @@
+"""One call draws the paper's figures of a dataset."""
+
+import pytest
+from typer.testing import CliRunner
+
+from domindex import VDIClassifier, VDIRegressor
+from domindex.cli import app
+from domindex.errors import InputError
+from domindex.reporting import paper_figures
+
+QUICK = {"index_steps": 2, "steps": 2, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "model", "endings"),
+    [
+        ("circle", VDIClassifier(**QUICK), {"index"}),
+        (
+            "dg-15",
+            VDIClassifier(**QUICK),
+            {"true-graph", "inferred-graph", "local-indices", "local-indices-of-three"},
+        ),
+        (
+            "tpt-48-w-e",
+            VDIRegressor(**QUICK, normalize="rows"),
+            {"map-by-latitude", "map-by-longitude", "map-on-geography"},
+        ),
+    ],
+)
+def test_figures_are_written_as_pictures(paper_data, tmp_path, dataset, model, endings):
+    paths = paper_figures(dataset, tmp_path / "figures", paper_data, model=model)
+    assert {path.name for path in paths} == {f"{dataset}-{ending}.png" for ending in endings}
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
+
+
+def test_a_dataset_that_the_paper_does_not_show_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"no figure of 'rotating-digits'\. Choose one of circle"):
+        paper_figures("rotating-digits", tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(InputError, match="cannot be made"):
+        paper_figures("circle", tmp_path / "taken" / "below")
+
+
+def test_the_command_reports_a_wrong_name_in_one_line():
+    result = CliRunner().invoke(app, ["figures", "circel"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: The paper has no figure of 'circel'")

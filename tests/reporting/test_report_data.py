@@ -1,0 +1,219 @@
+"""What a report holds, and that it survives JSON."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from domindex import VDIClassifier
+from domindex.data import check_domain_data
+from domindex.errors import InputError
+from domindex.geometry import DomainIndex
+from domindex.reporting import ReportData, report_data
+from domindex.reporting.aggregates import aggregate_columns, aggregate_inputs
+from domindex.reporting.held_out import held_out_quality
+from domindex.reporting.report_data import DomainRecord, HeldOutQuality, HeldOutScore
+from domindex.reporting.warning_signs import warning_signs
+
+
+def test_content_survives_json(data):
+    text = json.dumps(data.to_dict(), allow_nan=False)
+    assert ReportData.from_dict(json.loads(text)) == data
+
+
+def test_numbers_that_json_lacks_become_nothing(data):
+    odd = replace(data, columns={"angle": (math.nan, math.inf, 1.0)})
+    assert odd.to_dict()["columns"]["angle"] == [None, None, 1.0]
+
+
+def test_domains_are_told_with_role_neighbours_and_distance(data, classifier, sources):
+    assert [one.name for one in data.domains] == classifier.domains_
+    assert {one.name for one in data.domains if one.role == "source"} == set(sources)
+    for one in data.domains:
+        assert one.rows == 30
+        assert one.name not in one.neighbours
+        assert len(one.neighbours) == 4
+        assert (one.distance_to_source == 0.0) == (one.role == "source")
+        assert (one.held_out_score is not None) == (one.role == "source")
+
+
+def test_neighbours_are_the_nearest_on_the_map(data, classifier):
+    apart = classifier.domain_index_.map_distances
+    nearest = np.argsort(apart[0])[1]
+    assert data.domains[0].neighbours[0] == classifier.domains_[nearest]
+
+
+def test_columns_of_users_predictions_and_inputs_are_offered(data):
+    assert list(data.columns) == [
+        "angle",
+        "rows",
+        "region",
+        "predicted share of class 1",
+        "mean confidence",
+        "input 1",
+        "input 2",
+    ]
+    assert set(data.columns["region"]) == {"north", "<script>alert(1)</script>south"}
+
+
+def test_quality_is_of_every_source_and_said_in_words(data, sources):
+    assert [one.name for one in data.held_out.scores] == sources
+    assert "fitted 2 more times" in data.held_out.method
+    assert data.held_out.baseline.startswith("A logistic regression")
+
+
+def test_classes_that_are_numbers_are_scored_as_classes(family, names, sources):
+    doubles = family.y * 2.0
+    model = VDIClassifier(index_steps=2, steps=2, random_state=0)
+    model.fit(family.X, doubles, sample_domain=names, source_domains=sources)
+    quality = held_out_quality(
+        model, check_domain_data(family.X, doubles, names, sources, task="classification")
+    )
+    assert quality.score_name == "accuracy"
+    for one in quality.scores:
+        assert one.score * 30 == pytest.approx(round(one.score * 30)), "a share of 30 rows"
+        assert one.baseline * 30 == pytest.approx(round(one.baseline * 30))
+
+
+def test_the_audit_speaks_of_three_conditions(data):
+    statements = [one.statement for one in data.audit.conditions]
+    assert statements == [
+        "The encoding z does not tell the domain",
+        "The indices and z together keep the inputs",
+        "The encoding z tells the label in the sources",
+    ]
+    figures = data.audit.figures
+    verdicts = [figures[name] for name in ("independent", "preserves_inputs", "label_sensitive")]
+    assert [one.holds for one in data.audit.conditions] == verdicts
+    assert all(one.sentences for one in data.audit.conditions)
+    assert "of 3 conditions hold" in data.audit.summary
+
+
+def test_a_regressor_is_told_in_errors_with_its_trials(regressor, family, names):
+    data = report_data(regressor, family.X, family.X[:, 0] * 2.0, names, held_out=2, seconds=1.5)
+    assert data.held_out.score_name == "root mean squared error"
+    assert not data.held_out.higher_is_better
+    assert data.trials[0]["frame"] == "none"
+    assert data.trials[0]["chosen"] is True
+    assert data.facts["seconds to fit"] == 1.5
+    assert "mean prediction" in data.columns
+    assert ReportData.from_dict(data.to_dict()) == data
+
+
+def test_labels_of_targets_change_nothing(data, classifier, family, names):
+    hidden = np.where(family.is_source, family.y, 7)
+    again = report_data(classifier, family.X, hidden, names, held_out=2, title=data.title)
+    given = ("angle", "rows", "region")
+    without = {name: values for name, values in data.columns.items() if name not in given}
+    assert again == replace(data, columns=again.columns)
+    assert dict(again.columns) == without
+
+
+def test_data_too_small_for_quality_and_audit_is_said_not_raised(family):
+    rows = np.flatnonzero(family.sample_domain < 3)[::10]
+    labels, names = family.y[rows], family.sample_domain[rows]
+    labels = np.arange(len(rows)) % 2
+    model = VDIClassifier(index_steps=2, steps=2, random_state=0)
+    model.fit(family.X[rows], labels, sample_domain=names, source_domains=[0])
+    data = report_data(model, family.X[rows], labels, names)
+    assert data.held_out is None
+    assert data.audit is None
+    assert any("two source domains or more" in note for note in data.notes)
+    assert any("audit of the index could not be made" in note for note in data.notes)
+    assert "fewer than 10 rows" in data.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "names no format"),
+        ({"format": 99}, "has format 99, and this domindex reads 1"),
+        ({"format": 1}, "damaged: KeyError"),
+    ],
+)
+def test_other_content_is_refused(content, message):
+    with pytest.raises(InputError, match=message):
+        ReportData.from_dict(content)
+
+
+def test_a_model_must_be_fitted_on_these_domains(classifier, family, names):
+    with pytest.raises(InputError, match="after fit"):
+        report_data(VDIClassifier(), family.X, family.y, names)
+    fewer = np.array(names) != names[-1]
+    with pytest.raises(InputError, match="the data that the model was fitted on"):
+        report_data(classifier, family.X[fewer], family.y[fewer], np.array(names)[fewer])
+
+
+def test_sources_left_out_are_neighbours_on_the_map(classifier, family, names, sources):
+    data = check_domain_data(family.X, family.y, names, sources)
+    assert held_out_quality(classifier, data, folds=1) is None
+    quality = held_out_quality(classifier, data, folds=2)
+    assert {one.name for one in quality.scores} == set(sources)
+
+
+@pytest.mark.parametrize("table", [dict, pd.DataFrame, pl.DataFrame])
+def test_numbers_are_averaged_and_of_texts_the_commonest_counts(table):
+    columns = table({"age": [1.0, 3.0, None, 5.0], "kind": ["x", "x", "y", None]})
+    found = aggregate_columns(columns, ["a", "a", "a", "b"], ["b", "a"])
+    assert found == {"age": (5.0, 2.0), "kind": (None, "x")}
+
+
+def test_columns_must_have_a_value_per_row():
+    with pytest.raises(InputError, match="3 values in 'age', but there are 4 rows"):
+        aggregate_columns({"age": [1, 2, 3]}, [*"aabb"], ["a", "b"])
+    with pytest.raises(InputError, match="columns is a list"):
+        aggregate_columns([1, 2], [*"ab"], ["a", "b"])
+
+
+def test_only_so_many_inputs_are_offered_and_images_as_one():
+    columns, left_out = aggregate_inputs(np.ones((2, 70)), [*"ab"], ["a", "b"], None)
+    assert (len(columns), left_out) == (60, 10)
+    images, _ = aggregate_inputs(np.ones((2, 3, 3)), [*"ab"], ["a", "b"], None)
+    assert images == {"mean of the inputs": (1.0, 1.0)}
+
+
+def record(place: float, role: str = "target", rows: int = 50, away: float = 0.0) -> DomainRecord:
+    return DomainRecord(f"at {place}", role, rows, (place, 0.0), (0.01, 0.01), (), away)
+
+
+def signs(records, held_out=None) -> str:
+    places = np.array([one.coordinates for one in records])
+    apart = np.linalg.norm(places[:, None] - places, axis=-1)
+    index = DomainIndex([one.name for one in records], places, apart, np.zeros(len(places)))
+    return " ".join(warning_signs(index, records, None, held_out))
+
+
+def test_an_ordinary_map_needs_no_warning():
+    assert signs([record(0.0, "source"), record(1.0), record(2.0, away=2.0)]) == ""
+
+
+def test_small_domains_are_named():
+    assert "1 domain has fewer than 10 rows: at 1.0." in signs(
+        [record(0.0, "source"), record(1.0, rows=4)]
+    )
+
+
+def test_targets_beyond_the_reach_of_the_sources_are_named_farthest_first():
+    records = [record(0.0, "source"), record(1.0, "source"), record(5.0, away=4.0)]
+    assert "1 target lies farther" in signs([*records, record(6.0, away=3.5)][:3])
+    assert "at 9.0, at 5.0" in signs([*records, record(9.0, away=8.0)])
+
+
+def test_a_collapsed_index_is_called_so():
+    assert "all domains lie on one point" in signs([record(0.0, "source"), record(0.0)])
+    blurred = [replace(one, deviations=(3.0, 3.0)) for one in (record(0.0, "source"), record(1.0))]
+    assert "may have collapsed" in signs(blurred)
+
+
+def test_a_plain_model_that_did_better_is_mentioned():
+    worse = HeldOutQuality("accuracy", True, "", "", (HeldOutScore("a", 0.5, 0.9),))
+    assert "a plain model without adaptation did better" in signs(
+        [record(0.0, "source"), record(1.0)], worse
+    )
+    assert not replace(worse, higher_is_better=False).clearly_worse
+    nearly = replace(worse, scores=(HeldOutScore("a", 0.98, 0.99),))
+    assert not nearly.clearly_worse

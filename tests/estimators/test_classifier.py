@@ -270,9 +270,9 @@ def test_settings_that_cannot_work_are_refused(family, setting, word):
 
 def test_a_progress_bar_is_shown_on_demand_only(family, capsys):
     fit(VDIClassifier(index_steps=2, steps=2, random_state=0), family)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().err == ""
     fit(VDIClassifier(index_steps=2, steps=2, random_state=0, verbose=1), family)
-    assert "encoding" in capsys.readouterr().out
+    assert "encoding" in capsys.readouterr().err
 
 
 def test_domains_are_routed_through_a_pipeline(family):

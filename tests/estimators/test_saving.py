@@ -189,6 +189,17 @@ def test_a_name_that_json_cannot_keep_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_class_of_the_users_own_is_not_saved(fitted, tmp_path):
+    class Mine(VDIClassifier):
+        pass
+
+    mine = Mine()
+    mine.__dict__.update(vars(fitted[0]))
+    with pytest.raises(InputError, match=r"The model is a Mine, .*Use pickle"):
+        mine.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_unfitted_model_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         VDIClassifier().save(tmp_path / "model")

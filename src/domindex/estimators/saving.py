@@ -82,6 +82,12 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _describe(model: BaseVDI) -> tuple[Json, Arrays]:
     """Everything a prediction needs, and what a user may look up."""
+    kinds = _estimators()
+    if kinds.get(type(model).__name__) is not type(model):
+        raise InputError(
+            f"The model is a {type(model).__name__}, and only {', '.join(kinds)} themselves can be "
+            "saved. Use pickle, which keeps everything and runs code when opened."
+        )
     fitted = model._fitted
     index = model.domain_index_
     arrays = {_MODULE + name: array for name, array in module_arrays(fitted.module).items()}
@@ -138,12 +144,7 @@ def _describe(model: BaseVDI) -> tuple[Json, Arrays]:
 
 
 def _revive(description: Json, arrays: Arrays) -> BaseVDI:
-    from domindex.estimators import VDIClassifier, VDIRegressor
-
-    kinds: dict[Any, type[BaseVDI]] = {
-        "VDIClassifier": VDIClassifier,
-        "VDIRegressor": VDIRegressor,
-    }
+    kinds = _estimators()
     name = description["estimator"]
     if name not in kinds:
         raise ValueError(f"the estimator is {name!r}, and only {', '.join(kinds)} can be opened")
@@ -176,6 +177,13 @@ def _revive(description: Json, arrays: Arrays) -> BaseVDI:
     own = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
     model._revive_outputs(description["outputs"], own)
     return model
+
+
+def _estimators() -> dict[Any, type[BaseVDI]]:
+    """All that can be saved and opened."""
+    from domindex.estimators import VDIClassifier, VDIRegressor
+
+    return {"VDIClassifier": VDIClassifier, "VDIRegressor": VDIRegressor}
 
 
 def _check_shapes(description: Json, arrays: Arrays, n_domains: int) -> None:

@@ -359,3 +359,19 @@ def test_a_report_that_was_not_gathered_is_one_line(place):
     result = run("report", place / "run")
     assert result.exit_code in (1, 2)
     assert "report" in one_line(result.stderr)
+
+
+def test_a_fit_ends_with_a_report_that_can_be_drawn_again(place, tmp_path):
+    pytest.importorskip("plotly")
+    asked = ["--target", "outcome", "--domain", "site", "--exclude", "dose", "--json"]
+    told = run(
+        *("fit", place / "data.csv", *asked, "--out", tmp_path / "run"),
+        *("--config", place / "quick.toml"),
+    )
+    assert told.exit_code == 0, told.stderr
+    drawn = tmp_path / "run" / "report.html"
+    assert json.loads(told.stdout)["report"] == str(drawn)
+    before = drawn.read_bytes()
+    drawn.unlink()
+    assert run("report", tmp_path / "run").exit_code == 0
+    assert drawn.read_bytes() == before

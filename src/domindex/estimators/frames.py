@@ -39,7 +39,7 @@ LEAST_OVERLAP = 0.01
 CLEARLY = 0.9
 """Share of the linear rule's error that a flexible one must stay below."""
 
-N_WAVES = 200
+N_WAVES = 100
 """Functions of which a flexible rule is made."""
 
 TRUSTED_OVERLAP = 0.5
@@ -254,7 +254,7 @@ def _fit(trial: Trial, sources: Sources, trials: pd.DataFrame) -> FittedFrame:
 
 
 def _waves(rows: Floats) -> Floats:
-    """Random smooth functions of the rows, (n, 200): what a small network could make of them."""
+    """Random smooth functions of the rows, (n, 100): what a small network could make of them."""
     rng = np.random.default_rng(0)
     pairs = rng.integers(len(rows), size=(2, 1000))
     width = np.median(np.linalg.norm(rows[pairs[0]] - rows[pairs[1]], axis=1)) or 1.0

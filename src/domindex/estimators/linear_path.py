@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,17 +56,16 @@ def held_out_predictions(
 ) -> list[Floats]:
     """Predictions (rows, outputs) by paths that never saw the row's domain, one a penalty.
 
-    The sums of every fold are taken once, and taken off the sums of all.
+    The sums of every fold are taken once, and those of the others added up.
     """
     centre, mean = rows.mean(axis=0), values.mean(axis=0)
     rows, values, weights = rows - centre, values - mean, weights + LEAST_WEIGHT
     predicted = [np.empty_like(values) for _ in penalties]
-    whole = _Sums.of(rows, values, weights)
-    for train, test in _folds(domains):
-        rest = whole
-        if len(train) + len(test) == len(rows):
-            rest = whole.without(_Sums.of(rows[test], values[test], weights[test]))
-        for held_out, path in zip(predicted, rest.solve(penalties)):
+    folds = list(_folds(domains))
+    sums = [_Sums.of(rows[test], values[test], weights[test]) for test in folds]
+    for number, test in enumerate(folds):
+        others = sums[:number] + sums[number + 1 :]
+        for held_out, path in zip(predicted, reduce(_Sums.plus, others).solve(penalties)):
             held_out[test] = path.predict(rows[test]) + mean
     return predicted
 
@@ -92,13 +91,13 @@ class _Sums:
             weighted @ values,
         )
 
-    def without(self, part: _Sums) -> _Sums:
+    def plus(self, other: _Sums) -> _Sums:
         return _Sums(
-            self.weight - part.weight,
-            self.rows - part.rows,
-            self.values - part.values,
-            self.squares - part.squares,
-            self.products - part.products,
+            self.weight + other.weight,
+            self.rows + other.rows,
+            self.values + other.values,
+            self.squares + other.squares,
+            self.products + other.products,
         )
 
     def solve(self, penalties: tuple[float, ...]) -> list[LinearPath]:
@@ -111,11 +110,14 @@ class _Sums:
         return [LinearPath(slope, mean - centre @ slope) for slope in slopes]
 
 
-def _folds(domains: NDArray[np.int64]) -> Iterator[tuple[NDArray, NDArray]]:
-    """Domains held out in turn; rows where there is but one domain; nothing of a single row."""
+def _folds(domains: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Rows to hold out in turn: by domain, or, where there is but one, at random.
+
+    A single row is held out of itself: there is nothing else to learn from.
+    """
     n_folds = min(len(np.unique(domains)), MAX_FOLDS)
     if n_folds > 1:
-        return GroupKFold(n_folds).split(domains, groups=domains)
+        return [test for _, test in GroupKFold(n_folds).split(domains, groups=domains)]
     if len(domains) > 1:
-        return KFold(min(5, len(domains))).split(domains)
-    return iter([(np.array([0]), np.array([0]))])
+        return [test for _, test in KFold(min(5, len(domains))).split(domains)]
+    return [np.array([0]), np.array([0])]

@@ -12,6 +12,9 @@ Floats = NDArray[np.float64]
 MAX_DIRECTIONS = 8
 """Principal directions whose moments are balanced: 8 have 44 moments."""
 
+MAX_ROWS = 10_000
+"""Rows on which the multipliers are found; they weigh all."""
+
 PENALTY = 1e-3
 """Of the squared multipliers, for moments in units of their deviation: moments that only extreme
 weights could match are matched in part."""
@@ -29,11 +32,12 @@ def balancing_weights(rows: Floats, goal: Floats) -> Floats:
     spread[spread == 0.0] = 1.0
     moments = (moments - centre) / spread
     wanted_mean = ((wanted - centre) / spread).mean(axis=0)
+    some = moments[np.random.default_rng(0).permutation(len(moments))[:MAX_ROWS]]
 
     def dual(multipliers: Floats) -> tuple[float, Floats]:
-        weights, log_mean = _tilted(moments, multipliers)
+        weights, log_mean = _tilted(some, multipliers)
         value = log_mean - multipliers @ wanted_mean + PENALTY / 2 * multipliers @ multipliers
-        return value, weights @ moments - wanted_mean + PENALTY * multipliers
+        return value, weights @ some - wanted_mean + PENALTY * multipliers
 
     start = np.zeros(moments.shape[1])
     found = minimize(dual, start, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x

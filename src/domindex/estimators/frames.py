@@ -42,8 +42,10 @@ CLEARLY = 0.9
 N_WAVES = 100
 """Functions of which a flexible rule is made."""
 
+FLOW = "flow"
+MOVING = ("domains", FLOW)
 TRUSTED_OVERLAP = 0.5
-"""Share of the widest overlap from which the levels of domains are comparable."""
+"""Frames that move whole domains, and the share of the widest overlap from which they count."""
 
 BALANCED_PENALTY = 0.3
 """Least shrinkage under balancing weights, which leave fewer rows to learn from."""
@@ -158,7 +160,8 @@ class FittedFrame:
     held_out : (n, outputs) predictions of the path for source domains it never saw, user's units
     balanced_share : how much of the path was solved under balancing weights
     may_bend : whether a network beside the path has earned its freedom
-    trials : a row per frame: held-out error, overlap, score, and whether it was chosen
+    trials : a row per frame: held-out error, overlap, score, whether a network may bend it,
+        whether it was trusted, and whether it was chosen
     """
 
     frame: Frame
@@ -176,9 +179,10 @@ class FittedFrame:
 
 def choose_frame(frames: Sequence[Frame], sources: Sources) -> FittedFrame:
     """Try every frame and keep the one with the best score among those that can be afforded."""
-    trials = [_try(frame, sources) for frame in _trustworthy(frames)]
-    affordable = INSURANCE * min(trial.error for trial in trials)
-    best = min((t for t in trials if t.error <= affordable), key=lambda trial: trial.score)
+    trials = [_try(frame, sources) for frame in frames]
+    trusted = _trusted(trials)
+    affordable = INSURANCE * min(trial.error for trial in trusted)
+    best = min((t for t in trusted if t.error <= affordable), key=lambda trial: trial.score)
     table = pd.DataFrame(
         {
             "frame": [trial.frame.name for trial in trials],
@@ -186,20 +190,22 @@ def choose_frame(frames: Sequence[Frame], sources: Sources) -> FittedFrame:
             "overlap": [trial.frame.overlap for trial in trials],
             "score": [trial.score for trial in trials],
             "bends": [trial.may_bend for trial in trials],
+            "trusted": [trial in trusted for trial in trials],
             "chosen": [trial is best for trial in trials],
         }
     )
     return _fit(best, sources, table)
 
 
-def _trustworthy(frames: Sequence[Frame]) -> Sequence[Frame]:
-    """All, but the domains' own levels only where they bring sources and targets close.
+def _trusted(trials: Sequence[Trial]) -> list[Trial]:
+    """All, but frames that move whole domains only where they bring sources and targets close.
 
-    A domain's level stands for the domain if all domains hold the same mix of rows. Sources that
-    hold the same mix as each other say nothing of that, but overlap with the targets does.
+    A domain's level stands for the domain if all domains hold the same mix of rows, and a flow
+    holds beyond the sources if it fits there. Held-out sources, which may all hold one mix and lie
+    close together, say little of that, but overlap with the targets does.
     """
-    least = TRUSTED_OVERLAP * max(frame.overlap for frame in frames)
-    return [frame for frame in frames if frame.name != "domains" or frame.overlap >= least]
+    least = TRUSTED_OVERLAP * max(trial.frame.overlap for trial in trials)
+    return [t for t in trials if t.frame.name not in MOVING or t.frame.overlap >= least]
 
 
 def _try(frame: Frame, sources: Sources) -> Trial:

@@ -49,7 +49,8 @@ class VDIRegressor(RegressorMixin, BaseVDI):
     ----------
     normalization_ : the normalisation in use, or "flow"
     normalization_trials_ : DataFrame, a row for each that was tried: error on held-out source
-        domains, overlap of sources and targets, score (lower is better), whether it was chosen
+        domains, overlap of sources and targets, score (lower is better), whether a network may
+        bend it, whether it can be trusted, and whether it was chosen
     domains_, source_domains_, domain_indices_, domain_index_std_, domain_index_,
     domain_distances_, history_, flow_ : as in `VDIClassifier`
     """

@@ -21,7 +21,7 @@ from domindex.data.normalizing import (
     share_units,
 )
 from domindex.data.standardizing import InputScaler, OutputScaler
-from domindex.estimators.frames import FittedFrame, Frame, Sources, choose_frame
+from domindex.estimators.frames import FLOW, FittedFrame, Frame, Sources, choose_frame
 from domindex.estimators.planning import Plan
 from domindex.estimators.representation import RowRepresentation
 from domindex.estimators.settings import ModelSettings
@@ -43,8 +43,6 @@ MAX_LATENT = 128
 LEAST_NEIGHBORS = 3
 DOMAINS_PER_NEIGHBOR = 6
 """Geodesics are averaged over 3 neighbours up to a sixth of the domains."""
-
-FLOW = "flow"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -26,6 +26,9 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/bench_transport.py
 	$(BIN)/python benchmarks/bench_time.py
 	$(BIN)/python benchmarks/bench_model.py
+	$(BIN)/python benchmarks/bench_regression.py
+	$(BIN)/domindex bench --out benchmarks/results
+	$(BIN)/python benchmarks/bench_tables.py
 
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"

@@ -32,7 +32,6 @@ from tasks import GENERAL, PAPER
 
 RESULTS = Path(__file__).parent / "results" / "model.jsonl"
 TABLES = RESULTS.with_suffix(".md")
-README = Path(__file__).parents[1] / "README.md"
 FEW_SEEDS = 2
 """Seeds for the ablation and for generality."""
 
@@ -153,14 +152,6 @@ def tables() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def update_readme() -> None:
-    """Put the headline table between the README's marks."""
-    text = README.read_text()
-    before, mark, rest = text.partition("from benchmarks/results/model.jsonl -->\n")
-    _, end, after = rest.partition("<!-- end of results -->")
-    README.write_text(f"{before}{mark}{_headline(_cells(), with_time=False)}\n{end}{after}")
-
-
 def _cells() -> dict[tuple[str, str], list[dict[str, Any]]]:
     cells: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in finished().values():
@@ -168,11 +159,13 @@ def _cells() -> dict[tuple[str, str], list[dict[str, Any]]]:
     return cells
 
 
-def _headline(cells: dict[tuple[str, str], list[dict[str, Any]]], with_time: bool = True) -> str:
+def _headline(cells: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
     lines = ["| | paper | flow=None | default | closed form alone |", "|---|---|---|---|---|"]
-    labels = {"accuracy": "accuracy, %", "index": "index"}
-    if with_time:
-        labels["seconds"] = "fit, s (cores shared with other work)"
+    labels = {
+        "accuracy": "accuracy, %",
+        "index": "index",
+        "seconds": "fit, s (cores shared with other work)",
+    }
     for figure, label in labels.items():
         for task in PAPER:
             row = [f"{task}, {label}", str(PUBLISHED.get((task, figure), ""))]
@@ -213,7 +206,6 @@ def main() -> None:
     if not arguments.tables:
         run(arguments.seeds, arguments.only)
     TABLES.write_text(tables())
-    update_readme()
     sys.stdout.write(TABLES.read_text())
 
 

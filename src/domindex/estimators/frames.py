@@ -30,8 +30,8 @@ Floats = NDArray[np.float64]
 INSURANCE = 1.6
 """Held-out error, relative to the best, that a frame with more overlap may cost."""
 
-OVERLAP_POWER = 0.25
-"""How much overlap counts against held-out error: 16 times the overlap is worth twice the error."""
+OVERLAP_POWER = 1 / 3
+"""How much overlap counts against held-out error: 8 times the overlap is worth twice the error."""
 
 LEAST_OVERLAP = 0.01
 """Overlap below which balancing rests on a handful of rows, and is not trusted."""

@@ -75,8 +75,8 @@ class ValuePlanner:
         progress: Progress,
     ) -> ValuePlan:
         data = problem.data
-        views = {kind: _Candidate.of(kind, data, scaler) for kind in self._kinds(data)}
-        frames = [candidate.frame for candidate in views.values()]
+        candidates = {kind: _Candidate.of(kind, data, scaler) for kind in self._kinds(data)}
+        frames = [candidate.frame for candidate in candidates.values()]
         atlas, view = _map_by_resemblance(problem, frames, settings)
         sources = _sources(data, atlas)
         unrolled = self._unrolled(problem, scaler, settings)
@@ -84,11 +84,11 @@ class ValuePlanner:
             frames.append(_flow_frame(unrolled, problem))
         fitted = choose_frame(frames, sources)
         if fitted.frame.name == FLOW and unrolled is not None:
-            candidate = views.get("none") or _Candidate.of("none", data, scaler)
+            candidate = candidates.get("none") or _Candidate.of("none", data, scaler)
             structure = structure_along(unrolled, problem, settings, rng, progress)
             fitted = _on_the_carrier(fitted, structure, unrolled, problem, sources)
         else:
-            candidate = views[fitted.frame.name]  # type: ignore[index]
+            candidate = candidates[fitted.frame.name]  # type: ignore[index]
             structure = _still_structure(fitted, candidate.projection, atlas, view, settings)
         outputs = _frame_values(data, fitted.frame)
         output_scaler = OutputScaler.fit(outputs[data.row_is_source], fitted.row_weights)

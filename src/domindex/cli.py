@@ -350,7 +350,12 @@ def figures(
     seed: Annotated[int, typer.Option(help="Seed of the fit.", min=0)] = 0,
     data_home: DataHome = None,
 ) -> None:
-    """Fit a dataset of the paper and draw the paper's figures of it."""
+    """Fit a dataset of the paper and draw the paper's figures of it.
+
+    \b
+    Example:
+      domindex figures dg-15 --out figures
+    """
     with one_line_errors():
         from domindex.reporting.paper_figures import paper_figures
 

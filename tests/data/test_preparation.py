@@ -149,7 +149,9 @@ def test_the_callers_table_is_not_changed():
 
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
-texts = st.text(st.characters(exclude_categories=["Nd", "No", "Nl"]), min_size=1).filter(str.strip)
+texts = st.text(st.characters(exclude_categories=["Nd", "No", "Nl", "Cs"]), min_size=1).filter(
+    str.strip
+)
 
 
 @given(

@@ -11,12 +11,18 @@ from scipy.spatial.distance import pdist, squareform
 from domindex import VDIClassifier
 from domindex.data.standardizing import InputScaler
 from domindex.estimators.settings import ModelSettings
-from domindex.estimators.structure import Structure, StructureMaker, flow_structure, structure_along
+from domindex.estimators.structure import (
+    Structure,
+    StructureMaker,
+    flow_structure,
+    structure_along,
+    unroll_problem,
+)
 from domindex.geometry.atlas import Atlas, draw_map
 from domindex.geometry.flow import Moments, solve_flow, still_flow
 from domindex.geometry.flow_choice import choose_flow, misfit
 from domindex.geometry.neighbors import bridge_components, nearest_links
-from domindex.geometry.unrolled import UnrolledDomains, unroll
+from domindex.geometry.unrolled import UnrolledDomains
 from domindex.training.problem import Problem
 from domindex.training.progress import Progress
 
@@ -25,10 +31,8 @@ def _unrolled(
     problem: Problem, scaler: InputScaler, settings: ModelSettings
 ) -> tuple[UnrolledDomains, list[np.ndarray]]:
     """The closed form of the default model, and the clouds it moves."""
-    scaled = problem.inputs.numpy().astype(np.float64)
-    clouds = [scaled[rows] for rows in problem.data.rows_by_domain()]
-    unrolled = unroll(problem.data.domains, clouds, settings.index_dim, scaler.origin)
-    return unrolled, [cloud @ unrolled.projection.moving for cloud in clouds]
+    unrolled = unroll_problem(problem, scaler, settings)
+    return unrolled, [cloud @ unrolled.projection.moving for cloud in problem.clouds()]
 
 
 def without_beta(

@@ -413,9 +413,10 @@ def _write(table: pd.DataFrame, out: str, force: bool) -> None:
 
 def _draw_report(folder: Path) -> str | None:
     """The path of the report; None where its content was not gathered or it cannot be drawn."""
-    from domindex.runs.reporting import CONTENT, draw_report
+    from domindex.reporting.report import CONTENT_FILE
+    from domindex.runs.reporting import draw_report
 
-    if not (folder / CONTENT).exists():
+    if not (folder / CONTENT_FILE).exists():
         return None
     try:
         return str(draw_report(folder))

@@ -141,8 +141,7 @@ class D2V(AdaptingBaseline):
         embedder = PlainModule(study.encoder(), ClassPredictor(latent_dim, study.data.n_domains))
         reader = LabelReader(study.predictor(latent_dim), study.n_outputs)
         features = study.train("domains", DomainFeatures(embedder, reader, study.data.n_domains))
-        scaled = study.problem.inputs.cpu().numpy().astype(np.float64)
-        clouds = [scaled[rows] for rows in study.data.rows_by_domain()]
+        clouds = study.problem.clouds()
         self._vectors = DomainVectors.fit(deepcopy(features.encoder).cpu().double().eval(), clouds)
         self.domain_indices_ = np.stack([self._vectors.place(cloud) for cloud in clouds])
         study.use_index(self.domain_indices_)

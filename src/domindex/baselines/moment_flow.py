@@ -87,9 +87,8 @@ class MomentFlow(TransformerMixin, BaseEstimator):
         self.misfit_ = self._unrolled.choice.misfit
         self.n_features_in_ = scaled.shape[1]
         if self.estimator is not None:
-            names = [data.domains[number] for number in data.row_domains]
             sources = data.row_is_source
-            carried = self._carry(scaled, names)[sources]
+            carried = self._carry(scaled, data.row_names)[sources]
             labels = data.labels[sources]
             if data.classes is not None:
                 labels = data.classes[labels]

@@ -82,12 +82,12 @@ class PlainBaseline(BaseEstimator):
         task: Task = "classification" if is_classifier(self.estimator) else "regression"
         data = check_domain_data(X, y, sample_domain, source_domains, task=task)
         self._normalizer = RowNormalizer.fit(self.normalize, data)
-        rows = self._normalizer.split(data.inputs, _names(data))
+        rows = self._normalizer.split(data.inputs, data.row_names)
         self._means = {
             name: rows.shapes[members].mean(axis=0)
             for name, members in zip(data.domains, data.rows_by_domain())
         }
-        features = self._features(rows, _names(data))[data.row_is_source]
+        features = self._features(rows, data.row_names)[data.row_is_source]
         self.estimator_ = clone(self.estimator).fit(features, self._source_labels(data, rows))
         self._single_output = data.single_output
         self.domains_ = list(data.domains)
@@ -145,7 +145,3 @@ class PlainBaseline(BaseEstimator):
             known = self._means.get(name)
             means[members] = rows.shapes[members].mean(axis=0) if known is None else known
         return np.hstack([rows.shapes, means])
-
-
-def _names(data: DomainData) -> list[Hashable]:
-    return [data.domains[number] for number in data.row_domains]

@@ -62,6 +62,11 @@ class DomainData:
         return self.is_source[self.row_domains]
 
     @property
+    def row_names(self) -> list[Hashable]:
+        """The name of every row's domain."""
+        return [self.domains[number] for number in self.row_domains]
+
+    @property
     def source_domains(self) -> tuple[Hashable, ...]:
         return tuple(name for name, source in zip(self.domains, self.is_source) if source)
 

@@ -20,20 +20,11 @@ def new_folder(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
     that holds a file named `marker` is ever replaced: `overwrite` cannot cost a user other files.
     """
     goal = check_free(path, marker=marker, overwrite=overwrite)
-    try:
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{goal.name}-", dir=goal.parent))
-    except OSError as error:
-        raise _not_writable(goal, error) from error
-    try:
+    with _draft_beside(goal) as draft:
         draft.chmod(0o777 & ~_umask())
         yield draft
         _sync(draft)
         _swap(draft, goal)
-    except OSError as error:
-        raise _not_writable(goal, error) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 @contextmanager
@@ -41,15 +32,22 @@ def new_file(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]
     """A path beside `path` to write to, which takes its name once the block has ended."""
     goal = Path(path).expanduser()
     check_free_file(goal, overwrite=overwrite)
+    with _draft_beside(goal) as draft:
+        yield draft / goal.name
+        _sync(draft)
+        os.replace(draft / goal.name, goal)
+
+
+@contextmanager
+def _draft_beside(goal: Path) -> Iterator[Path]:
+    """A folder on the same disk as `goal`, gone when the block has ended."""
     try:
         goal.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{goal.name}-", dir=goal.parent))
     except OSError as error:
         raise _not_writable(goal, error) from error
     try:
-        yield draft / goal.name
-        _sync(draft)
-        os.replace(draft / goal.name, goal)
+        yield draft
     except OSError as error:
         raise _not_writable(goal, error) from error
     finally:

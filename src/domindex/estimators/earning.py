@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from domindex.estimators.folds import held_out_folds
 
 Floats = NDArray[np.float64]
 
@@ -54,16 +55,12 @@ def _held_out_errors(
     features: Floats, labels: NDArray, domains: NDArray[np.int64], degree: int
 ) -> Floats:
     """Error of every row under a model that never saw its domain: a wrong class, or squares."""
-    n_folds = min(len(np.unique(domains)), MAX_FOLDS)
-    if n_folds > 1:
-        folds = list(GroupKFold(n_folds).split(features, groups=domains))
-    else:
-        folds = list(KFold(min(5, len(features))).split(features))
     is_class = labels.dtype.kind in "iu"
     predicted = np.full(labels.shape, -1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for train, test in folds:
+        for test in held_out_folds(domains, MAX_FOLDS):
+            train = np.setdiff1d(np.arange(len(labels)), test)
             if not is_class or len(np.unique(labels[train])) > 1:
                 model = plain_model(degree, is_class).fit(features[train], labels[train])
                 predicted[test] = model.predict(features[test]).reshape(labels[test].shape)

@@ -8,7 +8,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from sklearn.model_selection import GroupKFold, KFold
+
+from domindex.estimators.folds import held_out_folds
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +62,7 @@ def held_out_predictions(
     centre, mean = rows.mean(axis=0), values.mean(axis=0)
     rows, values, weights = rows - centre, values - mean, weights + LEAST_WEIGHT
     predicted = [np.empty_like(values) for _ in penalties]
-    folds = list(_folds(domains))
+    folds = held_out_folds(domains, MAX_FOLDS)
     sums = [_Sums.of(rows[test], values[test], weights[test]) for test in folds]
     for number, test in enumerate(folds):
         others = sums[:number] + sums[number + 1 :]
@@ -108,16 +109,3 @@ class _Sums:
         stretched = np.maximum(eigenvalues, 0.0)
         slopes = [vectors @ (products / (stretched + p)[:, None]) for p in penalties]
         return [LinearPath(slope, mean - centre @ slope) for slope in slopes]
-
-
-def _folds(domains: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Rows to hold out in turn: by domain, or, where there is but one, at random.
-
-    A single row is held out of itself: there is nothing else to learn from.
-    """
-    n_folds = min(len(np.unique(domains)), MAX_FOLDS)
-    if n_folds > 1:
-        return [test for _, test in GroupKFold(n_folds).split(domains, groups=domains)]
-    if len(domains) > 1:
-        return [test for _, test in KFold(min(5, len(domains))).split(domains)]
-    return [np.array([0]), np.array([0])]

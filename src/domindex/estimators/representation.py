@@ -34,7 +34,7 @@ class RowRepresentation:
     ) -> tuple[RowRepresentation, NormalizedRows]:
         """Shapes keep their proportions; rows that stay as they are keep the scale they have."""
         normalizer = RowNormalizer.fit(kind, data)
-        rows = normalizer.split(data.inputs, [data.domains[n] for n in data.row_domains])
+        rows = normalizer.split(data.inputs, data.row_names)
         if kind == "none":
             return cls(normalizer, scaler), rows
         offset = rows.shapes.mean(axis=0)

@@ -111,12 +111,21 @@ def flow_structure(
     progress: Progress,
 ) -> Structure:
     """Geodesics and a flow along them, in closed form; straightened where that does not fit."""
-    scaled = problem.inputs.cpu().numpy().astype(np.float64)
-    clouds = [scaled[rows] for rows in problem.data.rows_by_domain()]
-    unrolled = unroll(
-        problem.data.domains, clouds, settings.index_dim, scaler.origin, settings.n_jobs
-    )
+    unrolled = unroll_problem(problem, scaler, settings)
     return structure_along(unrolled, problem, settings, rng, progress)
+
+
+def unroll_problem(
+    problem: Problem, scaler: InputScaler, settings: ModelSettings
+) -> UnrolledDomains:
+    """The closed form of the inputs."""
+    return unroll(
+        problem.data.domains,
+        problem.clouds(),
+        settings.index_dim,
+        scaler.origin,
+        settings.n_jobs,
+    )
 
 
 def structure_along(

@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from domindex.data import DomainData
 from domindex.data.normalizing import (
@@ -25,10 +24,17 @@ from domindex.estimators.frames import FLOW, FittedFrame, Frame, Sources, choose
 from domindex.estimators.planning import Plan
 from domindex.estimators.representation import RowRepresentation
 from domindex.estimators.settings import ModelSettings
-from domindex.estimators.structure import Structure, always, learned_structure, structure_along
+from domindex.estimators.structure import (
+    Structure,
+    always,
+    learned_structure,
+    structure_along,
+    unroll_problem,
+)
 from domindex.geometry.atlas import Atlas, draw_map
 from domindex.geometry.matching import resembling_rows
-from domindex.geometry.unrolled import UnrolledDomains, unroll
+from domindex.geometry.projection import principal_components
+from domindex.geometry.unrolled import UnrolledDomains
 from domindex.geometry.views import CloudView, choose_view
 from domindex.networks.carriers import StillCarrier
 from domindex.networks.decoders import ValuePredictor
@@ -93,9 +99,7 @@ class ValuePlanner:
         outputs = _frame_values(data, fitted.frame)
         output_scaler = OutputScaler.fit(outputs[data.row_is_source], fitted.row_weights)
         told = problem.told(
-            candidate.representation.apply(
-                data.inputs, [data.domains[n] for n in data.row_domains]
-            ),
+            candidate.representation.apply(data.inputs, data.row_names),
             output_scaler.apply(outputs),
             _all_rows(fitted.row_weights, data),
         )
@@ -128,11 +132,7 @@ class ValuePlanner:
         """The flow as one more frame, where the choice is free and there is one."""
         if self.flow is None or self.normalize != "auto":
             return None
-        scaled = problem.inputs.cpu().numpy().astype(np.float64)
-        clouds = [scaled[rows] for rows in problem.data.rows_by_domain()]
-        unrolled = unroll(
-            problem.data.domains, clouds, settings.index_dim, scaler.origin, settings.n_jobs
-        )
+        unrolled = unroll_problem(problem, scaler, settings)
         return None if unrolled.choice.flow.family == "none" else unrolled
 
 
@@ -148,18 +148,9 @@ class _Candidate:
     def of(cls, kind: Normalization, data: DomainData, scaler: InputScaler) -> _Candidate:
         representation, rows = RowRepresentation.fit(kind, data, scaler)
         told = representation.scaler.apply(rows.shapes)
-        projection = _principal_components(told)
+        projection = principal_components(told, MAX_LATENT)
         frame = Frame.of(kind, told @ projection, rows, data.row_is_source)
         return cls(representation, projection, frame)
-
-
-def _principal_components(rows: Floats) -> Floats:
-    """(features, p): all features as they are, or the widest directions where they are many."""
-    n_features = rows.shape[1]
-    if n_features <= MAX_LATENT:
-        return np.eye(n_features)
-    chosen = [n_features - MAX_LATENT, n_features - 1]
-    return eigh(np.cov(rows.T, bias=True), subset_by_index=chosen)[1][:, ::-1]
 
 
 def _map_by_resemblance(
@@ -167,9 +158,7 @@ def _map_by_resemblance(
 ) -> tuple[Atlas, CloudView]:
     """A map of what targets and target-like source rows look like, and how they are seen."""
     data = problem.data
-    scaled = problem.inputs.cpu().numpy().astype(np.float64)
-    by_domain = data.rows_by_domain()
-    clouds = [scaled[rows] for rows in by_domain]
+    by_domain, clouds = data.rows_by_domain(), problem.clouds()
     weights = _all_rows(max(frames, key=lambda frame: frame.overlap).weights, data)
     kept = resembling_rows(clouds, data.is_source, [weights[rows] for rows in by_domain])
     clouds = [cloud[rows] for cloud, rows in zip(clouds, kept)]
@@ -215,10 +204,10 @@ def _frame_values(data: DomainData, frame: Frame) -> Floats:
 def _flow_frame(unrolled: UnrolledDomains, problem: Problem) -> Frame:
     """Rows carried in closed form."""
     data = problem.data
-    scaled = problem.inputs.cpu().numpy().astype(np.float64)
     carried = np.empty((data.n_rows, unrolled.projection.matrix.shape[1]))
-    for rows, place in zip(data.rows_by_domain(), unrolled.atlas.index.coordinates):
-        carried[rows] = unrolled.carry(scaled[rows], place)
+    places = unrolled.atlas.index.coordinates
+    for rows, cloud, place in zip(data.rows_by_domain(), problem.clouds(), places):
+        carried[rows] = unrolled.carry(cloud, place)
     carried -= carried.mean(axis=0)
     carried /= np.sqrt(carried.var(axis=0).mean()) or 1.0
     return _plain_frame(carried, data)

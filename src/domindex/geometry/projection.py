@@ -56,12 +56,12 @@ def moving_directions(clouds: Sequence[Floats]) -> Projection:
     n_features = clouds[0].shape[1]
     if n_features <= FALLBACK_DIRECTIONS:
         return Projection(np.eye(n_features), n_features)
-    reduce = _principal_components(clouds, MAX_FEATURES)
+    reduce = principal_components(np.concatenate(clouds), MAX_FEATURES)
     reduced = [cloud @ reduce for cloud in clouds]
     spread = _Spread.of(reduced)
     directions = spread.search(min(MAX_DIRECTIONS, reduce.shape[1] - 1))
     if directions is None:
-        directions = _principal_components(reduced, FALLBACK_DIRECTIONS)
+        directions = principal_components(np.concatenate(reduced), FALLBACK_DIRECTIONS)
     return Projection(reduce @ _complete(directions, spread.within), directions.shape[1])
 
 
@@ -135,11 +135,11 @@ class _Spread:
         )
 
 
-def _principal_components(clouds: Sequence[Floats], most: int) -> Floats:
-    pooled = np.concatenate(clouds)
-    if pooled.shape[1] <= most:
-        return np.eye(pooled.shape[1])
-    covariance = np.cov(pooled.T, bias=True)
+def principal_components(rows: Floats, most: int) -> Floats:
+    """(features, ≤ most): all features as they are, or the widest directions of more."""
+    if rows.shape[1] <= most:
+        return np.eye(rows.shape[1])
+    covariance = np.cov(rows.T, bias=True)
     return eigh(covariance)[1][:, ::-1][:, :most]
 
 

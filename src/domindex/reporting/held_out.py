@@ -138,8 +138,7 @@ def _scores_without(
     if data.classes is not None and len(np.unique(labels[taught])) < 2:
         return
     refit = clone(model).set_params(**quick)
-    sample_domain = [data.domains[number] for number in data.row_domains]
-    refit.fit(data.inputs, labels, sample_domain=sample_domain, source_domains=remaining)
+    refit.fit(data.inputs, labels, sample_domain=data.row_names, source_domains=remaining)
     flat = data.inputs.reshape(data.n_rows, -1)
     plain = make_pipeline(StandardScaler(), _plain_model(data)).fit(flat[taught], labels[taught])
     score = _root_error if data.classes is None else accuracy

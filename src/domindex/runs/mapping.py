@@ -14,10 +14,10 @@ from scipy.spatial.distance import cdist
 
 from domindex.data.folders import new_file
 from domindex.geometry import domain_graph
+from domindex.reporting.distances import distances_to_sources
 from domindex.runs.predicting import read_rows
 from domindex.runs.run import Run
 from domindex.runs.showing import Display
-from domindex.runs.spacing import distance_to_sources, median_spacing
 
 N_NEIGHBORS = 3
 
@@ -58,12 +58,13 @@ def index_table(
             place = model.place_domains(part, sample_domain=[name] * len(part))[name]
             names, places, roles = [*names, name], [*places, place], [*roles, "new"]
     coordinates = np.array(places)
-    spacing = median_spacing(model.domain_indices_)
     columns: dict[str, object] = {"domain": names, "role": roles}
     columns |= {f"x{n}": axis for n, axis in enumerate(coordinates.T, start=1)}
     deviations = model.index_deviations(coordinates)
     columns |= {f"std{n}": axis for n, axis in enumerate(deviations.T, start=1)}
-    columns["distance"] = [distance_to_sources(model, place) / spacing for place in coordinates]
+    columns["distance"] = distances_to_sources(
+        model.domain_index_, model.source_domains_, coordinates
+    )
     columns |= _nearest(names, coordinates)
     table = pd.DataFrame(columns)
     return TableIndex(table, _graph(table, coordinates))

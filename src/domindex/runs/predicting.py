@@ -14,9 +14,9 @@ from domindex.data.columns import check_domain_column
 from domindex.data.preparation import TablePreparation
 from domindex.data.tables import read_table, require_columns
 from domindex.estimators import VDIClassifier
+from domindex.reporting.distances import distances_to_sources
 from domindex.runs.run import Run
 from domindex.runs.showing import Display
-from domindex.runs.spacing import distance_to_sources, median_spacing
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +50,14 @@ def predict_table(
     rows = read_rows(data, preparation, delimiter, display)
     frame = rows.frame
     parts, gaps = [], np.empty(len(frame))
-    spacing = median_spacing(model.domain_indices_)
     groups = list(group_rows(rows.domains, len(frame)))
     for name, members in display.track(groups, "predicting"):
         part, domain = frame.iloc[members], [name] * len(members)
         parts.append((members, _predict(model, part, domain, preparation.targets)))
         place = model.place_domains(part, sample_domain=domain)[name]
-        gaps[members] = distance_to_sources(model, place) / spacing
+        gaps[members] = distances_to_sources(
+            model.domain_index_, model.source_domains_, place[None]
+        )
     order = np.concatenate([members for members, _ in parts])
     predicted = pd.concat([part for _, part in parts]).iloc[np.argsort(order)]
     predicted.index = frame.index

@@ -12,9 +12,8 @@ from domindex.data.folders import new_file
 from domindex.data.json_files import write_json
 from domindex.errors import DomindexError
 from domindex.reporting import report_data, write_run_report
+from domindex.reporting.report import CONTENT_FILE
 from domindex.runs.run import Run
-
-CONTENT = "report.json"
 
 
 def gather_report(
@@ -39,7 +38,7 @@ def gather_report(
             title=f"{run.about['data']['file']}: {', '.join(run.about['targets'])}",
             seconds=run.about["seconds"]["fitting"],
         )
-        with new_file(run.folder / CONTENT, overwrite=True) as draft:
+        with new_file(run.folder / CONTENT_FILE, overwrite=True) as draft:
             write_json(draft, content.to_dict())
     except DomindexError as error:
         return str(error)

@@ -47,6 +47,11 @@ class Problem:
             data, standardized, standardized, torch.tensor(labels, dtype=kind, device=device)
         )
 
+    def clouds(self) -> list[NDArray[np.float64]]:
+        """The inputs of each domain, (rows, features), for work outside the networks."""
+        inputs = self.inputs.cpu().numpy().astype(np.float64)
+        return [inputs[rows] for rows in self.data.rows_by_domain()]
+
     def told(
         self, normalized: NDArray, labels: NDArray, row_weights: NDArray[np.float64] | None
     ) -> Problem:

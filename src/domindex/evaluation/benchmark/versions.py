@@ -1,5 +1,0 @@
-"""What a figure was measured with."""
-
-from domindex.estimators.versions import LIBRARIES, versions
-
-__all__ = ["LIBRARIES", "versions"]

@@ -8,20 +8,51 @@ from typing import TYPE_CHECKING, Any
 from domindex._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from domindex.baselines import MomentFlow
+    from domindex.committee.predictors import (
+        Predictor,
+        list_predictors,
+        register_predictor,
+    )
     from domindex.datasets import load_dataset
-    from domindex.estimators import VDIClassifier, VDIRegressor
-    from domindex.estimators.saving import load
+    from domindex.estimators import MomentFlow, VDIClassifier, VDIRegressor, load
+    from domindex.representations import (
+        Representation,
+        list_representations,
+        register_representation,
+    )
+    from domindex.training.settings import Network, Training
 
 
 _HOMES = {
-    "MomentFlow": "domindex.baselines",
+    "MomentFlow": "domindex.estimators",
+    "Network": "domindex.training.settings",
+    "Predictor": "domindex.committee.predictors",
+    "Representation": "domindex.representations",
+    "Training": "domindex.training.settings",
     "VDIClassifier": "domindex.estimators",
     "VDIRegressor": "domindex.estimators",
-    "load": "domindex.estimators.saving",
+    "list_predictors": "domindex.committee.predictors",
+    "list_representations": "domindex.representations",
+    "load": "domindex.estimators",
     "load_dataset": "domindex.datasets",
+    "register_predictor": "domindex.committee.predictors",
+    "register_representation": "domindex.representations",
 }
-__all__ = ["MomentFlow", "VDIClassifier", "VDIRegressor", "load", "load_dataset"]
+__all__ = [
+    "MomentFlow",
+    "Network",
+    "Predictor",
+    "Representation",
+    "Training",
+    "VDIClassifier",
+    "VDIRegressor",
+    "list_predictors",
+    "list_representations",
+    "load",
+    "load_dataset",
+    "register_predictor",
+    "register_representation",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -29,3 +60,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'domindex' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

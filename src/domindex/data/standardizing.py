@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ SAME_UNITS = 3.0
 
 @dataclass(frozen=True, eq=False)
 class InputScaler:
-    """x ↦ (x − offset) / scale on flattened inputs, (rows, features).
+    """x ↦ (x − offset) / scale, with an offset and a scale for every feature, (features,) each.
 
     Features in the same units keep their proportions, so that a rotation stays a rotation; others
     are each measured in units of their deviation *within* domains. Then all of them together are
@@ -54,8 +55,19 @@ class InputScaler:
         return -self.offset / self.scale
 
     def apply(self, inputs: NDArray) -> NDArray[np.float64]:
-        flat = inputs.reshape(len(inputs), -1)
-        return (flat - self.offset) / self.scale
+        """Scaled inputs of the shape they came in: pictures stay pictures."""
+        return self.apply_flat(inputs).reshape(inputs.shape)
+
+    def apply_flat(self, inputs: NDArray) -> NDArray[np.float64]:
+        """Scaled inputs as a table, (rows, features)."""
+        return (inputs.reshape(len(inputs), -1) - self.offset) / self.scale
+
+    def state(self) -> dict[str, Any]:
+        return {"offset": self.offset, "scale": self.scale}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> InputScaler:
+        return cls(*_checked_scale(state))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,3 +92,17 @@ class OutputScaler:
 
     def restore(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return values * self.scale + self.offset
+
+    def state(self) -> dict[str, Any]:
+        return {"offset": self.offset, "scale": self.scale}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> OutputScaler:
+        return cls(*_checked_scale(state))
+
+
+def _checked_scale(state: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    offset, scale = state["offset"], state["scale"]
+    if offset.ndim != 1 or offset.shape != scale.shape or not (scale > 0.0).all():
+        raise ValueError("an offset does not fit its scale")
+    return offset, scale

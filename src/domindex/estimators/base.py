@@ -1,105 +1,40 @@
-"""What classifier and regressor share: settings, fitting, and reading the map."""
+"""What every estimator of the library shares: the gate for its data, and what comes out of it."""
 
 from __future__ import annotations
 
-import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
-import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags, Tags, check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
-from domindex.estimators.fitting import FitResult, fit_model
-from domindex.estimators.planning import Planner
-from domindex.estimators.saving import save
-from domindex.estimators.settings import ModelSettings
-from domindex.estimators.structure import StructureMaker, flow_structure, learned_structure
-from domindex.geometry import domain_graph
-from domindex.model.objectives import Weights
-from domindex.training.progress import show_progress
-from domindex.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Floats = NDArray[np.float64]
+Names = list[Hashable] | None
 
 
-COUNTS = ("index_dim", "local_dim", "width", "batch_size", "index_steps", "steps", "starts")
+class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
+    """An estimator that is given a domain name with every row.
 
-STEPS, STEPS_WITH_FLOW = 1000, 500
-STARTS = 2
-ADMISSION = 0.6
-"""Defaults of `steps` and `starts`. A flow starts aligned, so it needs half the steps and one
-start; an affine map that must be found can end in a wrong turn, so domains are admitted to it one
-by one along the map, and it gets a second chance."""
-
-
-class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
-    """Variational domain indexing behind scikit-learn's interface."""
+    A subclass says how it fits checked data (`_fit_data`) and what it predicts (`_predict_mean`).
+    """
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "source_domains": True}
     __metadata_request__predict: ClassVar = {"sample_domain": True}
+    __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
     __metadata_request__score: ClassVar = {"sample_domain": True}
-
-    _task: ClassVar[Task]
-
-    def __init__(
-        self,
-        *,
-        index_dim: int = 2,
-        local_dim: int = 4,
-        flow: str | None = "auto",
-        adversary: tuple[str, ...] = ("graph", "domain"),
-        adversary_weight: float = 6.0,
-        contrastive_weight: float = 0.1,
-        smoothness_weight: float = 1.0,
-        width: int = 64,
-        batch_size: int = 32,
-        index_steps: int = 200,
-        steps: int | None = None,
-        starts: int | None = None,
-        learning_rate: float = 3e-3,
-        accelerator: str = "cpu",
-        devices: int | str | list[int] = 1,
-        strategy: str = "auto",
-        precision: str = "32-true",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.index_dim = index_dim
-        self.local_dim = local_dim
-        self.flow = flow
-        self.adversary = adversary
-        self.adversary_weight = adversary_weight
-        self.contrastive_weight = contrastive_weight
-        self.smoothness_weight = smoothness_weight
-        self.width = width
-        self.batch_size = batch_size
-        self.index_steps = index_steps
-        self.steps = steps
-        self.starts = starts
-        self.learning_rate = learning_rate
-        self.accelerator = accelerator
-        self.devices = devices
-        self.strategy = strategy
-        self.precision = precision
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     def fit(
         self,
@@ -109,7 +44,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         sample_domain: Any = None,
         source_domains: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Map the domains and learn to predict in those without labels.
+        """Learn from all inputs and the sources' labels.
 
         Parameters
         ----------
@@ -119,142 +54,83 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
             negative for targets
         """
-        settings = self._settings()
-        data = check_domain_data(X, y, sample_domain, source_domains, task=self._task)
+        self._check_parameters()
+        data = check_domain_data(X, y, sample_domain, source_domains, task=self._task_to_fit())
+        self._check_data(data)
         validate_data(self, X=X, skip_check_array=True)
         self._input_shape = data.inputs.shape[1:]
-        result = self._fit_model(data, settings)
-        self._remember(data, result)
-        return self
-
-    def transform(self, X: Any) -> Floats:
-        """The local index u of every row, (rows, local_dim): needs no domain."""
-        inputs = self._check_rows(X)
-        return self._fitted.local_indices(self._fitted.scaler.apply(inputs))
-
-    def encode(self, X: Any, *, sample_domain: Any = None) -> Floats:
-        """The encoding z of every row, (rows, latent_dim)."""
-        inputs, names = self._check_query(X, sample_domain)
-        parts = [
-            (rows, latents.z[0].numpy())
-            for rows, latents, _ in self._fitted.by_domain(inputs, names)
-        ]
-        return _scatter(len(inputs), parts)
-
-    def place_domains(self, X: Any, *, sample_domain: Any = None) -> dict[Hashable, Floats]:
-        """Where the domains of these rows lie on the map, known or new: name to coordinates.
-
-        New domains are placed by their inputs; the model does not change. Without
-        `sample_domain` all rows are one new domain, named None.
-        """
-        inputs, names = self._check_query(X, sample_domain)
-        return self._fitted.place(inputs, names)
-
-    def domain_graph(self, **rule: Any) -> nx.Graph:
-        """The domains that are close on the map, as a NetworkX graph.
-
-        `rule` is one of threshold=, quantile= and n_neighbors=, as in `geometry.domain_graph`.
-        """
-        check_is_fitted(self)
-        return domain_graph(self.domain_index_, **rule)
-
-    def index_deviations(self, coordinates: Any) -> Floats:
-        """The uncertainty of the map at points of it, (points, index_dim) in and out."""
-        check_is_fitted(self)
-        return self._fitted.deviations(np.atleast_2d(np.asarray(coordinates, dtype=np.float64)))
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted model to a folder, to be opened by `domindex.load`.
-
-        Weights are kept as safetensors and everything else as JSON, so that opening it runs no
-        code. An existing model is refused unless `overwrite`.
-        """
-        check_is_fitted(self)
-        save(self, path, overwrite=overwrite)
-
-    def _fit_model(self, data: DomainData, settings: ModelSettings) -> FitResult:
-        from lightning_fabric import Fabric  # here: it takes seconds, and predicting needs none
-
-        fabric = Fabric(
-            accelerator=self.accelerator,
-            devices=self.devices,
-            strategy=self.strategy,
-            precision=self.precision,
-        )
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        with show_progress(self.verbose) as progress:
-            return fit_model(
-                data,
-                settings,
-                self._planner(data),
-                fabric,
-                seed,
-                progress,
-            )
-
-    def _structure_maker(self) -> StructureMaker:
-        """What the model starts from."""
-        return learned_structure if self.flow is None else flow_structure
-
-    @abstractmethod
-    def _planner(self, data: DomainData) -> Planner:
-        """What settles everything before training."""
-
-    @abstractmethod
-    def _describe_outputs(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """What is known of the outputs, in terms of JSON and as float arrays."""
-
-    @abstractmethod
-    def _revive_outputs(self, described: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        """Take back what `_describe_outputs` gave."""
-
-    def _remember(self, data: DomainData, result: FitResult) -> None:
-        self._fitted = result.model
-        self.domain_index_, self.domain_index_std_ = result.model.index()
+        self._fit_data(data)
+        self.task_ = data.task
         self.domains_ = list(data.domains)
         self.source_domains_ = list(data.source_domains)
-        self.domain_indices_ = self.domain_index_.coordinates
-        self.domain_distances_ = result.model.atlas.transport
-        self.history_ = result.history
-        self.flow_ = result.plan.structure.summary()
-        self._n_features_out = self.local_dim
+        self._single_output = data.single_output
+        if data.classes is not None:
+            self.classes_ = np.array(data.classes)
+        return self
 
-    def _settings(self) -> ModelSettings:
-        if self.flow not in ("auto", None):
-            raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")
-        counts = {name: getattr(self, name) for name in COUNTS}
-        if self.steps is None:
-            counts["steps"] = STEPS if self.flow is None else STEPS_WITH_FLOW
-        if self.starts is None:
-            counts["starts"] = STARTS if self.flow is None else 1
-        for name, value in counts.items():
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise InputError(f"{name} is {value!r}. Choose a whole number of 1 or more.")
-        for name in ("adversary_weight", "contrastive_weight", "smoothness_weight"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} is {getattr(self, name)!r}. Choose 0 or more.")
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate is {self.learning_rate!r}. Choose a positive number.")
-        return ModelSettings(
-            index_dim=self.index_dim,
-            local_dim=self.local_dim,
-            adversary_kinds=tuple(self.adversary),
-            width=self.width,
-            training=TrainingSettings(
-                index_steps=self.index_steps,
-                steps=counts["steps"],
-                starts=counts["starts"],
-                admission=ADMISSION if self.flow is None else 0.0,
-                batch_size=self.batch_size,
-                learning_rate=self.learning_rate,
-            ),
-            weights=Weights(
-                contrastive=self.contrastive_weight,
-                adversary=self.adversary_weight,
-                smoothness=self.smoothness_weight,
-            ),
-            n_jobs=self.n_jobs,
-        )
+    def predict(self, X: Any, *, sample_domain: Any = None) -> NDArray:
+        """The likeliest class, or the expected values, of every row.
+
+        Domains never seen in `fit` are placed by their rows; without `sample_domain` all rows are
+        one new domain.
+        """
+        inputs, names = self._check_query(X, sample_domain)
+        return self._as_labels(self._predict_mean(inputs, names))
+
+    @available_if(lambda self: self._predicts_classes())
+    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
+        """Probabilities (rows, classes), in the order of `classes_`: deterministic."""
+        inputs, names = self._check_query(X, sample_domain)
+        probabilities = self._predict_mean(inputs, names)
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        sample_domain: Any = None,
+    ) -> float:
+        """Mean accuracy of `predict`, or R² averaged over outputs."""
+        predicted = self.predict(X, sample_domain=sample_domain)
+        measure = accuracy_score if self._known_task() == "classification" else r2_score
+        return float(measure(y, predicted, sample_weight=sample_weight))
+
+    @abstractmethod
+    def _fit_data(self, data: DomainData) -> None:
+        """Fit to checked data."""
+
+    @abstractmethod
+    def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
+        """Probabilities (rows, classes) or values (rows, outputs) of checked rows."""
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that cannot be used, before any work."""
+
+    def _check_data(self, data: DomainData) -> None:
+        """Refuse data that the method cannot serve."""
+
+    def _task_to_fit(self) -> Task | None:
+        """What kind of labels to expect; None to tell by the labels."""
+        return None
+
+    def _known_task(self) -> str | None:
+        """The task as far as it is known before or after `fit`."""
+        return getattr(self, "task_", None) or self._task_to_fit()
+
+    def _predicts_classes(self) -> bool:
+        return self._known_task() != "regression"
+
+    def _as_labels(self, predicted: Floats) -> NDArray:
+        if self.task_ == "classification":
+            return self.classes_[predicted.argmax(axis=1)]
+        return predicted[:, 0] if self._single_output else predicted
+
+    def _seed(self) -> int:
+        """A whole number from `random_state`."""
+        state = getattr(self, "random_state", None)
+        return int(check_random_state(state).randint(np.iinfo(np.int32).max))
 
     def _check_rows(self, X: Any) -> NDArray:
         check_is_fitted(self)
@@ -267,19 +143,30 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
             )
         return inputs
 
-    def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, list[Hashable] | None]:
+    def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
         inputs = self._check_rows(X)
         if sample_domain is None:
             return inputs, None
         return inputs, check_domain_names(sample_domain, len(inputs))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
+        return hasattr(self, "domains_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if self._known_task() == "classification":
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        elif self._known_task() == "regression":
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+            tags.target_tags.multi_output = True
+        return tags
 
 
-def _scatter(n_rows: int, parts: list[tuple[NDArray, NDArray]]) -> Floats:
-    """Pieces of rows put back into the order of the input, (rows, size)."""
-    result = np.empty((n_rows, parts[0][1].shape[-1]))
-    for rows, values in parts:
-        result[rows] = values
-    return result
+def check_task(task: Any) -> Task | None:
+    """The `task` parameter of an estimator that serves both; None for "auto"."""
+    if task == "auto":
+        return None
+    if task not in get_args(Task):
+        raise InputError(f"task is {task!r}. Choose 'auto', 'classification' or 'regression'.")
+    return task

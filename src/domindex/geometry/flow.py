@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,18 @@ class AffineFlow:
     family: str
     description_length: float
 
+    def state(self) -> dict[str, Any]:
+        return {"coefficients": self.coefficients, "basis": self.basis, "family": self.family}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> AffineFlow:
+        """The flow, without what it cost to describe the clouds that it was solved from."""
+        coefficients, basis = state["coefficients"], state["basis"]
+        size = _n_features(basis)
+        if coefficients.shape[1:] != basis.shape[1:] or len(basis) != size * (size + 1):
+            raise ValueError("the coefficients of the flow do not fit its basis")
+        return cls(coefficients, basis, str(state["family"]), float("nan"))
+
     @property
     def generators(self) -> Floats:
         """The blocks [Gᵢ gᵢ], (q, p, p + 1)."""
@@ -78,16 +91,16 @@ class AffineFlow:
         return len(self.coefficients)
 
     def maps(self, index: Floats) -> Floats:
-        """The homogeneous matrices (domains, p + 1, p + 1) that carry each domain to β = 0."""
+        """The homogeneous matrices (domains, p + 1, p + 1) that align each domain to β = 0."""
         return expm(-homogeneous(self.generators, index[:, : self.n_components]))
 
-    def carry(self, cloud: Floats, index: Floats) -> Floats:
-        """Move (rows, p) points of one domain with index (index_dim,) to β = 0."""
+    def align(self, cloud: Floats, index: Floats) -> Floats:
+        """Bring (rows, p) points of one domain with index (index_dim,) to β = 0."""
         matrix = self.maps(np.atleast_2d(index))[0]
         return cloud @ matrix[:-1, :-1].T + matrix[:-1, -1]
 
-    def carry_all(self, clouds: Sequence[Floats], index: Floats) -> list[Floats]:
-        """Move every domain's cloud to β = 0."""
+    def align_all(self, clouds: Sequence[Floats], index: Floats) -> list[Floats]:
+        """Bring every domain's cloud to β = 0."""
         maps = self.maps(index)
         return [c @ m[:-1, :-1].T + m[:-1, -1] for c, m in zip(clouds, maps)]
 
@@ -131,8 +144,13 @@ def solve_flow(
 
 def _generators(coefficients: Floats, basis: Floats) -> Floats:
     """Coefficients (q, parameters) to generators (q, p, p + 1)."""
-    n_features = round((0.25 + len(basis)) ** 0.5 - 0.5)
+    n_features = _n_features(basis)
     return (coefficients @ basis.T).reshape(-1, n_features, n_features + 1)
+
+
+def _n_features(basis: Floats) -> int:
+    """p, of a basis with p (p + 1) rows."""
+    return round((0.25 + len(basis)) ** 0.5 - 0.5)
 
 
 def homogeneous(generators: Floats, index: Floats) -> Floats:

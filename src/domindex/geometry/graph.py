@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from domindex.errors import InputError
-from domindex.geometry.checks import check_distances
+from domindex.geometry.distance_checks import check_distances
 from domindex.geometry.index import DomainIndex
 from domindex.geometry.neighbors import closest_pairs, nearest_links
 

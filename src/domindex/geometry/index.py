@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,3 +65,22 @@ class DomainIndex:
         """Kruskal's stress: the share of the distances that the map does not show, 0 is perfect."""
         total = float((self.distances**2).sum())
         return float(np.sqrt(((self.map_distances - self.distances) ** 2).sum() / (total or 1.0)))
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "domains": self.domains,
+            "coordinates": self.coordinates,
+            "distances": self.distances,
+            "eigenvalues": self.eigenvalues,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> DomainIndex:
+        domains, n_domains = tuple(state["domains"]), len(state["domains"])
+        if not domains or len(set(domains)) < n_domains:
+            raise ValueError("the domains do not have a name each")
+        shapes = [state[name].shape for name in ("distances", "eigenvalues", "coordinates")]
+        index_dim = state["coordinates"].shape[-1]
+        if shapes != [(n_domains, n_domains), (n_domains,), (n_domains, index_dim)]:
+            raise ValueError(f"arrays of shapes {shapes} are no map of {n_domains} domains")
+        return cls(domains, state["coordinates"], state["distances"], state["eigenvalues"])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from domindex.geometry.flow_choice import whitening
+from domindex.geometry.misfit import whitening
 
 Floats = NDArray[np.float64]
 
@@ -27,15 +27,19 @@ SHARPNESS = 5.0
 """How much a pattern counts that costs less than others: e⁵ between the mean and the least cost."""
 
 MAX_PATTERNS = 48
-MAX_ROWS = 300
+MATCHED_ROWS = 300
 """Patterns to which a source is matched, and rows of a domain that take part."""
 
 MOST_COST = 0.87
-"""Cost of matching, relative to matching the mirror image, below which the patterns are shared."""
+"""Cost of matching, relative to matching the mirror image, below which the patterns are shared.
+Set with the maps of TPT-48 in view."""
 
 
 def resembling_rows(
-    clouds: Sequence[Floats], is_source: NDArray[np.bool_], weights: Sequence[Floats]
+    clouds: Sequence[Floats],
+    is_source: NDArray[np.bool_],
+    weights: Sequence[Floats],
+    most_cost: float = MOST_COST,
 ) -> list[NDArray[np.int64]]:
     """For every cloud the rows to keep: all, or a source's that resemble the targets' rows.
 
@@ -47,18 +51,14 @@ def resembling_rows(
     everything = [np.arange(len(cloud)) for cloud in clouds]
     targets = _spread_out([cloud for cloud, source in zip(clouds, is_source) if not source])
     size = int(np.median([len(target) for target in targets])) if targets else 0
-    large = [
-        number
-        for number, cloud in enumerate(clouds)
-        if is_source[number] and size < len(cloud) <= MAX_ROWS
-    ]
-    if not large or size < 2:
+    large = _large_sources(clouds, is_source, size)
+    if not large:
         return everything
     whiten = whitening(np.concatenate([target - target.mean(axis=0) for target in targets]))
     targets = [target @ whiten for target in targets]
     sources = {number: clouds[number] @ whiten for number in large}
     shares = {number: weights[number] / weights[number].sum() for number in large}
-    if _cost_against_mirror(targets, sources, shares) >= MOST_COST:
+    if _cost_against_mirror(targets, sources, shares) >= most_cost:
         return everything
     for turn in range(ROUNDS):
         cut = {n: sources[n][_most(shares[n], size)] for n in large} if turn else {}
@@ -76,9 +76,29 @@ def resembling_rows(
     ]
 
 
+def may_be_cut(clouds: Sequence[Floats], is_source: NDArray[np.bool_]) -> bool:
+    """Whether there is a source that `resembling_rows` could cut at all."""
+    sizes = [len(cloud) for cloud, source in zip(clouds, is_source) if not source]
+    usable = [size for size in sizes if size <= MATCHED_ROWS]
+    return bool(usable and _large_sources(clouds, is_source, int(np.median(usable))))
+
+
+def _large_sources(
+    clouds: Sequence[Floats], is_source: NDArray[np.bool_], size: int
+) -> list[int]:
+    """Sources with more rows than a target has, and not too many to match."""
+    if size < 2:
+        return []
+    return [
+        number
+        for number, cloud in enumerate(clouds)
+        if is_source[number] and size < len(cloud) <= MATCHED_ROWS
+    ]
+
+
 def _spread_out(targets: list[Floats]) -> list[Floats]:
     """At most `MAX_PATTERNS` of them, evenly among all that are not too large."""
-    usable = [target for target in targets if len(target) <= MAX_ROWS]
+    usable = [target for target in targets if len(target) <= MATCHED_ROWS]
     chosen = np.linspace(0, len(usable) - 1, min(len(usable), MAX_PATTERNS)).round().astype(int)
     return [usable[number] for number in np.unique(chosen)]
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh, orthogonal_procrustes
 
 from domindex.errors import InputError
-from domindex.geometry.checks import check_distances
+from domindex.geometry.distance_checks import check_distances
 
 FLAT_AXIS = 1e-3
 """Spread of an axis, relative to the widest, below which it cannot tell where a newcomer lies."""

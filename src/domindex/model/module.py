@@ -1,21 +1,33 @@
-"""The network of the model: infer the latents, generate from them, predict."""
+"""The networks of the model: those of the indices, and those of the encoding given them."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
 from domindex.model.latents import Indices, Latents, draw
+from domindex.networks.alignments import ALIGNMENTS, Alignment, ParameterGroup, trainable
+from domindex.networks.backbones import Flatten
 from domindex.networks.blocks import mlp
-from domindex.networks.decoders import InputDecoder, LocalIndexDecoder
+from domindex.networks.decoders import PREDICTORS, InputDecoder, LocalIndexDecoder, OutputPredictor
 from domindex.networks.encoders import DataEncoder, GlobalIndexEncoder, LocalIndexEncoder
+from domindex.networks.weights import Sizes, count, counts, network_from_state, network_state
+
+PREDICTOR_RATE = 5.0
+"""Multiple of the learning rate at which the predictor moves. Found with the accuracy on the
+paper's datasets in view."""
+
+MAY_BE_ZERO = ("n_coefficients",)
+"""Sizes of an alignment that may be none: a flow that stands still has no coefficients."""
 
 
-class VDIModule(nn.Module):
-    """q(u|x) q(β|u) q(z|x,u,β) and p(β) p(u|β) p(x|u) p(z|x,u,β) p(y|z).
+class IndexModule(nn.Module):
+    """q(u|x) q(β|u) and p(β) p(u|β) p(x|u).
 
-    Inputs come as (domains, batch, features) with the raw index of the same domains,
+    Inputs come as (domains, batch, *input_shape) with the raw index of the same domains,
     (domains, index_dim).
     """
 
@@ -23,16 +35,12 @@ class VDIModule(nn.Module):
     prior_scale: Tensor
 
     def __init__(
-        self,
-        n_features: int,
-        local_dim: int,
-        index_dim: int,
-        carrier: nn.Module,
-        predictor: nn.Module,
-        width: int,
+        self, input_shape: tuple[int, ...], local_dim: int, index_dim: int, width: int
     ) -> None:
         super().__init__()
+        self.backbone = Flatten(input_shape)
         self.local_dim, self.index_dim, self.width = local_dim, index_dim, width
+        n_features = self.backbone.n_features
         self.local_encoder = LocalIndexEncoder(n_features, local_dim, width)
         self.index_encoder = GlobalIndexEncoder(index_dim, width)
         self.input_decoder = InputDecoder(local_dim, n_features, width)
@@ -40,41 +48,105 @@ class VDIModule(nn.Module):
         self.contrast = mlp(local_dim, width, width, depth=1)
         self.register_buffer("prior_mean", torch.zeros(index_dim))
         self.register_buffer("prior_scale", torch.ones(index_dim))
-        self.start_encoding(carrier, predictor)
 
     @property
     def index_prior(self) -> Normal:
         """p(β) = N(μ_α, σ_α²): the raw index has unit scale, and so has its prior."""
         return Normal(self.prior_mean, self.prior_scale, validate_args=False)
 
-    def start_encoding(self, carrier: nn.Module, predictor: nn.Module) -> None:
-        """Take a new, untrained encoder and predictor; the indices stay."""
-        device = self.prior_mean.device
-        sizes = self.local_dim, self.index_dim, self.width
-        self.data_encoder = DataEncoder(carrier, *sizes).to(device)
-        self.predictor = predictor.to(device)
+    def local_posterior(self, x: Tensor) -> Normal:
+        """q(u|x) of rows (..., *input_shape)."""
+        return self.local_encoder(self.backbone(x))
 
-    def infer_indices(self, x: Tensor, raw_index: Tensor, sample: bool = True) -> Indices:
+    def infer(self, x: Tensor, raw_index: Tensor, sample: bool = True) -> Indices:
         """q(u|x) and q(β|u), with a draw of each, or their means for a prediction."""
-        u_posterior = self.local_encoder(x)
-        beta_posterior = self.index_encoder(raw_index)
-        return Indices(
-            u_posterior, draw(u_posterior, sample), beta_posterior, draw(beta_posterior, sample)
-        )
+        u, beta = self.local_posterior(x), self.index_encoder(raw_index)
+        return Indices(u, draw(u, sample), beta, draw(beta, sample))
 
-    def encode(self, normalized: Tensor, indices: Indices, sample: bool = True) -> Latents:
-        """q(z|x,u,β) given the indices, with x normalised where the task asks for it."""
-        posterior, prior = self.data_encoder(normalized, indices.u, indices.beta)
+    def state(self) -> dict[str, Any]:
+        sizes = {
+            "input_shape": list(self.backbone.input_shape),
+            "local_dim": self.local_dim,
+            "index_dim": self.index_dim,
+            "width": self.width,
+        }
+        return network_state(self, sizes)
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> IndexModule:
+        return network_from_state(cls._build, state)
+
+    @classmethod
+    def _build(cls, sizes: Sizes) -> IndexModule:
+        shape = [count({"input_shape": size}, "input_shape") for size in sizes["input_shape"]]
+        dims = (count(sizes, name) for name in ("local_dim", "index_dim", "width"))
+        return cls(tuple(shape), *dims)
+
+
+class EncodingModule(nn.Module):
+    """q(z|x,u,β), p(z|x,u,β) and p(y|z), with x as the chosen representation tells it."""
+
+    def __init__(
+        self,
+        alignment: Alignment,
+        predictor: OutputPredictor,
+        local_dim: int,
+        index_dim: int,
+        width: int,
+    ) -> None:
+        super().__init__()
+        self.local_dim, self.index_dim, self.width = local_dim, index_dim, width
+        self.data_encoder = DataEncoder(alignment, local_dim, index_dim, width)
+        self.predictor = predictor
+
+    @property
+    def alignment(self) -> Alignment:
+        return self.data_encoder.alignment
+
+    def infer(self, represented: Tensor, indices: Indices, sample: bool = True) -> Latents:
+        """q(z|x,u,β) given the indices; `represented` is (domains, batch, p)."""
+        posterior, prior = self.data_encoder(represented, indices.u, indices.beta)
         return Latents(
             **vars(indices), z_posterior=posterior, z_prior=prior, z=draw(posterior, sample)
         )
 
-    def infer(
-        self, x: Tensor, normalized: Tensor, raw_index: Tensor, sample: bool = True
-    ) -> Latents:
-        """All latents of a batch."""
-        return self.encode(normalized, self.infer_indices(x, raw_index, sample), sample)
-
     def predict(self, z: Tensor) -> Distribution:
         """p(y|z)."""
         return self.predictor(z)
+
+    def parameter_groups(self) -> list[ParameterGroup]:
+        """What is to be trained, and how fast."""
+        return [
+            *self.alignment.parameter_groups(),
+            ParameterGroup(trainable(self.data_encoder.scale.parameters()), 1.0),
+            ParameterGroup(trainable(self.predictor.parameters()), PREDICTOR_RATE),
+        ]
+
+    def redrawn(self) -> EncodingModule:
+        """A copy to be trained, with what starts at random drawn anew."""
+        fresh = self.alignment.redrawn(), self.predictor.redrawn()
+        return EncodingModule(*fresh, self.local_dim, self.index_dim, self.width)
+
+    def state(self) -> dict[str, Any]:
+        sizes = {
+            "alignment": self.alignment.name,
+            "alignment_sizes": self.alignment.sizes,
+            "predictor": self.predictor.name,
+            "predictor_sizes": self.predictor.sizes,
+            "local_dim": self.local_dim,
+            "index_dim": self.index_dim,
+            "width": self.width,
+        }
+        return network_state(self, sizes)
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> EncodingModule:
+        return network_from_state(cls._build, state)
+
+    @classmethod
+    def _build(cls, sizes: Sizes) -> EncodingModule:
+        aligned = counts(sizes["alignment_sizes"], may_be_zero=MAY_BE_ZERO)
+        alignment = ALIGNMENTS[sizes["alignment"]](**aligned)
+        predictor = PREDICTORS[sizes["predictor"]](**counts(sizes["predictor_sizes"]))
+        dims = (count(sizes, name) for name in ("local_dim", "index_dim", "width"))
+        return cls(alignment, predictor, *dims)

@@ -10,15 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributions import Categorical, Distribution, Normal, kl_divergence
 
 from domindex.model import bound
-from domindex.model.adversary import Adversary, DomainFacts
-from domindex.model.contest import Contest, Terms
+from domindex.model.adversarial import Objective, Terms
+from domindex.model.adversary import Adversary
+from domindex.model.batch import Batch
 from domindex.model.contrastive import contrastive_loss
-from domindex.model.latents import Latents
-from domindex.model.module import VDIModule
+from domindex.model.latents import Indices, Latents
+from domindex.model.module import EncodingModule, IndexModule
 
 
 @dataclass(frozen=True)
@@ -34,46 +35,23 @@ class Weights:
     strain: float = 0.3
 
 
-@dataclass
-class Batch:
-    """What one step sees of the chosen domains.
-
-    Attributes
-    ----------
-    x : (domains, batch, features)
-    normalized : (domains, batch, features) as the encoder of z is given the rows
-    labels : (sources, batch) or (sources, batch, outputs)
-    sources : (sources,) positions of the labelled domains among those of the batch
-    domain_sizes : (domains,) rows that each domain has in all
-    raw_index : (domains, index_dim)
-    neighbor_index : (domains, index_dim), the raw index of a near neighbour of each domain
-    facts : what the adversary tries to read
-    """
-
-    x: Tensor
-    normalized: Tensor
-    labels: Tensor
-    sources: Tensor
-    domain_sizes: Tensor
-    raw_index: Tensor
-    neighbor_index: Tensor
-    facts: DomainFacts
-
-
-class IndexObjective(nn.Module):
+class IndexObjective(Objective):
     """The loss of the indices: reconstruct x from u and u from β, agree within domains."""
 
-    def __init__(self, module: VDIModule, weights: Weights) -> None:
-        super().__init__()
-        self.module = module
+    module: IndexModule
+
+    def __init__(self, module: IndexModule, weights: Weights) -> None:
+        super().__init__(module)
         self.weights = weights
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Terms]:
+    def infer(self, batch: Batch) -> Indices:
+        return self.module.infer(batch.x, batch.raw_index)
+
+    def forward(self, batch: Batch, latents: Indices, ramp: float) -> tuple[Tensor, Terms]:
         module, weights = self.module, self.weights
-        latents = module.infer_indices(batch.x, batch.raw_index)
         terms = {
             "input_reconstruction": bound.input_reconstruction(
-                batch.x, module.input_decoder(latents.u)
+                module.backbone(batch.x), module.input_decoder(latents.u)
             ),
             "local_index_reconstruction": bound.local_index_reconstruction(
                 latents, module.local_decoder(latents.beta)
@@ -93,22 +71,32 @@ class IndexObjective(nn.Module):
         return weights.contrastive * terms["contrastive"] - gain, terms
 
 
-class EncodingObjective(Contest):
+class EncodingObjective(Objective):
     """The loss of the encoding: predict y from z, hide the domain, move smoothly with β.
 
-    Without an adversary nothing is hidden: for encoders whose structure leaves nothing to learn.
+    Without an adversary nothing is hidden: for alignments whose structure leaves nothing to learn.
     """
 
-    module: VDIModule
+    module: EncodingModule
 
-    def __init__(self, module: VDIModule, adversary: Adversary | None, weights: Weights) -> None:
+    def __init__(
+        self,
+        module: EncodingModule,
+        indices: IndexModule,
+        adversary: Adversary | None,
+        weights: Weights,
+    ) -> None:
         super().__init__(module, adversary)
+        self._indices = [indices]  # not a submodule: it is held fixed
         self.weights = weights
 
-    def infer(self, batch: Batch) -> Latents:
+    def infer_indices(self, batch: Batch) -> Indices:
+        """The means of u and β, which stand fixed."""
         with torch.no_grad():
-            indices = self.module.infer_indices(batch.x, batch.raw_index, sample=False)
-        return self.module.encode(batch.normalized, indices)
+            return self._indices[0].infer(batch.x, batch.raw_index, sample=False)
+
+    def infer(self, batch: Batch) -> Latents:
+        return self.module.infer(batch.represented, self.infer_indices(batch))
 
     def forward(self, batch: Batch, latents: Latents, ramp: float) -> tuple[Tensor, Terms]:
         predicted = self.module.predict(latents.z[batch.sources])
@@ -117,7 +105,7 @@ class EncodingObjective(Contest):
             "encoding_divergence": bound.encoding_divergence(latents),
             "adversary": self._hiding(batch, latents),
             "smoothness": self._roughness(batch, latents),
-            "strain": self.module.data_encoder.carrier.strain(latents.beta),  # type: ignore[operator]
+            "strain": self.module.alignment.penalty(latents.beta),
         }
         loss = (
             -terms["label_prediction"]
@@ -129,17 +117,17 @@ class EncodingObjective(Contest):
         return loss, terms
 
     def _hiding(self, batch: Batch, latents: Latents) -> Tensor:
-        if self.opponent is None:
+        if self.adversary is None:
             return latents.z.new_zeros(())
-        return self.opposed(*self.shown(batch, latents))
+        return self.fixed_adversary(*self.adversary_inputs(batch, latents))
 
     def _roughness(self, batch: Batch, latents: Latents) -> Tensor:
         """How much predictions change when a domain borrows its neighbour's index."""
-        if not self.module.data_encoder.carrier.follows_index:
+        if not self.module.alignment.follows_index:
             return latents.z.new_zeros(())
         own = self.module.predict(latents.z_posterior.mean)
         shift = batch.neighbor_index - batch.raw_index
-        borrowed, _ = self.module.data_encoder(batch.normalized, latents.u, latents.beta + shift)
+        borrowed, _ = self.module.data_encoder(batch.represented, latents.u, latents.beta + shift)
         return disagreement(own, self.module.predict(borrowed.mean))
 
 

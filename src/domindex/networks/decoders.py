@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -38,29 +41,51 @@ class LocalIndexDecoder(GaussianHead):
         return super().forward(beta[:, None, :])
 
 
-class ClassPredictor(nn.Module):
+class OutputPredictor(nn.Module, ABC):
+    """p(y|z); the constructor's arguments stand in `sizes`."""
+
+    name: ClassVar[str]
+    sizes: dict[str, int]
+
+    @abstractmethod
+    def redrawn(self) -> OutputPredictor:
+        """One to be trained, with what starts at random drawn anew."""
+
+
+class ClassPredictor(OutputPredictor):
     """p(y|z) for classes: a linear path, which extrapolates, and a small network beside it."""
+
+    name: ClassVar[str] = "classes"
 
     def __init__(self, latent_dim: int, n_classes: int, width: int = 32) -> None:
         super().__init__()
+        self.sizes = {"latent_dim": latent_dim, "n_classes": n_classes, "width": width}
         self.linear = nn.Linear(latent_dim, n_classes)
         self.bend = mlp(latent_dim, n_classes, width, depth=1)
 
     def forward(self, z: Tensor) -> Categorical:
         return Categorical(logits=self.linear(z) + self.bend(z), validate_args=False)
 
+    def redrawn(self) -> ClassPredictor:
+        """A fresh one of the same sizes."""
+        return ClassPredictor(**self.sizes)
 
-class ValuePredictor(nn.Module):
+
+class ValuePredictor(OutputPredictor):
     """p(y|z) for values: a linear path, which extrapolates, a small network, and a variance.
 
     The path may be given in closed form; see `follow`.
     """
 
+    name: ClassVar[str] = "values"
+
     def __init__(self, latent_dim: int, n_outputs: int, width: int = 32) -> None:
         super().__init__()
+        self.sizes = {"latent_dim": latent_dim, "n_outputs": n_outputs, "width": width}
         self.linear = nn.Linear(latent_dim, n_outputs)
         self.bend = mlp(latent_dim, n_outputs, width, depth=1)
         start_small(self.bend, 0.0)
+        self._follows = False
         self.spread = mlp(latent_dim, n_outputs, width, depth=1)
 
     def follow(self, slopes: NDArray, intercept: NDArray, may_bend: bool) -> ValuePredictor:
@@ -74,8 +99,22 @@ class ValuePredictor(nn.Module):
             self.linear.bias.copy_(torch.as_tensor(intercept))
         self.linear.requires_grad_(may_bend)
         self.bend.requires_grad_(may_bend)
+        self._follows = True
         return self
 
     def forward(self, z: Tensor) -> Normal:
         scale = bounded_scale(self.spread(z), *VALUE_LOG_VARIANCE)
         return Normal(self.linear(z) + self.bend(z), scale, validate_args=False)
+
+    def redrawn(self) -> ValuePredictor:
+        """A fresh one of the same sizes, on the same linear path where one was given."""
+        fresh = ValuePredictor(**self.sizes)
+        if not self._follows:
+            return fresh
+        slopes, intercept = self.linear.weight.detach().numpy().T, self.linear.bias.detach().numpy()
+        return fresh.follow(slopes, intercept, may_bend=self.linear.weight.requires_grad)
+
+
+PREDICTORS: dict[str, type[OutputPredictor]] = {
+    kind.name: kind for kind in (ClassPredictor, ValuePredictor)
+}

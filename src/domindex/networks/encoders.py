@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions import Normal
-from torch.nn import functional
 
+from domindex.networks.alignments import Alignment
 from domindex.networks.blocks import bounded_scale, mlp, start_small
 
 LOCAL_LOG_VARIANCE = (-6.0, 0.0)
@@ -17,25 +19,36 @@ ENCODING_SCALE = 0.1
 
 
 class LocalIndexEncoder(nn.Module):
-    """q(u|x): an orthogonal projection of x plus a network that starts small.
+    """q(u|x): a projection of x, plus a network that starts at nothing.
 
-    The projection keeps the geometry of the inputs, on which the distances between domains rest;
-    the network bends it where the bound gains from it.
+    The projection holds the directions along which the domains differ; the network bends it where
+    the bound gains from it.
     """
 
     projection: Tensor
 
     def __init__(self, n_features: int, local_dim: int, width: int) -> None:
         super().__init__()
-        weight = nn.init.orthogonal_(torch.empty(local_dim, n_features))
-        self.register_buffer("projection", weight)
+        self.register_buffer("projection", torch.zeros(n_features, local_dim))
         self.network = mlp(n_features, 2 * local_dim, width, depth=2)
         start_small(self.network, 0.1)
+
+    def start_at(self, projection: NDArray) -> None:
+        """Take the directions (features, local_dim)."""
+        self.projection.copy_(torch.as_tensor(np.ascontiguousarray(projection)))
+
+    def drop_refinement(self) -> None:
+        """Take the mean back to the projection; the scale stays as it was learned."""
+        last = self.network[-1]
+        assert isinstance(last, nn.Linear)
+        with torch.no_grad():
+            last.weight[: self.projection.shape[1]] = 0.0
+            last.bias[: self.projection.shape[1]] = 0.0
 
     def forward(self, x: Tensor) -> Normal:
         mean, raw = self.network(x).chunk(2, dim=-1)
         scale = bounded_scale(raw, *LOCAL_LOG_VARIANCE)
-        return Normal(functional.linear(x, self.projection) + mean, scale, validate_args=False)
+        return Normal(x @ self.projection + mean, scale, validate_args=False)
 
 
 class GlobalIndexEncoder(nn.Module):
@@ -57,23 +70,23 @@ class GlobalIndexEncoder(nn.Module):
 class DataEncoder(nn.Module):
     """q(z|x,u,β), and the p(z|x,u,β) it departs from.
 
-    The prior lies where the carrier's structure alone puts x, with a fixed scale. The posterior
+    The prior lies where the alignment's structure alone puts x, with a fixed scale. The posterior
     lies where a network bent it to, and pays for that in KL[q ‖ p]: what the structure can do needs
     no network, and a network free of charge fits the sources and loses the targets. Both share the
     structure, so an untrained prior cannot pull z to a constant.
     """
 
-    def __init__(self, carrier: nn.Module, local_dim: int, index_dim: int, width: int) -> None:
+    def __init__(self, alignment: Alignment, local_dim: int, index_dim: int, width: int) -> None:
         super().__init__()
-        self.carrier = carrier
-        self.latent_dim = int(carrier.n_outputs)  # type: ignore[arg-type]
-        self.scale = mlp(self.latent_dim + local_dim + index_dim, self.latent_dim, width, depth=1)
+        self.alignment = alignment
+        latent_dim = alignment.latent_dim
+        self.scale = mlp(latent_dim + local_dim + index_dim, latent_dim, width, depth=1)
 
     def forward(self, x: Tensor, u: Tensor, beta: Tensor) -> tuple[Normal, Normal]:
         """The posterior and the prior of z, both (domains, batch, latent_dim)."""
-        exact = next(self.carrier.parameters()).dtype
+        exact = next(self.alignment.parameters()).dtype
         with torch.autocast(x.device.type, enabled=False):  # exponentials need full precision
-            straight, bent = self.carrier(x.to(exact), beta.to(exact))
+            straight, bent = self.alignment(x.to(exact), beta.to(exact))
         index = beta[:, None, :].expand(*x.shape[:2], -1)
         raw = self.scale(torch.cat([straight, u, index], dim=-1))
         scale = bounded_scale(raw, *ENCODING_LOG_VARIANCE)

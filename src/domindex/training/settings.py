@@ -1,13 +1,136 @@
-"""What can be set about a training, apart from the model."""
+"""What can be set about networks and training."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from domindex.errors import InputError
+from domindex.model.adversary import KINDS
+from domindex.model.objectives import Weights
+
+
+class Network(BaseEstimator):
+    """The shape of VDI's networks and the weights of their objective.
+
+    Parameters
+    ----------
+    width : size of hidden layers
+    adversary : what is hidden from z: any of "graph", "domain", "index"
+    adversary_weight : how much hiding counts
+    contrastive_weight : how much local indices of one domain shall agree
+    smoothness_weight : how little predictions may change from a domain to its neighbour
+
+    Examples
+    --------
+    >>> from domindex import Network, VDIClassifier
+    >>> VDIClassifier(network=Network(width=128)).get_params()["network__width"]
+    128
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int = 64,
+        adversary: Sequence[str] = ("graph", "domain"),
+        adversary_weight: float = 6.0,
+        contrastive_weight: float = 0.1,
+        smoothness_weight: float = 1.0,
+    ) -> None:
+        self.width = width
+        self.adversary = adversary
+        self.adversary_weight = adversary_weight
+        self.contrastive_weight = contrastive_weight
+        self.smoothness_weight = smoothness_weight
+
+    def check(self) -> None:
+        """Refuse what cannot be used."""
+        require_counts(self, "width")
+        for name in ("adversary_weight", "contrastive_weight", "smoothness_weight"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"{name} is {getattr(self, name)!r}. Choose 0 or more.")
+        if not self.adversary or any(kind not in KINDS for kind in self.adversary):
+            raise InputError(f"adversary is {self.adversary}. Choose one or more of {KINDS}.")
+
+    def weights(self) -> Weights:
+        return Weights(
+            contrastive=self.contrastive_weight,
+            adversary=self.adversary_weight,
+            smoothness=self.smoothness_weight,
+        )
+
+
+class Training(BaseEstimator):
+    """How long and where networks are trained.
+
+    Parameters
+    ----------
+    steps : training steps of the encoding; None is 500, and 1000 for the paper's model
+    index_steps : training steps of the indices
+    starts : times the encoding starts afresh, of which the best on the sources is kept; None is 1,
+        and 2 for the paper's model
+    batch_size : rows of each domain in a step
+    learning_rate : its peak
+    accelerator : passed to Lightning Fabric
+    devices : passed to Lightning Fabric
+    strategy : passed to Lightning Fabric
+    precision : passed to Lightning Fabric
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> model = VDIClassifier(training=Training(steps=200))
+    >>> model.set_params(training__batch_size=16).training.batch_size
+    16
+    """
+
+    def __init__(
+        self,
+        *,
+        steps: int | None = None,
+        index_steps: int = 200,
+        starts: int | None = None,
+        batch_size: int = 32,
+        learning_rate: float = 3e-3,
+        accelerator: str = "cpu",
+        devices: int | str | list[int] = 1,
+        strategy: str = "auto",
+        precision: str = "32-true",
+    ) -> None:
+        self.steps = steps
+        self.index_steps = index_steps
+        self.starts = starts
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.accelerator = accelerator
+        self.devices = devices
+        self.strategy = strategy
+        self.precision = precision
+
+    def check(self) -> None:
+        """Refuse what cannot be used."""
+        require_counts(self, "index_steps", "batch_size")
+        require_counts(self, *(n for n in ("steps", "starts") if getattr(self, n) is not None))
+        if not self.learning_rate > 0:
+            raise InputError(f"learning_rate is {self.learning_rate!r}. Choose a positive number.")
+
+    def settings(self, **defaults: Any) -> TrainingSettings:
+        """Every number of a training; `defaults` stand for what is None here."""
+        own = {
+            name: getattr(self, name)
+            for name in ("steps", "index_steps", "starts", "batch_size", "learning_rate")
+            if getattr(self, name) is not None
+        }
+        return TrainingSettings(**{**defaults, **own})
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """One configuration for every dataset.
+    """Every number of a training: one configuration for every dataset.
 
     Attributes
     ----------
@@ -16,10 +139,7 @@ class TrainingSettings:
     max_domains : domains in a step; where there are more, each step draws that many
     learning_rate : of the encoding's block and its adversary
     index_learning_rate : of the indices' block
-    flow_learning_rate : share of the learning rate at which a flow's coefficients move
-    map_learning_rate : multiple of the learning rate at which an affine map of β moves
-    predictor_learning_rate : multiple of the learning rate at which the predictor moves
-    index_refreshes : how often the map is drawn anew from the local indices while they learn
+    index_refreshes : how often the paper's model draws its map anew while the indices learn
     average : decay of the moving average of weights that predicts
     clip : largest norm of a gradient
     link_quantile : share of the closest pairs that the inferred domain graph joins
@@ -36,9 +156,6 @@ class TrainingSettings:
     max_domains: int = 128
     learning_rate: float = 3e-3
     index_learning_rate: float = 1e-3
-    flow_learning_rate: float = 0.1
-    map_learning_rate: float = 2.0
-    predictor_learning_rate: float = 5.0
     index_refreshes: int = 4
     average: float = 0.99
     clip: float = 5.0
@@ -46,3 +163,11 @@ class TrainingSettings:
     admission: float = 0.0
     starts: int = 1
     warm_up: int = 50
+
+
+def require_counts(holder: Any, *names: str) -> None:
+    """That these attributes are whole numbers of 1 or more."""
+    for name in names:
+        value = getattr(holder, name)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise InputError(f"{name} is {value!r}. Choose a whole number of 1 or more.")

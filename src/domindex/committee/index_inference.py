@@ -1,0 +1,121 @@
+"""The indices of a fit: where they start, and whether learning them further helps the map."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.committee.fit_context import FitContext
+from domindex.data import DomainData
+from domindex.data.standardizing import InputScaler
+from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
+from domindex.geometry.domain_map import DomainMap
+from domindex.geometry.flow_selection import description_length
+from domindex.geometry.subspace import moving_directions
+from domindex.geometry.transport import Method
+from domindex.model.fitted_indices import FittedIndices
+from domindex.model.module import IndexModule
+from domindex.training.batches import TrainingRows
+from domindex.training.index_training import local_indices, train_indices
+
+Floats = NDArray[np.float64]
+
+PAPER_LOCAL_DIM = 4
+"""Components of u in the paper's model, as in its experiments on DG-15 and DG-60."""
+
+
+def infer_indices(
+    data: DomainData, geometry: DomainGeometry, context: FitContext
+) -> tuple[FittedIndices, DomainGeometry]:
+    """Start q(u|x) at the directions along which domains differ, and refine it where that helps.
+
+    The bound is maximised along the map of the closed form. The refined u counts if the map drawn
+    from it describes the domains in fewer nats than the map of the start, measured alike. Returns
+    the geometry on the map that is kept.
+    """
+    rows = _training_rows(data, geometry.scaler, context)
+    module = _module(rows, geometry.projection.matrix, geometry.domain_map, context)
+    weights, start = context.network.weights(), geometry.domain_map
+    train_indices(module, rows, start, weights, context.trainer, context.rng, redraw=False)
+    refined = local_indices(module, rows)
+    if _describes_better(refined, geometry, data):
+        geometry = geometry.on_map(_map_like(geometry, refined, start.method), data)
+    else:
+        module.local_encoder.drop_refinement()
+    fitted = FittedIndices(geometry.scaler, module.cpu().double().eval(), geometry.domain_map)
+    return fitted, geometry
+
+
+def infer_paper_indices(
+    data: DomainData,
+    index_dim: int,
+    local_dim: int | None,
+    context: FitContext,
+    n_jobs: int | None,
+) -> tuple[FittedIndices, DomainGeometry]:
+    """The paper's: u by the bound, transport between domains' u, scaling; no geodesics.
+
+    The map is drawn anew from u as it changes, and once more at the end, exactly where the domains
+    are few.
+    """
+    scaler = InputScaler.fit(data)
+    clouds = scaled_clouds(data, scaler)
+    rows = _training_rows(data, scaler, context)
+    directions = moving_directions(clouds).matrix[:, : local_dim or PAPER_LOCAL_DIM]
+    start = [cloud @ directions for cloud in clouds]
+    domain_map = DomainMap.fit(data.domains, start, index_dim, method="sliced")
+    module = _module(rows, directions, domain_map, context)
+    weights = context.network.weights()
+    last = train_indices(
+        module, rows, domain_map, weights, context.trainer, context.rng, redraw=True
+    )
+    final = DomainMap.fit(
+        data.domains, local_indices(module, rows), index_dim, reference=last, n_jobs=n_jobs
+    )
+    fitted = FittedIndices(scaler, module.cpu().double().eval(), final)
+    return fitted, DomainGeometry.without_flow(data, scaler, directions, final)
+
+
+def _training_rows(data: DomainData, scaler: InputScaler, context: FitContext) -> TrainingRows:
+    return TrainingRows.of(data, scaler.apply(data.inputs), context.fabric.device)
+
+
+def _module(
+    rows: TrainingRows, directions: Floats, domain_map: DomainMap, context: FitContext
+) -> IndexModule:
+    module = IndexModule(
+        tuple(rows.inputs.shape[1:]),
+        directions.shape[1],
+        domain_map.coordinates.shape[1],
+        context.network.width,
+    )
+    module.local_encoder.start_at(directions)
+    return module.to(rows.inputs.device)
+
+
+def _describes_better(refined: list[Floats], geometry: DomainGeometry, data: DomainData) -> bool:
+    """Whether the map of refined local indices describes how the domains move in fewer nats."""
+    clouds = scaled_clouds(data, geometry.scaler)
+    start = [cloud @ geometry.projection.matrix for cloud in clouds]
+    moving = geometry.moving_clouds(data)
+    before, after = (
+        description_length(moving, _map_like(geometry, local, "sliced"), geometry.moving_origin)
+        for local in (start, refined)
+    )
+    return after < before
+
+
+def _map_like(
+    geometry: DomainGeometry, local_indices: list[Floats], method: Method
+) -> DomainMap:
+    """The map of other local indices, drawn as the present one was and turned onto it."""
+    present = geometry.domain_map
+    return DomainMap.fit(
+        present.index.domains,
+        [cloud[rows] for cloud, rows in zip(local_indices, geometry.map_rows)],
+        present.coordinates.shape[1],
+        neighbors=present.neighbors,
+        level_share=present.level_share,
+        method=method,
+        reference=present.coordinates,
+    )

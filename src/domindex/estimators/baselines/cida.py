@@ -1,0 +1,57 @@
+"""Continuously indexed adaptation, for domains whose index is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from domindex.estimators.baselines.given import KnownDomains, check_domain_index
+from domindex.estimators.baselines.study import Study
+from domindex.data import DomainData
+from domindex.model.adaptation import Adaptation, PlainModule
+
+
+class CIDA(KnownDomains):
+    """Hide a given, continuous index of the domains from z (Wang, He and Katabi, 2020).
+
+    The encoder sees x and the index β of its domain; the adversary regresses β on z, and the
+    encoder maximises its squared error. So neighbouring domains are treated alike, which a
+    classifier of domain names cannot know.
+
+    Parameters
+    ----------
+    domain_index : a mapping from each domain's name to its number or vector, or a `DomainIndex`,
+        such as the `domain_index_` of a fitted `VDIClassifier`
+    """
+
+    def __init__(
+        self,
+        domain_index: Any = None,
+        *,
+        adaptation_weight: float | None = None,
+        task: str = "auto",
+        latent_dim: int = 16,
+        width: int = 64,
+        training: Training | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            adaptation_weight=adaptation_weight,
+            task=task,
+            latent_dim=latent_dim,
+            width=width,
+            training=training,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.domain_index = domain_index
+
+    def _check_data(self, data: DomainData) -> None:
+        check_domain_index(self.domain_index, data.domains)
+
+    def _train(self, study: Study) -> PlainModule:
+        study.use_index(check_domain_index(self.domain_index, study.data.domains))
+        objective = Adaptation(study.module(), study.adversary("index"), self._weight)
+        return study.train("encoding", objective)

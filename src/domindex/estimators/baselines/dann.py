@@ -1,0 +1,20 @@
+"""Domain-adversarial training."""
+
+from __future__ import annotations
+
+from domindex.estimators.baselines.base import AdaptingBaseline
+from domindex.estimators.baselines.study import Study
+from domindex.model.adaptation import Adaptation, PlainModule
+
+
+class DANN(AdaptingBaseline):
+    """Hide from z which domain a row comes from (Ganin et al., 2016).
+
+    A classifier learns to tell all N domains by z, and the encoder learns to mislead it:
+    min over encoder and predictor of −E[log p(y|z)] − λ · L, with L the classifier's cross-entropy
+    divided by log N. Two domains are the method as published; more are its usual extension.
+    """
+
+    def _train(self, study: Study) -> PlainModule:
+        adversary = study.adversary("domain")
+        return study.train("encoding", Adaptation(study.module(), adversary, self._weight))

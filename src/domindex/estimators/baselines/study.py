@@ -1,0 +1,96 @@
+"""One training of a baseline: the data, and the networks and the trainer that all of them share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from domindex.committee.fit_context import FitContext
+from domindex.data import DomainData
+from domindex.model.adaptation import Adaptation, PlainModule
+from domindex.model.adversary import Adversary
+from domindex.networks.alignments import ParameterGroup, trainable
+from domindex.networks.decoders import ClassPredictor
+from domindex.networks.plain_encoder import PlainEncoder, PlainValuePredictor
+from domindex.training.batches import BatchSampler, TrainingRows
+from domindex.training.trainer import Phase
+
+Floats = NDArray[np.float64]
+
+
+class Study:
+    """Builds the networks of a method and trains them.
+
+    Attributes
+    ----------
+    data : the checked data
+    rows : the same, standardised, on the training device
+    latent_dim : components of z
+    width : size of hidden layers
+    index : (domains, size), what the encoder is given of every domain; of size 0 to begin with
+    """
+
+    def __init__(self, rows: TrainingRows, latent_dim: int, context: FitContext) -> None:
+        self.rows = rows
+        self.latent_dim = latent_dim
+        self.width = context.network.width
+        self._context = context
+        self.use_index(np.zeros((self.data.n_domains, 0)))
+
+    @property
+    def data(self) -> DomainData:
+        return self.rows.data
+
+    @property
+    def n_outputs(self) -> int:
+        classes = self.data.classes
+        return self.data.labels.shape[1] if classes is None else len(classes)
+
+    def clouds(self) -> list[Floats]:
+        """The scaled inputs of each domain, (rows, features)."""
+        inputs = self.rows.represented.cpu().numpy().astype(np.float64)
+        return [inputs[rows] for rows in self.data.rows_by_domain()]
+
+    def use_index(self, index: Floats, links: NDArray[np.bool_] | None = None) -> None:
+        """Give encoders and adversaries an index of the domains, and perhaps their graph."""
+        self.index = index
+        context = self._context
+        self._batches = BatchSampler(self.rows, context.training, context.rng, index, links)
+
+    def module(self) -> PlainModule:
+        """A fresh encoder of x and the index, and a fresh predictor."""
+        return PlainModule(self.encoder(), self.predictor(self.latent_dim))
+
+    def encoder(self) -> PlainEncoder:
+        n_features = self.rows.represented.shape[1]
+        return PlainEncoder(n_features, self.index.shape[1], self.latent_dim, self.width)
+
+    def predictor(self, n_inputs: int) -> nn.Module:
+        kind = ClassPredictor if self.data.task == "classification" else PlainValuePredictor
+        return kind(n_inputs, self.n_outputs)
+
+    def adversary(self, kind: str, n_inputs: int | None = None) -> Adversary:
+        """Reads the domain, its index or its graph off z; see `model.adversary`."""
+        size = n_inputs or self.latent_dim
+        index_dim = max(1, self.index.shape[1])
+        return Adversary((kind,), size, self.data.n_domains, index_dim, self.width)
+
+    def train(self, name: str, objective: Adaptation) -> PlainModule:
+        """Train whatever of the objective is not frozen; the averaged module."""
+        context = self._context
+        device = context.fabric.device
+        objective = objective.to(device)
+        if objective.adversary is not None:
+            objective.adversary.to(device)
+        phase = Phase(
+            name,
+            objective,
+            [ParameterGroup(trainable(objective.parameters()), 1.0)],
+            self._batches,
+            context.training.steps,
+            context.training.learning_rate,
+        )
+        averaged = context.trainer.run(phase)
+        assert isinstance(averaged, PlainModule)
+        return averaged

@@ -1,0 +1,80 @@
+"""Any scikit-learn model, fitted on represented source rows and used everywhere."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.utils.metaestimators import available_if
+
+from domindex.data import DomainData
+from domindex.data.domain_data import Task
+from domindex.estimators.base import DomainEstimator, Floats, Names
+from domindex.representations import RepresentedRows
+
+
+def _has_estimator(self: WrappingEstimator) -> bool:
+    return self.estimator is not None
+
+
+def _gives_probabilities(self: WrappingEstimator) -> bool:
+    return hasattr(self.estimator, "predict_proba")
+
+
+class WrappingEstimator(DomainEstimator):
+    """Represents rows, and leaves the rest to `estimator`."""
+
+    estimator: Any
+
+    def _fit_data(self, data: DomainData) -> None:
+        self._fit_representation(data)
+        if self.estimator is None:
+            return
+        sources = data.row_is_source
+        rows = self._represent(data.inputs, data.row_names).part(sources)
+        labels = data.labels[sources]
+        if data.classes is not None:
+            labels = data.classes[labels]
+        else:
+            labels = rows.normalize(labels)
+            labels = labels[:, 0] if data.single_output else labels
+        self.estimator_ = clone(self.estimator).fit(rows.features, labels)
+
+    @abstractmethod
+    def _fit_representation(self, data: DomainData) -> None:
+        """Learn to represent rows."""
+
+    @abstractmethod
+    def _represent(self, inputs: NDArray, names: Names) -> RepresentedRows:
+        """Rows as the estimator is given them."""
+
+    @available_if(_has_estimator)
+    def predict(self, X: Any, *, sample_domain: Any = None) -> NDArray:
+        """Classes or values of every row, in the units of y.
+
+        A domain never seen is represented by the rows given here; without `sample_domain` all rows
+        are one new domain.
+        """
+        rows = self._represent(*self._check_query(X, sample_domain))
+        predicted = np.asarray(self.estimator_.predict(rows.features))
+        if self.task_ == "classification":
+            return predicted
+        restored = rows.restore(predicted.reshape(len(predicted), -1))
+        return restored[:, 0] if self._single_output else restored
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
+        """The estimator's probabilities, in the order of `classes_`."""
+        return self._predict_mean(*self._check_query(X, sample_domain))
+
+    def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
+        features = self._represent(inputs, names).features
+        return np.asarray(self.estimator_.predict_proba(features))
+
+    def _task_to_fit(self) -> Task | None:
+        if self.estimator is None:
+            return None
+        return "classification" if is_classifier(self.estimator) else "regression"

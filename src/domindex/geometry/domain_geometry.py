@@ -1,0 +1,118 @@
+"""What the inputs alone say of the domains, in closed form: where they differ, the map, the flow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.data import DomainData
+from domindex.data.standardizing import InputScaler
+from domindex.geometry.domain_map import DomainMap
+from domindex.geometry.flow import Moments, still_flow
+from domindex.geometry.flow_selection import (
+    SelectedFlow,
+    maps_along_neighborhoods,
+    select_flow,
+)
+from domindex.geometry.local_projection import RELIABLE, LocalProjection, choose_local_projection
+from domindex.geometry.subspace import Subspace, moving_directions
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DomainGeometry:
+    """The closed form of many domains.
+
+    Attributes
+    ----------
+    scaler : inputs to the scale on which everything below is measured
+    map_rows : for each domain, which of its rows the map is drawn from
+    subspace : the directions along which domains move, and the others
+    projection : where local indices start
+    selected : the map of the domains, with the flow along it
+    has_flow : whether a flow was looked for; the paper's model has none
+    """
+
+    scaler: InputScaler
+    map_rows: tuple[NDArray[np.int64], ...]
+    subspace: Subspace
+    projection: LocalProjection
+    selected: SelectedFlow
+    has_flow: bool = True
+
+    @classmethod
+    def fit(
+        cls,
+        data: DomainData,
+        index_dim: int = 2,
+        *,
+        map_rows: Sequence[NDArray[np.int64]] | None = None,
+        local_dim: int | None = None,
+        reliable: float = RELIABLE,
+        n_jobs: int | None = None,
+    ) -> DomainGeometry:
+        """Find where the domains differ, map them along geodesics, and solve for the flow.
+
+        `map_rows` numbers the rows within each domain that the map shall rest on, all where None.
+        """
+        scaler = InputScaler.fit(data)
+        clouds = scaled_clouds(data, scaler)
+        if map_rows is None:
+            map_rows = [np.arange(len(cloud)) for cloud in clouds]
+        shown = [cloud[rows] for cloud, rows in zip(clouds, map_rows)]
+        subspace = moving_directions(clouds)
+        projection = choose_local_projection(shown, subspace, local_dim, reliable)
+        plain = DomainMap.fit(
+            data.domains,
+            [cloud @ projection.matrix for cloud in shown],
+            index_dim,
+            level_share=projection.level_share,
+            n_jobs=n_jobs,
+        )
+        moving = [cloud @ subspace.moving for cloud in clouds]
+        maps = maps_along_neighborhoods(plain)
+        selected = select_flow(moving, maps, scaler.origin @ subspace.moving)
+        return cls(scaler, tuple(map_rows), subspace, projection, selected)
+
+    @classmethod
+    def without_flow(
+        cls, data: DomainData, scaler: InputScaler, directions: Floats, domain_map: DomainMap
+    ) -> DomainGeometry:
+        """Domains on a map that was drawn otherwise, among which nothing moves.
+
+        `directions` (features, local_dim) are those of the local indices.
+        """
+        clouds = scaled_clouds(data, scaler)
+        rows = tuple(np.arange(len(cloud)) for cloud in clouds)
+        still = still_flow(Moments.of([cloud @ directions for cloud in clouds]))
+        selected = SelectedFlow(still, domain_map, still, float("nan"), {})
+        subspace = Subspace(directions, directions.shape[1])
+        return cls(scaler, rows, subspace, LocalProjection(directions), selected, has_flow=False)
+
+    def on_map(self, domain_map: DomainMap, data: DomainData) -> DomainGeometry:
+        """The same domains on another map, with the flow along that."""
+        selected = select_flow(self.moving_clouds(data), [domain_map], self.moving_origin)
+        return replace(self, selected=selected)
+
+    def moving_clouds(self, data: DomainData) -> list[Floats]:
+        """The moving coordinates of each domain, (rows, n_moving)."""
+        return [cloud @ self.subspace.moving for cloud in scaled_clouds(data, self.scaler)]
+
+    @property
+    def moving_origin(self) -> Floats:
+        """Where the user's zero lies among the moving coordinates, (n_moving,)."""
+        return self.scaler.origin @ self.subspace.moving
+
+    @property
+    def domain_map(self) -> DomainMap:
+        return self.selected.domain_map
+
+
+def scaled_clouds(data: DomainData, scaler: InputScaler) -> list[Floats]:
+    """The scaled inputs of each domain, (rows, features)."""
+    scaled = scaler.apply_flat(data.inputs)
+    return [scaled[rows] for rows in data.rows_by_domain()]

@@ -1,0 +1,154 @@
+"""The map of the domains: drawn from their local indices, and able to place new domains."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.geometry.index import DomainIndex
+from domindex.geometry.isomap import extend_mean_geodesics, mean_geodesics
+from domindex.geometry.scaling import (
+    classical_scaling,
+    place,
+    procrustes_align,
+    scaling_spectrum,
+    unit_scale,
+)
+from domindex.geometry.transport import Method, thin, transport_distances, transport_distances_to
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Floats = NDArray[np.float64]
+
+MAX_EXACT_DOMAINS = 100
+"""Domains up to which every pair's transport problem is solved; beyond, distances are sliced."""
+
+
+@dataclass(frozen=True, eq=False)
+class DomainMap:
+    """Transport between the local indices of the domains, optionally geodesics, and scaling.
+
+    Attributes
+    ----------
+    index : coordinates of unit mean square length, and the distances they show, in that unit
+    transport : (domains, domains) transport distances between the clouds, in the clouds' unit
+    clouds : the (thinned) local indices of each domain, their levels drawn together
+    method : how transport is measured
+    neighbors : numbers of neighbours that geodesics pass through, averaged over; none where the
+        map shows transport itself
+    unit : length in the space of local indices of one unit of the map
+    level_share : share of a domain's mean that is kept. A squared transport distance is that of
+        the means plus that of the centred clouds; below 1, the second is heard beside a first
+        that is much larger
+    """
+
+    index: DomainIndex
+    transport: Floats
+    clouds: tuple[Floats, ...]
+    method: Method
+    neighbors: tuple[int, ...]
+    unit: float
+    level_share: float = 1.0
+
+    @classmethod
+    def fit(
+        cls,
+        domains: Sequence[Hashable],
+        local_indices: Sequence[Floats],
+        index_dim: int,
+        *,
+        neighbors: Sequence[int] = (),
+        level_share: float = 1.0,
+        method: Method | None = None,
+        reference: Floats | None = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Map domains by their local indices, one array (rows, local_dim) each.
+
+        Exact transport while the pairs are few, slices beyond, unless `method` says which.
+        `reference` is a map of the same domains that this one is turned onto.
+        """
+        clouds = tuple(thin(_level(cloud, level_share)) for cloud in local_indices)
+        method = method or ("exact" if len(clouds) <= MAX_EXACT_DOMAINS else "sliced")
+        transport = transport_distances(clouds, method=method, n_jobs=n_jobs)
+        index, unit = _scale(domains, transport, neighbors, index_dim, reference)
+        return cls(index, transport, clouds, method, tuple(neighbors), unit, level_share)
+
+    @property
+    def coordinates(self) -> Floats:
+        """(domains, index_dim)"""
+        return self.index.coordinates
+
+    def along(self, neighbors: Sequence[int]) -> DomainMap:
+        """The same distances, seen along geodesics through other neighbours."""
+        index_dim = self.coordinates.shape[1]
+        index, unit = _scale(self.index.domains, self.transport, neighbors, index_dim, None)
+        return replace(self, index=index, neighbors=tuple(neighbors), unit=unit)
+
+    def locate(self, local_indices: Floats) -> Floats:
+        """Where a new domain with these local indices belongs, (index_dim,). The map stays."""
+        cloud = thin(_level(local_indices, self.level_share))
+        gaps = transport_distances_to(cloud, self.clouds, method=self.method)
+        if self.neighbors:
+            gaps = extend_mean_geodesics(gaps, self.transport, self.neighbors)
+        return place(gaps / self.unit, self.coordinates, self.index.distances)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "index": self.index.state(),
+            "transport": self.transport,
+            "clouds": np.concatenate(self.clouds),
+            "cloud_sizes": [len(cloud) for cloud in self.clouds],
+            "method": self.method,
+            "neighbors": list(self.neighbors),
+            "unit": float(self.unit),
+            "level_share": float(self.level_share),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        index = DomainIndex.from_state(state["index"])
+        sizes, clouds, n_domains = state["cloud_sizes"], state["clouds"], len(index.domains)
+        if state["method"] not in get_args(Method):
+            raise ValueError(f"transport is measured by {state['method']!r}")
+        if len(sizes) != n_domains or min(sizes) < 1 or sum(sizes) != len(clouds):
+            raise ValueError("the clouds do not match the domains")
+        if state["transport"].shape != (n_domains, n_domains):
+            raise ValueError("the transport distances do not match the domains")
+        return cls(
+            index,
+            state["transport"],
+            tuple(np.split(clouds, np.cumsum(sizes)[:-1])),
+            state["method"],
+            tuple(int(number) for number in state["neighbors"]),
+            float(state["unit"]),
+            float(state["level_share"]),
+        )
+
+
+def _level(cloud: Floats, share: float) -> Floats:
+    return cloud if share == 1.0 else cloud - (1.0 - share) * cloud.mean(axis=0)
+
+
+def _scale(
+    domains: Sequence[Hashable],
+    transport: Floats,
+    neighbors: Sequence[int],
+    index_dim: int,
+    reference: Floats | None,
+) -> tuple[DomainIndex, float]:
+    """Distances to a map of unit scale, and that unit.
+
+    One scale, not one per axis: the axes' lengths say how much the domains differ along them.
+    """
+    shown = mean_geodesics(transport, neighbors) if neighbors else transport
+    coordinates, unit = unit_scale(classical_scaling(shown, index_dim))
+    if reference is not None:
+        coordinates = procrustes_align(coordinates, reference)
+    spectrum = scaling_spectrum(shown) / unit**2
+    return DomainIndex(tuple(domains), coordinates, shown / unit, spectrum), unit

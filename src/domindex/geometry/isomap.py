@@ -1,0 +1,65 @@
+"""Shortest paths through neighbouring domains: unrolls families of domains that lie on a curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
+
+from domindex.geometry.distance_checks import check_distances
+from domindex.geometry.neighbors import bridge_components, nearest_links
+
+
+def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> NDArray[np.float64]:
+    """Lengths of the shortest paths on the k-nearest-neighbour graph of the domains, (N, N).
+
+    Two domains are joined when either is among the other's `n_neighbors` nearest. Where the graph
+    falls apart, the shortest missing pair joins two components, until it is one.
+    """
+    matrix = check_distances(distances)
+    links = bridge_components(nearest_links(matrix, n_neighbors), matrix)
+    # Sparse, because a zero (or nearly so) in a dense matrix means "no edge" to SciPy, while two
+    # domains may be identical.
+    first, second = np.nonzero(links)
+    edges = csr_array((matrix[first, second], (first, second)), shape=matrix.shape)
+    return shortest_path(edges, directed=False)
+
+
+def mean_geodesics(distances: NDArray[np.float64], neighbors: Sequence[int]) -> NDArray[np.float64]:
+    """Geodesic distances averaged over several numbers of neighbours, (N, N).
+
+    Each is brought to the mean length of the first: more neighbours make shorter paths. A single
+    number can make a shortcut that closes a curve; few of several do.
+    """
+    paths = [geodesic_distances(distances, number) for number in neighbors]
+    return np.mean([path * _share(paths[0], path) for path in paths], axis=0)
+
+
+def extend_mean_geodesics(
+    gaps: NDArray[np.float64], distances: NDArray[np.float64], neighbors: Sequence[int]
+) -> NDArray[np.float64]:
+    """`mean_geodesics` (known,) from a new domain at direct distances `gaps` (known,)."""
+    paths = [geodesic_distances(distances, number) for number in neighbors]
+    extended = [
+        extend_geodesics(gaps, path, number) * _share(paths[0], path)
+        for path, number in zip(paths, neighbors)
+    ]
+    return np.mean(extended, axis=0)
+
+
+def _share(first: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    return float(first.sum() / other.sum()) if other.any() else 1.0
+
+
+def extend_geodesics(
+    gaps: NDArray[np.float64], geodesics: NDArray[np.float64], n_neighbors: int
+) -> NDArray[np.float64]:
+    """Path lengths (known,) from a new domain at direct distances `gaps` (known,).
+
+    The first step leads to one of its `n_neighbors` nearest, the rest along known paths.
+    """
+    nearest = np.argsort(gaps, kind="stable")[:n_neighbors]
+    return (gaps[nearest, None] + geodesics[nearest]).min(axis=0)

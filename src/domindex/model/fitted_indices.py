@@ -1,0 +1,100 @@
+"""The indices once they are inferred: local ones for any row, places for any domain."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from domindex.data import group_rows
+from domindex.data.standardizing import InputScaler
+from domindex.geometry import DomainIndex, DomainMap
+from domindex.model.latents import Indices
+from domindex.model.module import IndexModule
+from domindex.representations import PlacedRows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedIndices:
+    """q(u|x) and the map drawn from it, with q(β|u) around its points.
+
+    Attributes
+    ----------
+    scaler : inputs to the scale of the networks
+    module : the networks, on the CPU, in double precision: what is inferred of a row then does not
+        depend on the rows beside it
+    domain_map : the raw index of every domain, and what it takes to place a new one
+    """
+
+    scaler: InputScaler
+    module: IndexModule
+    domain_map: DomainMap
+
+    def index(self) -> tuple[DomainIndex, Floats]:
+        """The map as q(β|u) sees it: a `DomainIndex` and its deviations, (domains, index_dim)."""
+        raw = self.domain_map.index
+        with torch.no_grad():
+            posterior = self.module.index_encoder(_tensor(raw.coordinates))
+        mean, deviation = posterior.mean.numpy(), posterior.stddev.numpy()
+        return DomainIndex(raw.domains, mean, raw.distances, raw.eigenvalues), deviation
+
+    def deviations(self, coordinates: Floats) -> Floats:
+        """Of q(β|u) at points of the map, (points, index_dim)."""
+        with torch.no_grad():
+            return self.module.index_encoder(_tensor(coordinates)).stddev.numpy()
+
+    def local_indices(self, inputs: NDArray) -> Floats:
+        """The means of q(u|x), (rows, local_dim): no domain needed."""
+        with torch.no_grad():
+            return self.module.local_posterior(_tensor(self.scaler.apply(inputs))).mean.numpy()
+
+    def place(self, inputs: NDArray, names: Sequence[Hashable] | None) -> dict[Hashable, Floats]:
+        """The raw index of every domain among these rows; new ones are placed by their rows."""
+        places: dict[Hashable, Floats] = {}
+        for name, rows in group_rows(names, len(inputs)):
+            known = self.domain_map.index.find(name)
+            if known is None:
+                known = self.domain_map.locate(self.local_indices(inputs[rows]))
+            places[name] = np.array(known)
+        return places
+
+    def placed(self, inputs: NDArray, names: Sequence[Hashable] | None) -> PlacedRows:
+        """Rows with their domains' places."""
+        return PlacedRows.of(inputs, names, self.place(inputs, names))
+
+    def means(self, inputs: NDArray, place: Floats) -> Indices:
+        """u of the rows of one domain and β of that domain, as a batch of one, at their means."""
+        x = _tensor(self.scaler.apply(inputs))
+        with torch.no_grad():
+            return self.module.infer(x[None], _tensor(place)[None], sample=False)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "scaler": self.scaler.state(),
+            "module": self.module.state(),
+            "domain_map": self.domain_map.state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> FittedIndices:
+        scaler = InputScaler.from_state(state["scaler"])
+        module = IndexModule.from_state(state["module"])
+        domain_map = DomainMap.from_state(state["domain_map"])
+        if len(scaler.offset) != module.backbone.n_features:
+            raise ValueError("the scale does not fit the networks")
+        if domain_map.coordinates.shape[1] != module.index_dim:
+            raise ValueError("the map does not fit the networks")
+        if any(cloud.shape[1:] != (module.local_dim,) for cloud in domain_map.clouds):
+            raise ValueError("the clouds do not fit the networks")
+        return cls(scaler, module, domain_map)
+
+
+def _tensor(array: NDArray) -> Tensor:
+    return torch.tensor(array, dtype=torch.float64)

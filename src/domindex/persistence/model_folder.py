@@ -1,0 +1,141 @@
+"""Fitted estimators as a folder: weights and arrays in safetensors, everything else in JSON.
+
+Opening one runs no code: there is no pickle, no name is imported from the file, classes come from
+a fixed list and from what the user registered, and nothing larger than the files themselves is
+allocated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.data.folders import new_folder
+from domindex.data.json_files import read_json, write_json
+from domindex.errors import InputError
+from domindex.estimators.versions import versions
+from domindex.persistence.states import Arrays, join_state, split_state
+
+FORMAT = "a saved domindex model"
+FORMAT_VERSION = 2
+"""Raised when a folder can no longer be read by the release before."""
+
+DESCRIPTION = "model.json"
+WEIGHTS = "weights.safetensors"
+
+_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
+"""What reading a description can raise that this library did not write."""
+
+Model = TypeVar("Model")
+
+
+class Saveable(Protocol):
+    """What can be saved: it says itself what it is made of."""
+
+    def state(self) -> dict[str, Any]: ...
+
+
+def save_model(
+    model: Saveable, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
+    """Write `model` to a folder that appears complete or not at all."""
+    from safetensors.numpy import save_file
+
+    tree, arrays = split_state(model.state())
+    with new_folder(path, marker=DESCRIPTION, overwrite=overwrite) as folder:
+        save_file({n: np.array(array, order="C") for n, array in arrays.items()}, folder / WEIGHTS)
+        description = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "estimator": type(model).__name__,
+            "state": tree,
+            "arrays": {
+                name: {"shape": list(array.shape), "order": _order(array)}
+                for name, array in arrays.items()
+            },
+            "versions": versions(),
+            "sha256": _checksum(folder / WEIGHTS),
+        }
+        write_json(folder / DESCRIPTION, description)
+
+
+def load_model(
+    path: str | os.PathLike[str], kinds: Mapping[str, Callable[[dict[str, Any]], Model]]
+) -> Model:
+    """The estimator that was saved at `path`; `kinds` makes one of each name from its state."""
+    folder = Path(path).expanduser()
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}. Name one that model.save(path) wrote.")
+    description = read_json(folder / DESCRIPTION, form=FORMAT, newest=FORMAT_VERSION)
+    _require_present_format(folder, description)
+    try:
+        name = description["estimator"]
+        if name not in kinds:
+            raise ValueError(f"it is a {name!r}, and only {', '.join(kinds)} can be opened")
+        state = join_state(description["state"], _read_arrays(folder / WEIGHTS, description))
+        return kinds[name](state)
+    except InputError:
+        raise
+    except _DAMAGE as error:
+        raise InputError(
+            f"{folder} is damaged: {DESCRIPTION} does not describe a model "
+            f"({type(error).__name__}: {error}). Copy it again from where it was saved."
+        ) from error
+
+
+def _require_present_format(folder: Path, description: Mapping[str, Any]) -> None:
+    if description["format_version"] < FORMAT_VERSION:
+        raise InputError(
+            f"{folder} has format version {description['format_version']}, from before the first "
+            f"release; this domindex reads version {FORMAT_VERSION}. Fit and save the model anew."
+        )
+
+
+def _read_arrays(path: Path, description: Mapping[str, Any]) -> Arrays:
+    """The arrays, each with the shape and memory order that the description says.
+
+    Order matters to the last bit: matrix products of the same numbers in another order of memory
+    may be summed differently.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    if not path.is_file():
+        raise InputError(f"There is no {path}. Copy the whole folder of the saved model.")
+    if _checksum(path) != description["sha256"]:
+        raise InputError(
+            f"{path} is damaged: its SHA-256 is not the one that {DESCRIPTION} gives. "
+            "Copy the folder again from where it was saved."
+        )
+    try:
+        found = load_file(path)
+    except (SafetensorError, OSError, *_DAMAGE) as error:
+        raise InputError(f"{path} is damaged ({error}). Copy the folder again.") from error
+    described = description["arrays"]
+    if found.keys() != described.keys():
+        raise ValueError("the arrays are not those that are described")
+    return {name: _arranged(found[name], described[name]) for name in described}
+
+
+def _arranged(array: NDArray, described: Mapping[str, Any]) -> NDArray:
+    if list(array.shape) != described["shape"] or array.dtype != np.float64:
+        raise ValueError(f"an array has shape {array.shape} and type {array.dtype}")
+    return np.array(array, order="F" if described["order"] == "F" else "C")
+
+
+def _order(array: NDArray) -> str:
+    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+
+
+def _checksum(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(2**20), b""):
+            digest.update(block)
+    return digest.hexdigest()

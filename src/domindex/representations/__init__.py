@@ -1,0 +1,17 @@
+"""Ways of telling rows so that a rule carries over between domains. NumPy, no torch, no labels."""
+
+from domindex.representations.base import PlacedRows, RepresentedRows, Representation
+from domindex.representations.registry import (
+    list_representations,
+    register_representation,
+    representation_named,
+)
+
+__all__ = [
+    "PlacedRows",
+    "Representation",
+    "RepresentedRows",
+    "list_representations",
+    "register_representation",
+    "representation_named",
+]

@@ -1,0 +1,137 @@
+"""Rows told relative to their domain: its level, and its spread, taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.data import DomainData
+from domindex.data.standardizing import InputScaler
+from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.representations.base import PlacedRows, Representation, RepresentedRows
+from domindex.representations.row_normalised import SPREAD_FLOOR, Shapes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DomainScaled(Shapes):
+    """Rows minus the mean of all inputs of their domain, over the deviation of all of them.
+
+    One level and one spread a domain, for features that share their units, and outputs with them.
+    A new domain is measured by its rows.
+    """
+
+    name: ClassVar[str] = "domain_scaled"
+    moves_domains: ClassVar[bool] = True
+    domains: Mapping[Hashable, tuple[float, float]] = field(default_factory=dict)
+
+    @classmethod
+    def measure(cls, data: DomainData) -> dict[str, Any]:
+        unit = float(data.inputs.std()) or 1.0
+        clouds = data.inputs_by_domain()
+        return {"domains": {n: _one_level(c, unit) for n, c in zip(data.domains, clouds)}}
+
+    def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
+        features = rows.features
+        known = [
+            self.domains.get(domain.name) or _one_level(features[domain.rows], self.unit)
+            for domain in rows.domains
+        ]
+        both = rows.spread([np.array(pair) for pair in known])
+        return both[:, :1], both[:, 1:]
+
+    def state(self) -> dict[str, Any]:
+        table = np.array(list(self.domains.values()), dtype=np.float64)
+        return {**super().state(), "names": tuple(self.domains), "levels": table}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        pairs = [(float(level), float(spread)) for level, spread in state["levels"]]
+        domains = dict(zip(state["names"], pairs, strict=True))
+        return cls(float(state["unit"]), InputScaler.from_state(state["scaler"]), domains)
+
+
+@dataclass(frozen=True, eq=False)
+class DomainCentred(Representation):
+    """Every feature minus its mean in the row's domain; outputs stay as they are.
+
+    Attributes
+    ----------
+    scaler : inputs to one scale, before domains are taken out
+    offsets, scales : of each domain that was seen, (features,) each; a new one has its own rows'
+    """
+
+    name: ClassVar[str] = "domain_centred"
+    moves_domains: ClassVar[bool] = True
+    scaler: InputScaler
+    offsets: Mapping[Hashable, Floats]
+    scales: Mapping[Hashable, Floats]
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        return cls.of(data, geometry.scaler)
+
+    @classmethod
+    def of(cls, data: DomainData, scaler: InputScaler) -> Self:
+        """From inputs on one scale."""
+        scaled = scaler.apply_flat(data.inputs)
+        clouds = dict(zip(data.domains, (scaled[rows] for rows in data.rows_by_domain())))
+        return cls(
+            scaler,
+            {name: cloud.mean(axis=0) for name, cloud in clouds.items()},
+            {name: cls.scale_of(cloud) for name, cloud in clouds.items()},
+        )
+
+    @staticmethod
+    def scale_of(cloud: Floats) -> Floats:
+        return np.ones(cloud.shape[1])
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        scaled = self.scaler.apply_flat(rows.inputs)
+        result = np.empty_like(scaled)
+        for name, members, _ in rows.domains:
+            cloud = scaled[members]
+            offset = self.offsets[name] if name in self.offsets else cloud.mean(axis=0)
+            scale = self.scales[name] if name in self.scales else self.scale_of(cloud)
+            result[members] = (cloud - offset) / scale
+        return RepresentedRows.plain(result)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "scaler": self.scaler.state(),
+            "names": tuple(self.offsets),
+            "offsets": np.stack(list(self.offsets.values())),
+            "scales": np.stack(list(self.scales.values())),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        scaler, names = InputScaler.from_state(state["scaler"]), state["names"]
+        if state["offsets"].shape != (len(names), len(scaler.offset)):
+            raise ValueError("the offsets do not fit the domains")
+        if state["scales"].shape != state["offsets"].shape or not (state["scales"] > 0).all():
+            raise ValueError("the scales do not fit the domains")
+        return cls(scaler, dict(zip(names, state["offsets"])), dict(zip(names, state["scales"])))
+
+
+class DomainStandardised(DomainCentred):
+    """Every feature minus its mean in the row's domain, over its deviation there."""
+
+    name: ClassVar[str] = "domain_standardised"
+
+    @staticmethod
+    def scale_of(cloud: Floats) -> Floats:
+        deviation = cloud.std(axis=0)
+        return np.where(deviation > SPREAD_FLOOR, deviation, 1.0)
+
+
+def _one_level(cloud: NDArray, unit: float) -> tuple[float, float]:
+    return float(cloud.mean()), max(float(cloud.std()), SPREAD_FLOOR * unit)

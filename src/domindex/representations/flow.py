@@ -1,0 +1,81 @@
+"""Rows brought to one place along the flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.data import DomainData
+from domindex.data.standardizing import InputScaler
+from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.flow import AffineFlow
+from domindex.geometry.subspace import Subspace
+from domindex.representations.base import PlacedRows, Representation, RepresentedRows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FlowAligned(Representation):
+    """Every domain carried along the map to β = 0 by the flow in closed form.
+
+    Attributes
+    ----------
+    scaler : inputs to the scale on which the flow was solved
+    subspace : the directions that move, and those that do not
+    flow : how the first ones move along the map
+    outputs : the aligned rows to zero mean and unit mean variance
+    """
+
+    name: ClassVar[str] = "flow"
+    moves_domains: ClassVar[bool] = True
+    scaler: InputScaler
+    subspace: Subspace
+    flow: AffineFlow
+    outputs: InputScaler
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        size = geometry.subspace.matrix.shape[1]
+        plain = InputScaler(np.zeros(size), np.ones(size))
+        flow = geometry.selected.flow
+        bare = cls(geometry.scaler, geometry.subspace, flow, plain)
+        aligned = bare.align(PlacedRows.of_data(data, geometry.domain_map.coordinates))
+        unit = np.sqrt(aligned.var(axis=0).mean()) or 1.0
+        outputs = InputScaler(aligned.mean(axis=0), np.full(size, unit))
+        return cls(geometry.scaler, geometry.subspace, flow, outputs)
+
+    def align(self, rows: PlacedRows) -> Floats:
+        """(rows, outputs): the moving coordinates at β = 0, then the still ones."""
+        scaled = self.scaler.apply_flat(rows.inputs)
+        result = scaled @ self.subspace.matrix
+        n_moving = self.subspace.n_moving
+        for _, members, place in rows.domains:
+            result[members, :n_moving] = self.flow.align(result[members, :n_moving], place)
+        return result
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        return RepresentedRows.plain(self.outputs.apply(self.align(rows)))
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "scaler": self.scaler.state(),
+            "subspace": self.subspace.state(),
+            "flow": self.flow.state(),
+            "outputs": self.outputs.state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        return cls(
+            InputScaler.from_state(state["scaler"]),
+            Subspace.from_state(state["subspace"]),
+            AffineFlow.from_state(state["flow"]),
+            InputScaler.from_state(state["outputs"]),
+        )

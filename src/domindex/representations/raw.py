@@ -1,0 +1,48 @@
+"""Rows as they are, on one scale: alone, or beside the place of their domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from domindex.data import DomainData
+from domindex.data.standardizing import InputScaler
+from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.representations.base import PlacedRows, Representation, RepresentedRows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, eq=False)
+class Raw(Representation):
+    """A rule on the inputs themselves: right where only their mix differs between domains."""
+
+    name: ClassVar[str] = "raw"
+    scaler: InputScaler
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        return cls(geometry.scaler)
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        return RepresentedRows.plain(self.scaler.apply_flat(rows.inputs))
+
+    def state(self) -> dict[str, Any]:
+        return {"scaler": self.scaler.state()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        return cls(InputScaler.from_state(state["scaler"]))
+
+
+class WithIndex(Raw):
+    """The inputs and β side by side: a rule may follow the domains along the map."""
+
+    name: ClassVar[str] = "with_index"
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        scaled = self.scaler.apply_flat(rows.inputs)
+        return RepresentedRows.plain(np.hstack([scaled, rows.index]))

@@ -1,0 +1,43 @@
+"""Representations by name."""
+
+from __future__ import annotations
+
+from domindex.data.registry import Registry
+from domindex.representations.base import Representation
+from domindex.representations.domain_normalised import (
+    DomainCentred,
+    DomainScaled,
+    DomainStandardised,
+)
+from domindex.representations.flow import FlowAligned
+from domindex.representations.raw import Raw, WithIndex
+from domindex.representations.row_normalised import RowCentred, RowStandardised
+
+REPRESENTATIONS: Registry[type[Representation]] = Registry("representation")
+
+for kind in (
+    Raw,
+    WithIndex,
+    RowCentred,
+    RowStandardised,
+    DomainScaled,
+    DomainCentred,
+    DomainStandardised,
+    FlowAligned,
+):
+    REPRESENTATIONS.add(kind.name, kind)
+
+
+def register_representation(kind: type[Representation]) -> type[Representation]:
+    """Make a representation known by its `name`; usable as a decorator."""
+    return REPRESENTATIONS.add(kind.name, kind)
+
+
+def representation_named(name: str) -> type[Representation]:
+    """The class of that name; refused with the known names where there is none."""
+    return REPRESENTATIONS[name]
+
+
+def list_representations() -> list[str]:
+    """The names that can be asked for."""
+    return REPRESENTATIONS.names()

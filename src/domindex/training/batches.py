@@ -1,0 +1,139 @@
+"""The rows of one training as tensors, and the batches drawn from them along a map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from domindex.data import DomainData
+from domindex.data.batching import DomainBatches
+from domindex.geometry.neighbors import closest_pairs, order_of_arrival, spanning_tree
+from domindex.model.adversary import DomainFacts
+from domindex.model.batch import Batch
+from domindex.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from domindex.representations import RepresentedRows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """What is trained on, a row for each row of a `DomainData`.
+
+    Attributes
+    ----------
+    data : the checked data
+    inputs : (rows, *input_shape) on one scale, from which the indices are inferred
+    represented : (rows, p) as the encoder of z is given them
+    labels : (rows,) classes or (rows, outputs) values
+    row_weights : (rows,) how often a row is drawn from its domain; None where all the same
+    """
+
+    data: DomainData
+    inputs: Tensor
+    represented: Tensor
+    labels: Tensor
+    row_weights: Floats | None = None
+
+    @classmethod
+    def of(cls, data: DomainData, scaled: NDArray, device: torch.device) -> TrainingRows:
+        """Scaled inputs (rows, *input_shape), which the encoder is given as they are."""
+        kind = torch.int64 if data.task == "classification" else torch.float32
+        inputs = torch.as_tensor(scaled, dtype=torch.float32, device=device)
+        labels = torch.tensor(data.labels, dtype=kind, device=device)
+        return cls(data, inputs, inputs.flatten(1), labels)
+
+    def with_labels(self, values: Floats) -> TrainingRows:
+        """The same rows, with values (rows, outputs) on another scale."""
+        return replace(self, labels=self._tensor(values))
+
+    def told_as(
+        self, rows: RepresentedRows, row_weights: Floats | None = None
+    ) -> TrainingRows:
+        """The same rows as a representation gives them to the encoder."""
+        return replace(self, represented=self._tensor(rows.features), row_weights=row_weights)
+
+    def _tensor(self, array: NDArray) -> Tensor:
+        return torch.as_tensor(array, dtype=torch.float32, device=self.inputs.device)
+
+
+class BatchSampler:
+    """Draws batches of rows for a given map of their domains.
+
+    The graph of the domains joins the closest pairs on the map unless `links`, (domains, domains),
+    say which are joined.
+    """
+
+    def __init__(
+        self,
+        rows: TrainingRows,
+        settings: TrainingSettings,
+        rng: np.random.Generator,
+        coordinates: Floats,
+        links: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.rows, self._settings, self._rng = rows, settings, rng
+        self._domain_batches = DomainBatches(rows.data, settings.batch_size, rng, rows.row_weights)
+        device = rows.inputs.device
+        distances = np.linalg.norm(coordinates[:, None, :] - coordinates[None, :, :], axis=-1)
+        if links is None:
+            links = closest_pairs(distances, settings.link_quantile)
+        self._tree = spanning_tree(distances)
+        self._arrival = order_of_arrival(distances, rows.data.is_source)
+        self._sizes = torch.tensor(rows.data.domain_sizes, device=device)
+        self._raw_index = torch.tensor(coordinates, dtype=torch.float32, device=device)
+        self._links = torch.as_tensor(links, device=device)
+
+    def on_map(self, coordinates: Floats) -> BatchSampler:
+        """Batches of the same rows along another map."""
+        return BatchSampler(self.rows, self._settings, self._rng, coordinates)
+
+    def draw(self, progress: float = 1.0) -> Batch:
+        """A batch of the domains that have arrived by `progress`, from 0 to 1.
+
+        Sources are there from the start; targets follow in the order of their distance along the
+        map, so that each is aligned when its neighbour already is.
+        """
+        domains = self._choose_domains(progress)
+        device = self.rows.inputs.device
+        rows = torch.as_tensor(self._domain_batches.draw(domains), device=device)
+        neighbors = [self._neighbor(domain, domains) for domain in domains]
+        chosen = torch.as_tensor(domains, device=device)
+        sources = torch.as_tensor(
+            np.flatnonzero(self.rows.data.is_source[domains]), device=device
+        )
+        raw_index = self._raw_index[chosen]
+        return Batch(
+            x=self.rows.inputs[rows],
+            represented=self.rows.represented[rows],
+            labels=self.rows.labels[rows[sources]],
+            sources=sources,
+            domain_sizes=self._sizes[chosen],
+            raw_index=raw_index,
+            neighbor_index=self._raw_index[torch.as_tensor(np.array(neighbors), device=device)],
+            facts=DomainFacts(chosen, raw_index, self._links[chosen][:, chosen]),
+        )
+
+    def _neighbor(self, domain: int, present: NDArray[np.int64]) -> int:
+        """One of those next to a domain on the tree, itself where none has arrived."""
+        near = present[self._tree[domain, present]]
+        return int(self._rng.choice(near)) if len(near) else domain
+
+    def _choose_domains(self, progress: float) -> NDArray[np.int64]:
+        """All that have arrived, or as many as a step takes, half of them sources if possible."""
+        is_source = self.rows.data.is_source
+        most = self._settings.max_domains
+        arrived = self._arrival <= max(progress, self._arrival[~is_source].min(initial=1.0))
+        if arrived.sum() <= most:
+            return np.flatnonzero(arrived)
+        sources = self._rng.permutation(np.flatnonzero(is_source))
+        targets = self._rng.permutation(np.flatnonzero(~is_source & arrived))
+        n_sources = min(len(sources), max(most // 2, most - len(targets)))
+        return np.sort(np.concatenate([sources[:n_sources], targets[: most - n_sources]]))

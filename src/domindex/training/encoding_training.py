@@ -1,0 +1,90 @@
+"""The second block: the encoding and the prediction, against the adversary, at fixed indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from domindex.model.adversary import Adversary
+from domindex.model.module import EncodingModule, IndexModule
+from domindex.model.objectives import EncodingObjective, Weights
+from domindex.networks.blocks import Whitening
+from domindex.training.batches import BatchSampler
+from domindex.training.history import History
+from domindex.training.trainer import Phase, Trainer
+
+NORM_BATCHES = 50
+"""Batches over which the spread of z is measured for good, once training is over."""
+
+
+def train_encoding(
+    start: EncodingModule,
+    indices: IndexModule,
+    batches: BatchSampler,
+    adversary_kinds: Sequence[str],
+    weights: Weights,
+    trainer: Trainer,
+    history: History,
+) -> EncodingModule:
+    """Maximise the terms of z and y against the adversary, perhaps from several starts.
+
+    The start with the best and smoothest prediction of the sources is kept, with its part of the
+    history. No target label is seen anywhere. The averaged module, ready to predict on the CPU.
+    """
+    best: tuple[float, EncodingModule, slice] | None = None
+    n_domains = len(batches.rows.data.domains)
+    for _ in range(trainer.settings.starts):
+        begin = len(history)
+        module = start.redrawn().to(trainer.fabric.device)
+        adversary = None
+        if not module.alignment.is_settled:
+            latent_dim, index_dim = module.alignment.latent_dim, module.index_dim
+            adversary = Adversary(adversary_kinds, latent_dim, n_domains, index_dim, module.width)
+            adversary.to(trainer.fabric.device)
+        averaged = _train_once(
+            EncodingObjective(module, indices, adversary, weights), batches, trainer
+        )
+        cost = history.recent("smoothness") - history.recent("label_prediction")
+        if best is None or cost < best[0]:
+            if best is not None:
+                history.drop(best[2])
+                begin -= best[2].stop - best[2].start
+            best = cost, averaged, slice(begin, len(history))
+        else:
+            history.drop(slice(begin, len(history)))
+    assert best is not None
+    return best[1]
+
+
+def _train_once(
+    objective: EncodingObjective, batches: BatchSampler, trainer: Trainer
+) -> EncodingModule:
+    settings = trainer.settings
+    phase = Phase(
+        "encoding",
+        objective,
+        objective.module.parameter_groups(),
+        batches,
+        settings.steps,
+        settings.learning_rate,
+        admission=settings.admission,
+    )
+    averaged = trainer.run(phase)
+    assert isinstance(averaged, EncodingModule)
+    return _finished(averaged, objective, batches)
+
+
+def _finished(
+    averaged: EncodingModule, objective: EncodingObjective, batches: BatchSampler
+) -> EncodingModule:
+    """The averaged weights with the statistics of z measured anew under them, for predicting."""
+    layers = [layer for layer in averaged.modules() if isinstance(layer, Whitening)]
+    for layer in layers:
+        layer.measure_anew()
+    if layers:
+        with torch.no_grad():
+            for _ in range(NORM_BATCHES):
+                batch = batches.draw()
+                averaged.infer(batch.represented, objective.infer_indices(batch), sample=False)
+    return averaged.cpu().double().eval()

@@ -1,0 +1,134 @@
+"""The training loop, for every objective of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Adam, Optimizer
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from domindex.model.adversarial import Objective, Terms
+from domindex.model.batch import Batch
+from domindex.networks.alignments import ParameterGroup
+from domindex.training.batches import BatchSampler
+from domindex.training.callbacks import Callback
+from domindex.training.schedules import adversary_ramp, warm_up_and_decay
+from domindex.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+
+@dataclass
+class Phase:
+    """One block of a training.
+
+    Attributes
+    ----------
+    name : what the record calls it
+    objective : its loss
+    parameters : what is trained, in groups that move at multiples of the learning rate
+    batches : what is drawn from; a callback may put another in its place
+    n_steps : how many steps it takes
+    learning_rate : its peak
+    memory : decay of Adam's second moments
+    admission : share of the steps over which targets are admitted, nearest first; 0: all at once
+    """
+
+    name: str
+    objective: Objective
+    parameters: Sequence[ParameterGroup]
+    batches: BatchSampler
+    n_steps: int
+    learning_rate: float
+    memory: float = 0.99
+    admission: float = 0.0
+
+    def admitted(self, step: int) -> float:
+        """How far the admission of targets has come, from 0 to 1 and beyond."""
+        return step / self.n_steps / self.admission if self.admission else 1.0
+
+
+class Trainer:
+    """Runs phases, one after the other, and tells its callbacks."""
+
+    def __init__(
+        self, fabric: Fabric, settings: TrainingSettings, callbacks: Sequence[Callback]
+    ) -> None:
+        self.fabric = fabric
+        self.settings = settings
+        self._callbacks = list(callbacks)
+
+    def run(self, phase: Phase, *extra: Callback) -> nn.Module:
+        """Minimise a phase's objective, in turns with its adversary where it has one.
+
+        Returns the moving average of the objective's module, in training mode.
+        """
+        callbacks = [*self._callbacks, *extra]
+        groups = [
+            {"params": group.parameters, "lr": phase.learning_rate * group.rate}
+            for group in phase.parameters
+            if group.parameters
+        ]
+        objective, optimizer = self.fabric.setup(
+            phase.objective, Adam(groups, lr=phase.learning_rate, betas=(0.9, phase.memory))
+        )
+        adversary = self._set_up_adversary(phase)
+        decay = get_ema_multi_avg_fn(self.settings.average)
+        average = AveragedModel(phase.objective.module, multi_avg_fn=decay)
+        for callback in callbacks:
+            callback.on_phase_start(phase)
+        for step in range(phase.n_steps):
+            for callback in callbacks:
+                callback.before_step(phase, step)
+            batch = phase.batches.draw(phase.admitted(step))
+            latents = phase.objective.infer(batch)
+            rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
+            terms = {} if adversary is None else adversary.learn(phase, batch, latents, rate)
+            loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
+            terms |= own
+            for callback in callbacks:
+                callback.on_terms(phase, step, terms)
+            self._descend(objective, optimizer, loss, rate)
+            average.update_parameters(phase.objective.module)
+        for callback in callbacks:
+            callback.on_phase_end(phase)
+        return average.module
+
+    def _set_up_adversary(self, phase: Phase) -> _Adversary | None:
+        network = phase.objective.adversary
+        if network is None:
+            return None
+        optimizer = Adam(network.parameters(), lr=phase.learning_rate, betas=(0.5, 0.99))
+        return _Adversary(self, *self.fabric.setup(network, optimizer))
+
+    def _descend(self, module: nn.Module, optimizer: Optimizer, loss: Tensor, rate: float) -> None:
+        for group in optimizer.param_groups:
+            group.setdefault("full_lr", group["lr"])
+            group["lr"] = group["full_lr"] * rate
+        optimizer.zero_grad()
+        self.fabric.backward(loss)
+        self.fabric.clip_gradients(
+            module, optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
+        )
+        optimizer.step()
+
+
+@dataclass
+class _Adversary:
+    """An adversary with its optimiser: it learns on detached tensors in a step of its own."""
+
+    trainer: Trainer
+    network: nn.Module
+    optimizer: Optimizer
+
+    def learn(self, phase: Phase, batch: Batch, latents: Any, rate: float) -> Terms:
+        inputs = phase.objective.adversary_inputs(batch, latents)
+        detached = [part.detach() if isinstance(part, torch.Tensor) else part for part in inputs]
+        loss = self.network(*detached)
+        self.trainer._descend(self.network, self.optimizer, loss, rate)
+        return {"adversary_own_loss": loss}

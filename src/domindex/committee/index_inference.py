@@ -105,9 +105,7 @@ def _describes_better(refined: list[Floats], geometry: DomainGeometry, data: Dom
     return after < before
 
 
-def _map_like(
-    geometry: DomainGeometry, local_indices: list[Floats], method: Method
-) -> DomainMap:
+def _map_like(geometry: DomainGeometry, local_indices: list[Floats], method: Method) -> DomainMap:
     """The map of other local indices, drawn as the present one was and turned onto it."""
     present = geometry.domain_map
     return DomainMap.fit(

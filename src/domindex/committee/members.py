@@ -202,7 +202,7 @@ def check_predictions(predictor: Predictor, predicted: Any, rows: RepresentedRow
     if array.ndim != 2 or len(array) != len(rows.features):
         raise InputError(
             f"The predictor {predictor.name!r} returned shape {array.shape} for "
-            f"{len(rows.features)} rows. Its predict must return (rows, classes) or (rows, outputs)."
+            f"{len(rows.features)} rows. Return (rows, classes) or (rows, outputs)."
         )
     if not np.isfinite(array).all():
         raise InputError(

@@ -260,9 +260,7 @@ def _fit(trial: Trial, sources: Sources, trials: pd.DataFrame) -> ChosenRule:
     (plain,) = solve_rules(latent, values, uniform, (straight.penalty,))
     penalty = (max(settings.balanced_penalty, straight.penalty),)
     (balanced,) = solve_rules(latent, values, candidate.weights, penalty)
-    (predicted,) = held_out_predictions(
-        latent, values, candidate.weights, sources.domains, penalty
-    )
+    (predicted,) = held_out_predictions(latent, values, candidate.weights, sources.domains, penalty)
     held_out = rows.restore(predicted)
     cost = sources.error(held_out, candidate.weights)
     trusted = candidate.fraction >= settings.least_fraction and not trial.may_bend

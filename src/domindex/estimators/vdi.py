@@ -16,7 +16,6 @@ from domindex.committee.candidates import build_candidates, choose_candidate
 from domindex.committee.fit_context import FitContext, fit_context
 from domindex.committee.fitting_members import fit_network, fit_predictor
 from domindex.committee.index_inference import infer_indices, infer_paper_indices
-from domindex.representations.map_rows import rows_for_map
 from domindex.committee.members import Member, NetworkMember, member_from_state
 from domindex.committee.predictors import predictor_named
 from domindex.committee.settings import ChoiceSettings
@@ -30,6 +29,7 @@ from domindex.model.fitted_indices import FittedIndices
 from domindex.persistence.model_folder import save_model
 from domindex.persistence.tables import table_from_state, table_state
 from domindex.representations import representation_named
+from domindex.representations.map_rows import rows_for_map
 from domindex.training.settings import Network, Training, TrainingSettings, require_counts
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What the inputs alone say of the domains, in closed form: where they differ, the map, the flow."""
+"""What inputs alone say of the domains, in closed form: where they differ, the map, the flow."""
 
 from __future__ import annotations
 

@@ -57,11 +57,11 @@ def select_flow(
 ) -> SelectedFlow:
     """Try maps, dimensions and families; keep what describes the clouds in fewest nats.
 
-    `clouds` (rows, p) of each domain are what moves. The description length is the likelihood
-    of one cloud carried to all domains, plus ½ log(rows) for each parameter and a nat for each domain's place on each axis: a freer flow must earn its
-    freedom. First the map is settled with the freest family, then the family and the number of
-    components. `origin` (p,) is where the user's zero lies among the clouds: it may well
-    be the centre of a rotation.
+    `clouds` (rows, p) of each domain are what moves. The description length is the likelihood of
+    one cloud carried to all domains, plus ½ log(rows) for each parameter and a nat for each
+    domain's place on each axis: a freer flow must earn its freedom. First the map is settled with
+    the freest family, then the family and the number of components. `origin` (p,) is where the
+    user's zero lies among the clouds: it may well be the centre of a rotation.
     """
     with threadpool_limits(limits=1):  # thousands of tiny products, which threads only slow down
         return _Search(clouds, maps[0].coordinates.shape[1], origin).run(maps)

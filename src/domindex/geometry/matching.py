@@ -83,9 +83,7 @@ def may_be_cut(clouds: Sequence[Floats], is_source: NDArray[np.bool_]) -> bool:
     return bool(usable and _large_sources(clouds, is_source, int(np.median(usable))))
 
 
-def _large_sources(
-    clouds: Sequence[Floats], is_source: NDArray[np.bool_], size: int
-) -> list[int]:
+def _large_sources(clouds: Sequence[Floats], is_source: NDArray[np.bool_], size: int) -> list[int]:
     """Sources with more rows than a target has, and not too many to match."""
     if size < 2:
         return []

@@ -127,7 +127,10 @@ class FlowAlignment(Alignment):
     def along(cls, flow: AffineFlow, subspace: Subspace, width: int) -> FlowAlignment:
         """Started at a flow in closed form."""
         n_features, latent_dim = subspace.matrix.shape
-        alignment = cls(n_features, subspace.n_moving, latent_dim, *flow.coefficients.shape, width)
+        n_components, n_coefficients = flow.coefficients.shape
+        alignment = cls(
+            n_features, subspace.n_moving, latent_dim, n_components, n_coefficients, width
+        )
         with torch.no_grad():
             alignment.coefficients.copy_(torch.as_tensor(flow.coefficients))
         alignment.basis.copy_(torch.as_tensor(flow.basis))
@@ -206,7 +209,8 @@ class IdentityAlignment(Alignment):
     @classmethod
     def onto(cls, projection: NDArray, width: int, *, may_bend: bool) -> IdentityAlignment:
         """Started at a projection (features, latent_dim), held there unless it `may_bend`."""
-        alignment = cls(*projection.shape, width)
+        n_features, latent_dim = projection.shape
+        alignment = cls(n_features, latent_dim, width)
         ordered = np.ascontiguousarray(projection)  # torch takes no columns in reverse
         alignment.projection.copy_(torch.as_tensor(ordered))
         start_small(alignment.bend, 0.01 if may_bend else 0.0)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from domindex.data.folders import new_folder
 from domindex.data.json_files import read_json, write_json
 from domindex.errors import InputError
-from domindex.estimators.versions import versions
+from domindex.versions import versions
 from domindex.persistence.states import Arrays, join_state, split_state
 
 FORMAT = "a saved domindex model"
@@ -41,9 +41,7 @@ class Saveable(Protocol):
     def state(self) -> dict[str, Any]: ...
 
 
-def save_model(
-    model: Saveable, path: str | os.PathLike[str], *, overwrite: bool = False
-) -> None:
+def save_model(model: Saveable, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write `model` to a folder that appears complete or not at all."""
     from safetensors.numpy import save_file
 

@@ -37,7 +37,9 @@ def join_state(tree: Any, arrays: Arrays) -> dict[str, Any]:
 
 def _encode(value: Any, path: str, arrays: Arrays) -> Any:
     if isinstance(value, Mapping):
-        inner = {str(k): _encode(v, f"{path}.{k}" if path else str(k), arrays) for k, v in value.items()}
+        inner = {
+            str(k): _encode(v, f"{path}.{k}" if path else str(k), arrays) for k, v in value.items()
+        }
         return {"dict": inner}
     if isinstance(value, np.ndarray):
         arrays[path] = np.asarray(value, dtype=np.float64)

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.errors import DomindexError, InputError
 from domindex.estimators.base import BaseVDI
-from domindex.estimators.versions import versions
+from domindex.versions import versions
 from domindex.evaluation import IndexAudit, audit_index
 from domindex.reporting.aggregates import Columns, aggregate_columns, aggregate_inputs
 from domindex.reporting.distances import distances_to_sources

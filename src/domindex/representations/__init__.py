@@ -1,6 +1,6 @@
 """Ways of telling rows so that a rule carries over between domains. NumPy, no torch, no labels."""
 
-from domindex.representations.base import PlacedRows, RepresentedRows, Representation
+from domindex.representations.base import PlacedRows, Representation, RepresentedRows
 from domindex.representations.registry import (
     list_representations,
     register_representation,

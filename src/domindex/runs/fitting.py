@@ -25,7 +25,7 @@ from domindex.errors import InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.base import BaseVDI
 from domindex.estimators.saving import plain_frame
-from domindex.estimators.versions import versions
+from domindex.versions import versions
 from domindex.runs.reporting import gather_report
 from domindex.runs.run import MODEL, PREPARATION, RUN, SUMMARY, TRAINING, Run, stamped
 from domindex.runs.settings import check_settings

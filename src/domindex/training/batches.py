@@ -54,9 +54,7 @@ class TrainingRows:
         """The same rows, with values (rows, outputs) on another scale."""
         return replace(self, labels=self._tensor(values))
 
-    def told_as(
-        self, rows: RepresentedRows, row_weights: Floats | None = None
-    ) -> TrainingRows:
+    def told_as(self, rows: RepresentedRows, row_weights: Floats | None = None) -> TrainingRows:
         """The same rows as a representation gives them to the encoder."""
         return replace(self, represented=self._tensor(rows.features), row_weights=row_weights)
 
@@ -106,9 +104,7 @@ class BatchSampler:
         rows = torch.as_tensor(self._domain_batches.draw(domains), device=device)
         neighbors = [self._neighbor(domain, domains) for domain in domains]
         chosen = torch.as_tensor(domains, device=device)
-        sources = torch.as_tensor(
-            np.flatnonzero(self.rows.data.is_source[domains]), device=device
-        )
+        sources = torch.as_tensor(np.flatnonzero(self.rows.data.is_source[domains]), device=device)
         raw_index = self._raw_index[chosen]
         return Batch(
             x=self.rows.inputs[rows],

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from domindex.estimators.baselines.base import AdaptingBaseline, Floats
+from domindex.estimators.base import Floats
+from domindex.estimators.baselines.base import AdaptingBaseline
 from domindex.estimators.baselines.study import Study
+from domindex.model.adaptation import Adaptation, Encoding, PlainModule, is_target
 from domindex.model.adversarial import Terms
 from domindex.model.batch import Batch
-from domindex.model.adaptation import Adaptation, Encoding, PlainModule, is_target
 from domindex.networks.discriminators import DomainClassifier
 
 SOURCE, TARGET = 0.0, 1.0

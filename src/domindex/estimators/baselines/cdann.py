@@ -8,9 +8,9 @@ from torch.distributions import Categorical, Distribution
 
 from domindex.estimators.baselines.base import AdaptingBaseline
 from domindex.estimators.baselines.study import Study
+from domindex.model.adaptation import Adaptation, Encoding, PlainModule
 from domindex.model.adversary import DomainFacts
 from domindex.model.batch import Batch
-from domindex.model.adaptation import Adaptation, Encoding, PlainModule
 
 
 class ConditionalAdaptation(Adaptation):

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from domindex.data import DomainData
 from domindex.estimators.baselines.given import KnownDomains, check_domain_index
 from domindex.estimators.baselines.study import Study
-from domindex.data import DomainData
 from domindex.model.adaptation import Adaptation, PlainModule
+from domindex.training.settings import Training
 
 
 class CIDA(KnownDomains):

@@ -11,14 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from domindex.estimators.baselines.base import AdaptingBaseline, Floats
-from domindex.estimators.baselines.study import Study
 from domindex.data import DomainData
 from domindex.errors import InputError
+from domindex.estimators.base import Floats
+from domindex.estimators.baselines.base import AdaptingBaseline
+from domindex.estimators.baselines.study import Study
 from domindex.model import bound
+from domindex.model.adaptation import Adaptation, Encoding, PlainModule
 from domindex.model.adversarial import Terms
 from domindex.model.batch import Batch
-from domindex.model.adaptation import Adaptation, Encoding, PlainModule
 from domindex.networks.decoders import ClassPredictor
 
 INDEX_DIM = 2

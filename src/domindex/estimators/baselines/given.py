@@ -9,9 +9,10 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.estimators.baselines.base import AdaptingBaseline, Floats
 from domindex.data.messages import preview
 from domindex.errors import InputError
+from domindex.estimators.base import Floats
+from domindex.estimators.baselines.base import AdaptingBaseline
 from domindex.geometry import DomainIndex
 
 FORMS = (

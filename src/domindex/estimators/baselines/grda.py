@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.estimators.baselines.base import Floats
+from domindex.data import DomainData
+from domindex.estimators.base import Floats
 from domindex.estimators.baselines.given import KnownDomains, check_domain_graph
 from domindex.estimators.baselines.study import Study
-from domindex.data import DomainData
 from domindex.model.adaptation import Adaptation, PlainModule
+from domindex.training.settings import Training
 
 NODE_DIM = 2
 

@@ -8,8 +8,8 @@ from torch.distributions import Categorical, Distribution
 
 from domindex.estimators.baselines.base import AdaptingBaseline
 from domindex.estimators.baselines.study import Study
-from domindex.model.batch import Batch
 from domindex.model.adaptation import Adaptation, Encoding, PlainModule, is_target
+from domindex.model.batch import Batch
 
 MARGIN, VALUE_MARGIN = 4.0, 1.0
 """γ, of which the margin is the logarithm: how much agreeing on sources counts. Values have no

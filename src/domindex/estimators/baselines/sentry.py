@@ -9,9 +9,9 @@ from torch.distributions import Categorical
 from domindex.estimators.baselines.base import AdaptingBaseline
 from domindex.estimators.baselines.study import Study
 from domindex.model import bound
+from domindex.model.adaptation import Adaptation, Encoding, PlainModule, is_target
 from domindex.model.adversarial import Terms
 from domindex.model.batch import Batch
-from domindex.model.adaptation import Adaptation, Encoding, PlainModule, is_target
 from domindex.networks.decoders import ClassPredictor
 
 N_VIEWS = 3

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from domindex.datasets import load_dataset
-from domindex.estimators.versions import versions
+from domindex.versions import versions
 from domindex.evaluation.benchmark.cells import Cell, CellResult
 from domindex.evaluation.benchmark.memory import peak_mb, resident_mb
 from domindex.evaluation.benchmark.methods import METHODS

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from domindex.data.folders import new_folder
 from domindex.data.json_files import read_json, write_json
 from domindex.errors import InputError
-from domindex.versions import versions
 from domindex.persistence.states import Arrays, join_state, split_state
+from domindex.versions import versions
 
 FORMAT = "a saved domindex model"
 FORMAT_VERSION = 2

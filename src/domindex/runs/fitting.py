@@ -25,11 +25,11 @@ from domindex.errors import InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.base import BaseVDI
 from domindex.estimators.saving import plain_frame
-from domindex.versions import versions
 from domindex.runs.reporting import gather_report
 from domindex.runs.run import MODEL, PREPARATION, RUN, SUMMARY, TRAINING, Run, stamped
 from domindex.runs.settings import check_settings
 from domindex.runs.showing import Display
+from domindex.versions import versions
 
 
 def fit_table(

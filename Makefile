@@ -1,5 +1,6 @@
 # make demo   set up, map a family of domains, predict, write a report
 # make test   set up, lint, type-check, check the layers, run the tests
+# make quick  the same without the slow tests
 # make docs   build the documentation into out/site, warnings as errors
 # make bench  measure; results go to benchmarks/results
 # make bench-tables  render benchmarks/results/benchmark.jsonl, which `domindex bench` wrote
@@ -8,12 +9,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint docs bench bench-tables clean
+.PHONY: demo test quick lint pytest docs bench bench-tables clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
-test: lint
+test: lint pytest
+
+quick: lint
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+
+pytest: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 lint: $(STAMP)

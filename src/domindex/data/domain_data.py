@@ -32,6 +32,18 @@ class DomainData:
     task : "classification" or "regression"
     classes : the class labels as the user spells them, in order; None for regression
     single_output : whether the user gave regression values as a 1-D array
+
+    Examples
+    --------
+    >>> from domindex.data import check_domain_data
+    >>> X = [[0.0], [1.0], [5.0], [6.0], [7.0]]
+    >>> y = ["no", "yes", None, None, None]
+    >>> hospitals = ["north", "north", "south", "south", "south"]
+    >>> data = check_domain_data(X, y, hospitals, source_domains=["north"])
+    >>> data.target_domains, data.domain_sizes.tolist()
+    (('south',), [2, 3])
+    >>> [rows.tolist() for rows in data.rows_by_domain()]
+    [[0, 1], [2, 3, 4]]
     """
 
     inputs: NDArray

@@ -16,6 +16,16 @@ def check_inputs(X: Any, name: str = "X") -> NDArray:
     """`X` as a new float array (rows, ...), at least 2-D, finite, never empty.
 
     float32 stays float32; everything else numeric becomes float64.
+
+    Examples
+    --------
+    >>> from domindex.data import check_inputs
+    >>> check_inputs([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    >>> check_inputs([[1.0, float("nan")]])
+    Traceback (most recent call last):
+    domindex.errors.InputError: X contains NaN: 1 value(s) are NaN or inf, the first at row 0, ...
     """
     array = _to_array(X, name)
     if array.ndim < 2:

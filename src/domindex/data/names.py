@@ -14,7 +14,18 @@ from domindex.errors import InputError
 
 
 def check_domain_names(sample_domain: Any, n_rows: int) -> list[Hashable]:
-    """The domain name of every row as plain Python values, none missing."""
+    """The domain name of every row as plain Python values, none missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from domindex.data import check_domain_names
+    >>> check_domain_names(np.array([2019, 2020, 2020]), n_rows=3)
+    [2019, 2020, 2020]
+    >>> check_domain_names(["north", None], n_rows=2)
+    Traceback (most recent call last):
+    domindex.errors.InputError: sample_domain is empty (None or NaN) in 1 of 2 rows, ...
+    """
     if sample_domain is None:
         raise InputError(
             "sample_domain is missing: there are "
@@ -38,7 +49,16 @@ def check_domain_names(sample_domain: Any, n_rows: int) -> list[Hashable]:
 
 
 def order_names(names: Iterable[Hashable]) -> list[Hashable]:
-    """Distinct names in a stable order: by value where all are numbers, else by their text."""
+    """Distinct names in a stable order: by value where all are numbers, else by their text.
+
+    Examples
+    --------
+    >>> from domindex.data import order_names
+    >>> order_names([10, 9, 10])
+    [9, 10]
+    >>> order_names(["10", "9", "10"])
+    ['10', '9']
+    """
     distinct = list(dict.fromkeys(names))
     if all(isinstance(name, numbers.Real) for name in distinct):
         return sorted(distinct)  # type: ignore[type-var]
@@ -63,7 +83,14 @@ def number_names(names: Sequence[Hashable], domains: Sequence[Hashable]) -> NDAr
 def group_rows(
     names: Sequence[Hashable] | None, n_rows: int
 ) -> Iterator[tuple[Hashable | None, NDArray[np.int64]]]:
-    """Each domain with the numbers of its rows; all rows under None where there are no names."""
+    """Each domain with the numbers of its rows; all rows under None where there are no names.
+
+    Examples
+    --------
+    >>> from domindex.data import group_rows
+    >>> {name: rows.tolist() for name, rows in group_rows(["b", "a", "b"], n_rows=3)}
+    {'a': [1], 'b': [0, 2]}
+    """
     if names is None:
         yield None, np.arange(n_rows)
         return

@@ -24,6 +24,10 @@ Opener = Callable[[Path], IO[bytes]]
 SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet"}
 DELIMITERS = {"\t": "a tab", ";": "a semicolon", "|": "a bar", " ": "a space"}
 
+_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
+EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
+"""What makes pandas read the very number that was written; from 3.1 on it does so unasked."""
+
 
 def read_table(
     path: str | os.PathLike[str],
@@ -116,6 +120,7 @@ def _read_csv(file: Path, stream: IO[bytes], delimiter: str, texts: set[str]) ->
                 na_values=[""],
                 dtype={name: str for name in columns if name in texts},
                 low_memory=False,
+                **EXACT_FLOATS,
             )
     except InputError:
         raise

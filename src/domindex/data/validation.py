@@ -40,6 +40,19 @@ def check_domain_data(
     ------
     InputError
         With what is wrong, what there is, and what to do.
+
+    Examples
+    --------
+    What stands in rows of a target domain is not read, so that nothing can be trained on it:
+
+    >>> from domindex.data import check_domain_data
+    >>> X, y = [[0.0], [1.0], [5.0]], ["no", "yes", "no"]
+    >>> data = check_domain_data(X, y, ["north", "north", "south"], source_domains=["north"])
+    >>> data.labels.tolist(), data.classes.tolist()
+    ([0, 1, -1], ['no', 'yes'])
+    >>> check_domain_data(X, y, ["north", "north", "south"], source_domains=["Nord"])
+    Traceback (most recent call last):
+    domindex.errors.InputError: source_domains names 'Nord', but sample_domain holds only ...
     """
     inputs = check_inputs(X)
     names = check_domain_names(sample_domain, len(inputs))

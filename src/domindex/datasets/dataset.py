@@ -36,6 +36,18 @@ class DomainDataset:
     description : a few sentences for a reader.
     levels : for each target how far it lies from the sources (1 near to 3 far), or None.
     offset, scale : `value * scale + offset` gives original units; 0 and 1 if nothing was scaled.
+
+    Examples
+    --------
+    >>> from domindex.datasets import make_circle
+    >>> dataset = make_circle(n_domains=4, n_sources=2, samples_per_domain=10)
+    >>> dataset.target_domains
+    [2, 3]
+    >>> int(dataset.is_source.sum())
+    20
+    >>> dataset.X[0] = 0.0
+    Traceback (most recent call last):
+    ValueError: assignment destination is read-only
     """
 
     name: str

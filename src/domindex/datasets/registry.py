@@ -22,7 +22,14 @@ _LOADERS: dict[str, Callable[[DataHome], DomainDataset]] = {
 
 
 def list_datasets() -> list[str]:
-    """The names that `load_dataset` knows."""
+    """The names that `load_dataset` knows.
+
+    Examples
+    --------
+    >>> from domindex.datasets import list_datasets
+    >>> list_datasets()
+    ['circle', 'dg-15', 'dg-60', 'tpt-48-w-e', 'tpt-48-n-s', 'rotating-digits']
+    """
     return list(_LOADERS)
 
 
@@ -31,6 +38,13 @@ def load_dataset(name: str, data_home: DataHome = None) -> DomainDataset:
 
     Files are looked for in `data_home`, else in the folder named by the environment variable
     DOMINDEX_DATA, else in the user's cache folder. "rotating-digits" needs no file.
+
+    Examples
+    --------
+    >>> from domindex.datasets import load_dataset
+    >>> dataset = load_dataset("rotating-digits")
+    >>> dataset.X.shape, dataset.source_domains
+    ((1797, 1, 8, 8), [0, 10, 20, 30, 40])
     """
     if name not in _LOADERS:
         raise DatasetError(_unknown(name))

@@ -21,6 +21,16 @@ def graph_auc(index: DomainIndex, graph: nx.Graph) -> float:
     """Area under the ROC curve of "closer on the map" as a predictor of "joined in `graph`".
 
     1 where all joined pairs are closer than all others, ½ for a map that knows nothing.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from domindex.evaluation import graph_auc
+    >>> from domindex.geometry import DomainIndex
+    >>> steps = [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
+    >>> index = DomainIndex.from_distances(["WA", "OR", "CA"], steps, n_components=1)
+    >>> graph_auc(index, nx.Graph([("WA", "OR"), ("OR", "CA")]))
+    1.0
     """
     missing = [name for name in index.domains if name not in graph]
     if missing:
@@ -36,7 +46,16 @@ def graph_auc(index: DomainIndex, graph: nx.Graph) -> float:
 
 
 def index_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float:
-    """|Pearson r| of the map's first principal axis with a known number per domain."""
+    """|Pearson r| of the map's first principal axis with a known number per domain.
+
+    Examples
+    --------
+    A map has no direction, so one that runs backwards is as good:
+
+    >>> from domindex.evaluation import index_correlation
+    >>> round(index_correlation([[3.0], [2.0], [1.0]], truth=[10.0, 20.0, 30.0]), 6)
+    1.0
+    """
     points, known = _matching(coordinates, truth)
     centred = points - points.mean(axis=0)
     axis = np.linalg.svd(centred, full_matrices=False)[2][0]
@@ -44,7 +63,17 @@ def index_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float:
 
 
 def linear_r2(coordinates: ArrayLike, truth: ArrayLike) -> float:
-    """R² of the least-squares fit of a known number per domain by the map's coordinates."""
+    """R² of the least-squares fit of a known number per domain by the map's coordinates.
+
+    Examples
+    --------
+    >>> from domindex.evaluation import linear_r2
+    >>> corners = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> round(linear_r2(corners, truth=[0.0, 1.0, 2.0, 3.0]), 6)
+    1.0
+    >>> round(linear_r2(corners, truth=[0.0, 0.0, 0.0, 1.0]), 6)
+    0.666667
+    """
     points, known = _matching(coordinates, truth)
     design = np.column_stack([points, np.ones(len(points))])
     residual = known - design @ np.linalg.lstsq(design, known, rcond=None)[0]
@@ -57,6 +86,18 @@ def procrustes_agreement(coordinates: ArrayLike, truth: ArrayLike) -> float:
     With both centred and of unit norm, (Σ singular values of AᵀB)²: the share of the true map's
     variance that is explained; 1 where the shapes are the same. The number of components may
     differ. With few domains chance is far from 0: three random points agree well with most others.
+
+    Examples
+    --------
+    A square that was moved, turned and doubled is the same square; with one side five times as long
+    it is another shape:
+
+    >>> from domindex.evaluation import procrustes_agreement
+    >>> square = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
+    >>> round(procrustes_agreement(square, [[5.0, 5.0], [7.0, 5.0], [7.0, 3.0], [5.0, 3.0]]), 6)
+    1.0
+    >>> round(procrustes_agreement(square, [[0.0, 0.0], [0.0, 1.0], [5.0, 1.0], [5.0, 0.0]]), 4)
+    0.6923
     """
     points, known = _matching_maps(coordinates, truth)
     overlap = np.linalg.svd(_unit_shape(points).T @ _unit_shape(known), compute_uv=False).sum()
@@ -67,6 +108,12 @@ def distance_rank_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float
     """Spearman's correlation of the distances on the map with those of a true index, −1 to 1.
 
     Only the order of the distances counts, so a map that is bent but keeps near and far scores 1.
+
+    Examples
+    --------
+    >>> from domindex.evaluation import distance_rank_correlation
+    >>> round(distance_rank_correlation([[0.0], [1.0], [5.0], [20.0]], [0.0, 1.0, 3.0, 7.0]), 6)
+    1.0
     """
     points, known = _matching_maps(coordinates, truth)
     if len(points) < 3:
@@ -92,6 +139,14 @@ def map_stability(maps: Sequence[DomainIndex | ArrayLike]) -> MapStability:
     ----------
     maps : two or more, as `DomainIndex` values (the same domains, in any order) or as arrays
         (domains, components) with the domains in the same order
+
+    Examples
+    --------
+    >>> from domindex.evaluation import map_stability
+    >>> once, again = [[0.0], [1.0], [3.0]], [[0.0], [-2.0], [-6.0]]
+    >>> stability = map_stability([once, again])
+    >>> round(stability.mean, 6), round(stability.worst, 6)
+    (1.0, 1.0)
     """
     if len(maps) < 2:
         raise InputError(f"There are {len(maps)} maps. Pass the maps of two fits or more.")

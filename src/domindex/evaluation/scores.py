@@ -17,7 +17,14 @@ Score = Callable[[Any, Any], float]
 
 
 def accuracy(y: Any, predicted: Any) -> float:
-    """Share of rows whose class is predicted."""
+    """Share of rows whose class is predicted.
+
+    Examples
+    --------
+    >>> from domindex.evaluation import accuracy
+    >>> accuracy(["no", "yes", "yes", "no"], ["no", "yes", "no", "no"])
+    0.75
+    """
     truth, guess = _matching(y, predicted)
     if truth.ndim != 1:
         raise InputError(
@@ -33,13 +40,33 @@ def accuracy(y: Any, predicted: Any) -> float:
 
 
 def squared_error(y: Any, predicted: Any) -> float:
-    """Squared errors added over a row's outputs, averaged over rows."""
+    """Squared errors added over a row's outputs, averaged over rows.
+
+    Examples
+    --------
+    >>> from domindex.evaluation import squared_error
+    >>> squared_error([[0.0, 0.0], [1.0, 1.0]], [[3.0, 4.0], [1.0, 1.0]])
+    12.5
+    """
     truth, guess = (_numbers(values) for values in _matching(y, predicted))
     return float(((truth - guess) ** 2).reshape(len(truth), -1).sum(axis=1).mean())
 
 
 def target_accuracy(dataset: DomainDataset, predicted: Any) -> float:
-    """Accuracy over all rows of target domains; `predicted` has a class for every row."""
+    """Accuracy over all rows of target domains; `predicted` has a class for every row.
+
+    Examples
+    --------
+    Errors in source domains do not count:
+
+    >>> from domindex.datasets import make_circle
+    >>> from domindex.evaluation import target_accuracy
+    >>> dataset = make_circle()
+    >>> predicted = dataset.y.copy()
+    >>> predicted[dataset.is_source] = 0
+    >>> target_accuracy(dataset, predicted)
+    1.0
+    """
     _matching(dataset.y, predicted)
     target = ~dataset.is_source
     if not target.any():
@@ -53,6 +80,12 @@ def scores_by_domain(
     """`score(y, predicted)` of each domain's rows, in the order of the names.
 
     `score` is `accuracy`, `squared_error` or any function of these two arrays.
+
+    Examples
+    --------
+    >>> from domindex.evaluation import scores_by_domain
+    >>> scores_by_domain([0, 1, 1, 0], [0, 1, 0, 0], ["south", "north", "north", "south"])
+    {'north': 0.5, 'south': 1.0}
     """
     truth, guess = _matching(y, predicted)
     names = check_domain_names(sample_domain, len(truth))
@@ -67,6 +100,14 @@ def paper_error(y: Any, predicted: Any, sample_domain: Any) -> float:
     Squared errors are added over outputs, averaged over a domain's rows, then over domains, so
     that a domain with many rows counts no more than another. Pass `y` on the standardised scale,
     as the datasets hold it, and the rows of target domains only.
+
+    Examples
+    --------
+    One row that is wrong by 2 weighs as much as three that are right:
+
+    >>> from domindex.evaluation import paper_error
+    >>> paper_error([0.0, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0], ["TX", "FL", "FL", "FL"])
+    2.0
     """
     return float(
         np.mean(list(scores_by_domain(y, predicted, sample_domain, squared_error).values()))
@@ -82,6 +123,12 @@ def scores_by_level(
     ----------
     by_domain : a score per domain, from `scores_by_domain`; those without a level are left out
     levels : a level per target domain, as in `DomainDataset.levels`
+
+    Examples
+    --------
+    >>> from domindex.evaluation import scores_by_level
+    >>> scores_by_level({"NV": 0.5, "UT": 0.25, "ME": 2.0}, {"NV": 1, "UT": 1, "ME": 3})
+    {1: 0.375, 3: 2.0}
     """
     if not levels:
         raise InputError("levels is empty or None: this dataset does not say how far targets lie.")

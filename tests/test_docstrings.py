@@ -1,0 +1,107 @@
+"""Every example in a docstring of the package runs and prints what it says."""
+
+import doctest
+import inspect
+import random
+import re
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import domindex
+
+ROOT = Path(domindex.__file__).parent
+EXTRAS = {"cluster": "distributed", "plots": "matplotlib", "report": "plotly", "tables": "pyarrow"}
+LAYOUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+WITH_EXAMPLES = [
+    "domindex.data",
+    "domindex.datasets",
+    "domindex.evaluation.information",
+    "domindex.evaluation.metrics",
+    "domindex.evaluation.scores",
+]
+"""Where every public function has an example."""
+
+
+def modules_with_examples():
+    """Names of modules, found by their text: listing the tests imports none of them."""
+    for path in sorted(ROOT.rglob("*.py")):
+        if re.search(r"^ *>>> ", path.read_text(encoding="utf-8"), re.MULTILINE):
+            parts = path.relative_to(ROOT.parent).with_suffix("").parts
+            yield ".".join(part for part in parts if part != "__init__")
+
+
+def missing_extra(error):
+    """The extra that `error` asks for, None where it asks for none or the extra is there."""
+    for extra, package in EXTRAS.items():
+        asked = f"domindex[{extra}]" in str(error) or getattr(error, "name", None) == package
+        if asked and find_spec(package) is None:
+            return extra
+    return None
+
+
+def run_example(example):
+    """Run one docstring; fail with what it printed, skip where an optional package is missing."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
+    torch.manual_seed(0)
+    try:
+        doctest.DebugRunner(optionflags=LAYOUT).run(example)
+    except doctest.DocTestFailure as failure:
+        line = (example.lineno or 0) + failure.example.lineno + 1
+        pytest.fail(
+            f"{example.filename}:{line}, {example.name}: {failure.example.source}"
+            f"should print\n{failure.example.want}but prints\n{failure.got}"
+        )
+    except doctest.UnexpectedException as unexpected:
+        error = unexpected.exc_info[1]
+        extra = missing_extra(error)
+        if extra is None:
+            raise error from None
+        pytest.skip(f"an example of {example.name} needs domindex[{extra}]")
+
+
+def public_functions(module):
+    """What a module offers to be called: of `__all__`, else of its own."""
+    names = getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
+    values = {name: getattr(module, name) for name in names}
+    return {name: value for name, value in values.items() if inspect.isfunction(value)}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", list(modules_with_examples()))
+def test_the_examples_of_a_module_print_what_they_say(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = [found for found in doctest.DocTestFinder().find(import_module(name)) if found.examples]
+    assert found, f"{name} has >>> outside its docstrings, where nothing runs it"
+    for example in found:
+        run_example(example)
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_every_public_function_has_an_example(name):
+    functions = public_functions(import_module(name))
+    without = [key for key, value in functions.items() if ">>> " not in inspect.getdoc(value)]
+    assert functions
+    assert not without, f"{name}: {', '.join(without)} have no Examples in their docstrings"
+
+
+def test_an_example_that_is_not_true_fails():
+    wrong = doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "sum", "sum.py", 0)
+    with pytest.raises(pytest.fail.Exception, match=r"should print\s+3\s+but prints\s+2"):
+        run_example(wrong)
+
+
+def test_an_example_that_raises_is_not_taken_for_a_missing_extra():
+    text = ">>> raise ModuleNotFoundError('no numpy', name='numpy')\n"
+    wrong = doctest.DocTestParser().get_doctest(text, {}, "numpy", "numpy.py", 0)
+    with pytest.raises(ModuleNotFoundError, match="no numpy"):
+        run_example(wrong)

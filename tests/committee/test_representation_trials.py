@@ -1,18 +1,26 @@
-"""The frame in which rows are compared, and the linear path in it."""
+"""The representation in which values are learned, and the linear rule in it."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
-from domindex.data.normalizing import NormalizedRows
-from domindex.estimators.frames import Frame, Sources, choose_frame
-from domindex.estimators.linear_path import held_out_predictions, solve_paths
+from domindex.committee.linear_rule import held_out_predictions, solve_rules
+from domindex.committee.representation_trials import Candidate, Sources, choose_rule
+from domindex.committee.settings import ChoiceSettings
+from domindex.geometry.entropy_balancing import balancing_weights
+from domindex.representations import RepresentedRows, representation_named
 
 
-def frame(name, rows, is_source):
-    plain = NormalizedRows(rows, np.zeros((len(rows), 1)), np.ones((len(rows), 1)))
-    return Frame.of(name, rows, plain, is_source)
+def candidate(name, rows, is_source):
+    """Rows as they would come out of that representation."""
+    weights = balancing_weights(rows[is_source], rows[~is_source])
+    plain = RepresentedRows.plain(rows)
+    return Candidate(representation_named(name), plain, np.eye(rows.shape[1]), weights)
+
+
+def choose(candidates, sources):
+    return choose_rule(candidates, sources, ChoiceSettings())
 
 
 def sources_of(is_source, values, domains, weights=None):
@@ -36,13 +44,13 @@ def domains():
     return np.repeat(np.arange(8), 25)
 
 
-def test_a_path_is_the_ridge_regression_of_scikit_learn(rng):
+def test_a_rule_is_the_ridge_regression_of_scikit_learn(rng):
     rows, values = rng.normal(size=(50, 4)) + 3, rng.normal(size=(50, 2))
     weights = rng.uniform(0.1, 1, size=50)
-    (path,) = solve_paths(rows, values, weights, (0.3,))
+    (rule,) = solve_rules(rows, values, weights, (0.3,))
     ridge = Ridge(alpha=0.3 * weights.sum()).fit(rows, values, sample_weight=weights)
-    np.testing.assert_allclose(path.slopes, ridge.coef_.T)
-    np.testing.assert_allclose(path.predict(rows), ridge.predict(rows))
+    np.testing.assert_allclose(rule.slopes, ridge.coef_.T)
+    np.testing.assert_allclose(rule.predict(rows), ridge.predict(rows))
 
 
 def test_held_out_predictions_never_see_the_rows_domain(rng, domains):
@@ -62,24 +70,27 @@ def test_one_domain_of_any_size_can_be_held_out_by_rows(rng, n_rows):
     assert np.isfinite(predicted).all()
 
 
-def test_of_two_frames_equal_on_sources_the_one_that_overlaps_is_chosen(rng, is_source, domains):
+def test_of_two_equal_on_sources_the_one_with_the_larger_effective_sample_is_chosen(
+    rng, is_source, domains
+):
     rows = rng.normal(size=(400, 3))
     apart = rows + np.where(is_source, 0.0, 3.0)[:, None]
     sources = sources_of(is_source, rows[:200, :1], domains)
-    chosen = choose_frame(
-        [frame("none", apart, is_source), frame("rows", rows, is_source)], sources
+    chosen = choose(
+        [candidate("raw", apart, is_source), candidate("row_standardised", rows, is_source)],
+        sources,
     )
-    assert chosen.frame.name == "rows"
+    assert chosen.candidate.name == "row_standardised"
     assert chosen.trials["chosen"].tolist() == [False, True]
 
 
-def test_overlap_does_not_buy_a_frame_that_fails_on_the_sources(rng, is_source, domains):
+def test_an_effective_sample_does_not_buy_failure_on_the_sources(rng, is_source, domains):
     rows = rng.normal(size=(400, 3))
     apart = rows + np.where(is_source, 0.0, 3.0)[:, None]
     noise = rng.normal(size=(400, 3))
     sources = sources_of(is_source, rows[:200, :1], domains)
-    frames = [frame("none", apart, is_source), frame("rows", noise, is_source)]
-    assert choose_frame(frames, sources).frame.name == "none"
+    both = [candidate("raw", apart, is_source), candidate("row_standardised", noise, is_source)]
+    assert choose(both, sources).candidate.name == "raw"
 
 
 def test_domain_levels_count_only_where_they_bring_sources_and_targets_close(
@@ -89,10 +100,13 @@ def test_domain_levels_count_only_where_they_bring_sources_and_targets_close(
     apart = rows + np.where(is_source, 0.0, 2.0)[:, None]
     noisy = rows + rng.normal(size=(400, 3))
     sources = sources_of(is_source, rows[:200, :1], domains)
-    untrusted = [frame("domains", apart, is_source), frame("none", noisy, is_source)]
-    assert choose_frame(untrusted, sources).frame.name == "none"
-    trusted = [frame("domains", rows, is_source), frame("none", noisy + apart - rows, is_source)]
-    assert choose_frame(trusted, sources).frame.name == "domains"
+    untrusted = [candidate("domain_scaled", apart, is_source), candidate("raw", noisy, is_source)]
+    assert choose(untrusted, sources).candidate.name == "raw"
+    trusted = [
+        candidate("domain_scaled", rows, is_source),
+        candidate("raw", noisy + apart - rows, is_source),
+    ]
+    assert choose(trusted, sources).candidate.name == "domain_scaled"
 
 
 def test_a_curve_earns_the_network_where_targets_look_like_sources(rng, is_source, domains):
@@ -100,18 +114,18 @@ def test_a_curve_earns_the_network_where_targets_look_like_sources(rng, is_sourc
     values = np.sin(2 * rows[:200, :1])
     apart = rows + np.where(is_source, 0.0, 4.0)[:, None]
     sources = sources_of(is_source, values, domains)
-    assert choose_frame([frame("none", rows, is_source)], sources).may_bend
+    assert choose([candidate("raw", rows, is_source)], sources).may_bend
     noisy = values + 0.3 * rng.normal(size=values.shape)
     sources = sources_of(is_source, noisy, domains)
-    assert choose_frame([frame("none", rows, is_source)], sources).may_bend
-    assert not choose_frame([frame("none", apart, is_source)], sources).may_bend
+    assert choose([candidate("raw", rows, is_source)], sources).may_bend
+    assert not choose([candidate("raw", apart, is_source)], sources).may_bend
 
 
 def test_a_straight_line_does_not(rng, is_source, domains):
     rows = rng.normal(size=(400, 2))
     values = rows[:200] @ [[1.0], [2.0]] + 0.1 * rng.normal(size=(200, 1))
-    assert not choose_frame(
-        [frame("none", rows, is_source)], sources_of(is_source, values, domains)
+    assert not choose(
+        [candidate("raw", rows, is_source)], sources_of(is_source, values, domains)
     ).may_bend
 
 
@@ -122,12 +136,12 @@ def test_balancing_helps_a_straight_line_through_a_curve(rng):
     curve = rows**2
     noisy = curve[:2400] + 4 * rng.normal(size=(2400, 1))
     sources = sources_of(is_source, noisy, np.repeat(np.arange(6), 400))
-    fitted = choose_frame([frame("none", rows / rows.std(), is_source)], sources)
+    fitted = choose([candidate("raw", rows / rows.std(), is_source)], sources)
     assert not fitted.may_bend
-    assert fitted.balanced_share > 0.2
-    (plain,) = solve_paths(fitted.frame.rows[:2400], noisy, np.ones(2400), (1e-3,))
-    targets = fitted.frame.rows[2400:]
-    error = np.abs(fitted.path.predict(targets) - curve[2400:]).mean()
+    assert fitted.row_weights.max() > 1.2 / 2400
+    (plain,) = solve_rules(fitted.candidate.latent[:2400], noisy, np.ones(2400), (1e-3,))
+    targets = fitted.candidate.latent[2400:]
+    error = np.abs(fitted.rule.predict(targets) - curve[2400:]).mean()
     assert error < 0.9 * np.abs(plain.predict(targets) - curve[2400:]).mean()
 
 

@@ -108,6 +108,12 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         code. An existing model is refused unless `overwrite`.
         """
         check_is_fitted(self)
+        if not type(self).__module__.startswith("domindex."):
+            raise InputError(
+                f"The model is a {type(self).__name__}, and only VDIClassifier and VDIRegressor "
+                "themselves can be saved. Use pickle, which keeps everything and runs code when "
+                "opened."
+            )
         save_model(self, path, overwrite=overwrite)
 
     def _fit_data(self, data: DomainData) -> None:
@@ -240,6 +246,13 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.candidates_ = table_from_state(state["candidates"])
         self.history_ = table_from_state(state["history"])
         self.flow_ = state["flow"]
+        self._require_working()
+
+    def _require_working(self) -> None:
+        """That the parts fit each other: a row of a known domain has a finite prediction."""
+        row = np.zeros((1, *self._input_shape))
+        if not np.isfinite(self._predict_mean(row, self.domains_[:1])).all():
+            raise ValueError("it predicts NaN")
 
     def _parameter_state(self) -> dict[str, Any]:
         """Constructor arguments; settings objects as dictionaries of theirs."""

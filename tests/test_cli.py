@@ -265,7 +265,7 @@ def test_no_right_to_write_is_one_line_and_code_2(place, tmp_path, monkeypatch):
     def refuse(*arguments, **options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("domindex.data.folders.tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("domindex.persistence.atomic.tempfile.mkdtemp", refuse)
     for command in (
         ["index", place / "run", "--out", tmp_path / "map.csv"],
         ["predict", place / "run", place / "data.csv", "--out", tmp_path / "p.csv"],

@@ -13,11 +13,11 @@ from sklearn.metrics import accuracy_score
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.data.labels import class_array
-from domindex.data.plain_values import from_plain, to_plain
 from domindex.estimators.base import BaseVDI, Floats, _scatter
 from domindex.estimators.fitting import FitResult
 from domindex.estimators.planning import Plan, Planner
 from domindex.networks.decoders import ClassPredictor
+from domindex.persistence.plain_values import from_plain, to_plain
 from domindex.training.problem import Problem
 
 

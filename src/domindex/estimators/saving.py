@@ -16,20 +16,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.data.folders import new_folder
-from domindex.data.json_files import read_json, write_json
 from domindex.data.normalizing import NORMALIZATIONS, RowNormalizer
-from domindex.data.plain_values import from_plain, to_plain
 from domindex.data.standardizing import InputScaler
 from domindex.errors import InputError
 from domindex.estimators.fitted import FittedModel
 from domindex.estimators.representation import RowRepresentation
 from domindex.estimators.saved_module import build_module, describe_module, module_arrays
-from domindex.estimators.versions import versions
 from domindex.geometry import DomainIndex
 from domindex.geometry.atlas import Atlas
 from domindex.geometry.transport import Method
 from domindex.geometry.views import CloudView
+from domindex.persistence.atomic import new_folder
+from domindex.persistence.json_files import read_json, write_json
+from domindex.persistence.plain_values import from_plain, to_plain
+from domindex.versions import versions
 
 if TYPE_CHECKING:
     from domindex.estimators.base import BaseVDI

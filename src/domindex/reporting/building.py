@@ -12,7 +12,6 @@ from sklearn.base import is_classifier
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.errors import DomindexError, InputError
 from domindex.estimators.base import BaseVDI
-from domindex.estimators.versions import versions
 from domindex.evaluation import IndexAudit, audit_index
 from domindex.reporting.aggregates import Columns, aggregate_columns, aggregate_inputs
 from domindex.reporting.distances import distances_to_sources
@@ -27,6 +26,7 @@ from domindex.reporting.report_data import (
     Value,
 )
 from domindex.reporting.warning_signs import warning_signs
+from domindex.versions import versions
 
 N_NEIGHBOURS = 4
 MAX_CLASSES = 8

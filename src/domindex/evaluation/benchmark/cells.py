@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from domindex.estimators.versions import versions
+from domindex.versions import versions
 
 Status = Literal["done", "failed", "not applicable"]
 Figures = Mapping[str, float | str]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domindex.runs import fit_table
+from domindex.tables import fit_table
 
 QUICK = {"index_steps": 5, "steps": 10}
 N_DOMAINS, N_ROWS = 8, 25

@@ -98,14 +98,14 @@ def check_domain_column(column: pd.Series) -> list[str]:
 
 def _kind_of_texts(column: pd.Series, values: Sequence[str]) -> Kind:
     distinct = list(dict.fromkeys(values))
-    told = [value for value in distinct if not _stands_for_none(value)]
-    numeric = [value for value in told if not np.isnan(_number(value))]
-    if told and len(numeric) == len(told):
+    given = [value for value in distinct if not _stands_for_none(value)]
+    numeric = [value for value in given if not np.isnan(_number(value))]
+    if given and len(numeric) == len(given):
         return "numbers"
-    if told and all(_DATE.fullmatch(value.strip()) for value in told):
-        raise _a_date(column, told)
+    if given and all(_DATE.fullmatch(value.strip()) for value in given):
+        raise _a_date(column, given)
     if numeric:
-        others = [value for value in told if value not in set(numeric)]
+        others = [value for value in given if value not in set(numeric)]
         row = column.tolist().index(others[0]) + 1
         raise InputError(
             f"Column {column.name!r} mixes numbers and texts: {preview(numeric, 3)}, but also "

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domindex.data.table_labels import choose_sources, read_labels
 from domindex.errors import InputError
+from domindex.tables.labels import choose_sources, read_labels
 
 
 def labels(*columns, task="auto"):

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.data.columns import kind_of, numbers_of, texts_of
 from domindex.data.domain_data import Task
 from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
+from domindex.tables.columns import kind_of, numbers_of, texts_of
 
 MAX_CLASSES = 20
 """Different whole numbers up to which a target is taken for classes, unless the user says."""

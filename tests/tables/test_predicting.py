@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.runs import index_table, predict_table
+from domindex.tables import index_table, predict_table
 
 
 def test_classes_come_with_their_probabilities(classes, data, table):

@@ -8,18 +8,16 @@ import pytest
 
 from domindex import VDIClassifier
 from domindex.errors import InputError
-from domindex.runs import Run, fit_table
+from domindex.tables import Run, fit_table
 
 QUICK = {"index_steps": 5, "steps": 10}
 
 
 def test_a_run_holds_all_that_is_needed_and_nothing_else(classes):
     assert sorted(path.name for path in classes.folder.iterdir()) == [
-        "domain_summary.json",
         "model",
         "preparation.json",
         "run.json",
-        "training.json",
     ]
     assert not [path for path in classes.folder.parent.iterdir() if path != classes.folder]
 
@@ -34,22 +32,6 @@ def test_a_run_says_what_was_fitted(classes):
     assert {"python", "domindex", "torch"} <= set(about["versions"])
     assert any("never change: 'version'" in note for note in about["notes"])
     assert any("Filled in missing inputs" in note for note in about["notes"])
-
-
-def test_the_summary_knows_columns_that_are_no_inputs(classes, table):
-    summary = classes.domain_summary()
-    assert summary["columns"] == ["x", "z", "version", "latitude", "dose"]
-    last = summary["domains"][-1]
-    assert (last["domain"], last["role"], last["rows"]) == ("s7", "target", 25)
-    assert last["means"]["latitude"] == 57.0
-    assert last["means"]["dose"] is None
-    expected = table.loc[table["site"] == "s7", "x"].mean()
-    assert last["means"]["x"] == pytest.approx(expected)
-
-
-def test_training_is_recorded_by_columns(classes):
-    names = [column["name"] for column in classes.training()["history"]]
-    assert names[:2] == ["phase", "step"]
 
 
 def test_the_model_is_what_the_estimator_makes_of_the_same_rows(classes, table):
@@ -79,7 +61,7 @@ def test_rows_without_a_label_in_a_source_are_left_out_with_a_note(table, tmp_pa
     }
     run = fit_table(tmp_path / "a.csv", out=tmp_path / "run", **how)
     assert any("Left out 2 rows of source domains" in note for note in run.notes)
-    assert run.domain_summary()["domains"][0]["rows"] == 23
+    assert run.about["data"]["rows"] == len(table)
 
 
 def test_labels_of_domains_that_are_no_sources_are_never_used(table, data, tmp_path, values):
@@ -123,7 +105,7 @@ def test_a_fit_that_is_stopped_leaves_the_run_before_as_it_was(
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("domindex.runs.fitting.write_json", stop)
+    monkeypatch.setattr("domindex.tables.run.write_json", stop)
     how = {
         "target": ["outcome"],
         "domain": "site",

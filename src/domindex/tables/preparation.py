@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.data.columns import kind_of, numbers_of, texts_of
 from domindex.data.messages import preview
-from domindex.data.tables import require_columns
 from domindex.errors import InputError
+from domindex.tables.columns import kind_of, numbers_of, texts_of
+from domindex.tables.reading import require_columns
 
 Floats = NDArray[np.float64]
 Missing = Literal["impute", "error"]
@@ -163,8 +163,8 @@ class TablePreparation:
                 f"{name!r} ({count}). Fill them in, or let them be imputed (--missing impute)."
             )
         if filled:
-            told = preview((f"{name} ({count})" for name, count in filled.most_common()), 5)
-            notes.insert(0, f"Filled in missing inputs by the sources' median: {told}.")
+            listed = preview((f"{name} ({count})" for name, count in filled.most_common()), 5)
+            notes.insert(0, f"Filled in missing inputs by the sources' median: {listed}.")
         return PreparedInputs(np.hstack(parts), tuple(notes))
 
     def to_dict(self) -> dict[str, Any]:

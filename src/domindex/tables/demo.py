@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from domindex.data.folders import check_free
-from domindex.data.tables import write_table
 from domindex.datasets import DomainDataset, make_domain_graph
 from domindex.evaluation import index_correlation
-from domindex.runs.fitting import fit_table
-from domindex.runs.mapping import index_table
-from domindex.runs.predicting import predict_table
-from domindex.runs.run import RUN, Run
+from domindex.persistence.atomic import check_free
+from domindex.tables.fitting import fit_table
+from domindex.tables.mapping import index_table
+from domindex.tables.predicting import predict_table
+from domindex.tables.reading import write_table
+from domindex.tables.run import RUN, Run
 
 N_DOMAINS = 24
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domindex.data.preparation import TablePreparation
 from domindex.errors import InputError
+from domindex.tables.preparation import TablePreparation
 
 IS_SOURCE = np.array([True, True, True, False])
 

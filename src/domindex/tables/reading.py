@@ -1,4 +1,4 @@
-"""Tables from files: CSV and Parquet, plain or gzipped, with a word on whatever is wrong."""
+"""CSV and Parquet from files and back, plain or gzipped, with a word on whatever is wrong."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import IO, Any, Literal
 
 import pandas as pd
 
-from domindex.data.folders import new_file
 from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
+from domindex.persistence.atomic import check_free_file, new_file
 
 Format = Literal["csv", "parquet"]
 Opener = Callable[[Path], IO[bytes]]
@@ -74,6 +74,13 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
                 table.to_parquet(stream, index=False)
             else:
                 table.to_csv(stream, index=False, sep=_delimiter(file, None))
+
+
+def check_table_path(path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Refuse before long work what `write_table` would refuse after it."""
+    file = Path(path).expanduser()
+    table_format(file)
+    check_free_file(file, overwrite=overwrite)
 
 
 def table_format(path: Path) -> Format:
@@ -165,10 +172,10 @@ def _check_header(file: Path, head: bytes, delimiter: str) -> list[str]:
 def _require_delimiter(file: Path, header: str, delimiter: str) -> None:
     for other, called in {**DELIMITERS, ",": "a comma"}.items():
         if other != delimiter and other in header:
-            told = "\\t" if other == "\t" else other
+            spelled = "\\t" if other == "\t" else other
             raise InputError(
                 f"{file} has a single column, {header[:60]!r}, which looks like several with "
-                f"{called} between them. Pass --delimiter '{told}'."
+                f"{called} between them. Pass --delimiter '{spelled}'."
             )
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domindex.data.tables import read_table, require_columns, write_table
 from domindex.errors import InputError
+from domindex.tables.reading import read_table, require_columns, write_table
 
 TABLE = pd.DataFrame({"site": ["01", "NA", "b,c"], "x": [0.1, 0.2, np.nan], "n": [1, 2, 3]})
 

@@ -83,7 +83,7 @@ def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
 def check_free_file(path: Path, *, overwrite: bool) -> None:
     """Refuse to write over a file that nobody asked to be replaced, or over a folder."""
     if path.is_dir():
-        raise InputError(f"{path} is a folder. Name a file in it.")
+        raise InputError(f"{path} is a folder and cannot be written to. Name a file in it.")
     if path.exists() and not overwrite:
         raise InputError(
             f"{path} exists. Name another file, or ask for it to be replaced "

@@ -38,8 +38,12 @@ DataHome = Annotated[
     Path | None,
     typer.Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]"),
 ]
-
-
+Sources = Annotated[
+    str | None, typer.Option(help="Labelled domains, by commas.  [default: those with any label]")
+]
+Config = Annotated[
+    Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
+]
 Delimiter = Annotated[
     str | None, typer.Option(help="Between the columns of a text file.  [default: a comma]")
 ]
@@ -54,15 +58,12 @@ def fit(
     data: Annotated[Path, typer.Argument(help="CSV or Parquet, also gzipped.")],
     target: Annotated[str, typer.Option(help="Column to predict, or several by commas.")],
     domain: Annotated[str, typer.Option(help="Column that names the domain of a row.")],
-    sources: Annotated[
-        str | None,
-        typer.Option(help="Labelled domains, by commas.  [default: those with any label]"),
-    ] = None,
+    sources: Sources = None,
     features: Annotated[
         str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
     ] = None,
     exclude: Annotated[
-        str | None, typer.Option(help="Columns that are not inputs, by commas.")
+        str | None, typer.Option(help="Columns that are no inputs, by commas.")
     ] = None,
     categorical: Annotated[
         str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
@@ -72,9 +73,7 @@ def fit(
     delimiter: Delimiter = None,
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("run"),
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.", min=0)] = 0,
-    config: Annotated[
-        Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
-    ] = None,
+    config: Config = None,
     with_report: WithReport = True,
     force: Force = False,
     as_json: AsJson = False,
@@ -224,9 +223,7 @@ def report(run: RunFolder, as_json: AsJson = False) -> None:
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of everything it writes.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Of the data and the model.", min=0)] = 0,
-    config: Annotated[
-        Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
-    ] = None,
+    config: Config = None,
     with_report: WithReport = True,
     force: Force = False,
     as_json: AsJson = False,

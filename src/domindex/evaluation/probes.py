@@ -1,44 +1,35 @@
-"""How much of one variable can be read off another: lower bounds on mutual information.
+"""How much of one variable can be recovered from another: lower bounds on mutual information.
 
 Fresh models, which know nothing of how the features were made, are trained on some rows and judged
-on others. What they can tell is there; what they cannot tell may still be, so every figure is a
-bound from below, up to sampling error.
+on others. What they recover is there; what they do not may still be, so every figure is a bound
+from below, up to sampling error.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
-from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
-from sklearn.covariance import ledoit_wolf
 from sklearn.decomposition import PCA
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline, make_union
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from domindex.data import check_inputs
 from domindex.data.messages import preview
 from domindex.errors import InputError
-from domindex.training.threads import one_thread
+from domindex.evaluation.probe_models import (
+    class_scores,
+    contrast,
+    error_whitening,
+    fit_regression,
+    quiet,
+)
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 FOLDS = 3
-HELD_BACK = 0.25
-"""Share of the training rows on which a reader is chosen and its confidence set."""
 
 MIN_PER_CLASS = 6
 """Rows a class needs to be in every fold, and in both parts of what a fold trains on."""
@@ -46,24 +37,13 @@ MIN_PER_CLASS = 6
 MIN_ROWS = 30
 """Rows below which cross-validated figures mean nothing."""
 
-MAX_COMPONENTS = 30
-"""Principal components kept of wide variables. Dropping the rest can only lower the bound."""
-
-CONFIDENCES = (0.0, 0.25, 0.5, 0.75, 1.0)
-LEAST_PROBABILITY = 1e-6
-LEAST_ERROR = 1e-6
-"""Share of the variance below which an error is rounding; keeps a perfect reading finite."""
-
-RIDGES = np.logspace(-4, 4, 17)
-LANDMARKS = 200
-
 MAX_BLOCK = 1000
-"""Rows that a row is told apart from. A bound on values cannot exceed its logarithm."""
+"""Rows that a row is contrasted with. A bound on values cannot exceed its logarithm."""
 
 
 @dataclass(frozen=True)
-class ClassReading:
-    """How well classes can be told from features.
+class ClassProbe:
+    """How well classes can be predicted from features.
 
     Attributes
     ----------
@@ -82,8 +62,8 @@ class ClassReading:
 
 
 @dataclass(frozen=True)
-class ValueReading:
-    """How well values can be told from features.
+class ValueProbe:
+    """How well values can be predicted from features.
 
     Attributes
     ----------
@@ -99,13 +79,13 @@ class ValueReading:
     ceiling: float
 
 
-def read_classes(labels: Any, features: Any, *, random_state: int = 0) -> ClassReading:
-    """Tell classes from features, cross-validated over rows.
+def probe_classes(labels: Any, features: Any, *, random_state: int = 0) -> ClassProbe:
+    """Predict classes from features, cross-validated over rows.
 
     Barber and Agakov's bound I(c; f) ≥ H(c) + E[log q(c|f)], with q a linear or a quadratic
     logistic model or a small neural network, whichever does best on held-back training rows, and
     its confidence t set there too: q ∝ p(c)^(1−t) model(c|f)^t. At t = 0 it knows the frequencies
-    alone, so noise reads as zero, not as less.
+    alone, so noise counts as zero, not as less.
 
     Parameters
     ----------
@@ -118,13 +98,13 @@ def read_classes(labels: Any, features: Any, *, random_state: int = 0) -> ClassR
     numbers = _check_classes(labels, len(columns))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     scores = np.empty((len(numbers), numbers.max() + 1))
-    with _quiet():
+    with quiet():
         for train, test in folds.split(columns, numbers):
-            scores[test] = _class_scores(columns[train], numbers[train], columns[test], seed)
+            scores[test] = class_scores(columns[train], numbers[train], columns[test], seed)
     shares = np.bincount(numbers) / len(numbers)
     ceiling = float(-(shares * np.log(shares)).sum())
     likelihoods = scores[np.arange(len(numbers)), numbers]
-    return ClassReading(
+    return ClassProbe(
         accuracy=float((scores.argmax(axis=1) == numbers).mean()),
         chance=float(shares.max()),
         information=max(0.0, ceiling + float(likelihoods.mean())),
@@ -133,8 +113,8 @@ def read_classes(labels: Any, features: Any, *, random_state: int = 0) -> ClassR
     )
 
 
-def read_values(values: Any, features: Any, *, random_state: int = 0) -> ValueReading:
-    """Tell values from features, cross-validated over rows.
+def probe_values(values: Any, features: Any, *, random_state: int = 0) -> ValueProbe:
+    """Predict values from features, cross-validated over rows.
 
     A ridge regression, with quadratic and radial terms if they help, gives q(v|f) = N(μ(f), Σ).
     With rows that it has not seen, in blocks of K, the contrastive bound
@@ -152,18 +132,18 @@ def read_values(values: Any, features: Any, *, random_state: int = 0) -> ValueRe
     residuals = np.empty_like(outputs)
     spread = np.empty_like(outputs)
     contrasts, ceiling = np.empty(len(outputs)), np.empty(len(outputs))
-    with _quiet():
+    with quiet():
         for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(columns):
-            model = _regress(columns[train], outputs[train], seed)
+            model = fit_regression(columns[train], outputs[train], seed)
             predicted = model.predict(columns[test]).reshape(outputs[test].shape)
             residuals[test] = outputs[test] - predicted
             spread[test] = outputs[test] - outputs[train].mean(axis=0)
-            whiten = _whitening(columns[train], outputs[train], seed)
+            whiten = error_whitening(columns[train], outputs[train], seed)
             for block in np.array_split(np.arange(len(test)), -(-len(test) // MAX_BLOCK)):
                 rows = test[block]
-                contrasts[rows] = _contrast(outputs[rows] @ whiten, predicted[block] @ whiten)
+                contrasts[rows] = contrast(outputs[rows] @ whiten, predicted[block] @ whiten)
                 ceiling[rows] = np.log(len(rows))
-    return ValueReading(
+    return ValueProbe(
         r2=float(1.0 - (residuals**2).sum() / (spread**2).sum()),
         information=max(0.0, float(contrasts.mean())),
         standard_error=_standard_error(contrasts),
@@ -178,7 +158,7 @@ def best_linear_r2(values: Any, n_components: int, *, random_state: int = 0) -> 
     if n_components >= columns.shape[1]:
         return 1.0
     lost = total = 0.0
-    with _quiet():
+    with quiet():
         for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(columns):
             size = min(n_components, len(train))
             summary = PCA(size, random_state=seed).fit(columns[train])
@@ -188,106 +168,8 @@ def best_linear_r2(values: Any, n_components: int, *, random_state: int = 0) -> 
     return float(1.0 - lost / total) if total else 1.0
 
 
-def _class_scores(features: Floats, numbers: Numbers, asked: Floats, seed: int) -> Floats:
-    """log q(c|f) of the `asked` rows, by the reader that did best on held-back rows."""
-    fit, check = train_test_split(
-        np.arange(len(numbers)), test_size=HELD_BACK, random_state=seed, stratify=numbers
-    )
-    prior = np.log(np.bincount(numbers) / len(numbers))
-    best, chosen = -np.inf, np.tile(prior, (len(asked), 1))
-    for reader in _classifiers(features[fit].shape, seed):
-        reader.fit(features[fit], numbers[fit])
-        checked, answered = (_log_shares(reader, rows) for rows in (features[check], asked))
-        for confidence in CONFIDENCES:
-            likelihood = _tempered(checked, prior, confidence)[
-                np.arange(len(check)), numbers[check]
-            ].mean()
-            if likelihood > best:
-                best, chosen = likelihood, _tempered(answered, prior, confidence)
-    return chosen
-
-
-def _tempered(log_shares: Floats, prior: Floats, confidence: float) -> Floats:
-    scores = confidence * log_shares + (1.0 - confidence) * prior
-    return scores - logsumexp(scores, axis=1, keepdims=True)
-
-
-def _log_shares(reader: BaseEstimator, features: Floats) -> Floats:
-    return np.log(np.maximum(reader.predict_proba(features), LEAST_PROBABILITY))
-
-
-def _classifiers(shape: tuple[int, ...], seed: int) -> Iterator[BaseEstimator]:
-    yield make_pipeline(*_condense(shape, seed), LogisticRegression(max_iter=300))
-    yield make_pipeline(
-        *_condense(shape, seed),
-        PolynomialFeatures(2, include_bias=False),
-        StandardScaler(),
-        LogisticRegression(max_iter=300),
-    )
-    yield make_pipeline(
-        *_condense(shape, seed),
-        MLPClassifier((64, 64), learning_rate_init=3e-3, max_iter=100, random_state=seed),
-    )
-
-
-def _regress(features: Floats, outputs: Floats, seed: int) -> BaseEstimator:
-    """A plain ridge regression, or one with curved terms if that leaves less to each row left out.
-
-    Radial terms keep their own scale: directions in which they hardly vary are rounding errors.
-    """
-    n_rows, n_features = features.shape
-    n_landmarks = min(LANDMARKS, n_rows // 3)
-    curved = make_union(
-        make_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler()),
-        Nystroem(gamma=1.0 / n_features, n_components=n_landmarks, random_state=seed),
-    )
-    models = [
-        make_pipeline(*_condense(features.shape, seed), *terms, RidgeCV(RIDGES))
-        for terms in ([], [curved])
-    ]
-    return max((m.fit(features, outputs) for m in models), key=lambda m: m[-1].best_score_)
-
-
-def _condense(shape: tuple[int, ...], seed: int) -> list[BaseEstimator]:
-    n_rows, n_features = shape
-    n_components = min(MAX_COMPONENTS, n_rows // 2)
-    if n_features <= n_components:
-        return [StandardScaler()]
-    return [StandardScaler(), PCA(n_components, random_state=seed)]
-
-
-def _whitening(features: Floats, outputs: Floats, seed: int) -> Floats:
-    """(outputs, k) that makes the errors of a regression on unseen rows white.
-
-    Errors on the rows it was trained on would look too small, and a model too sure of itself
-    loses its bound.
-    """
-    fit, check = train_test_split(np.arange(len(outputs)), test_size=HELD_BACK, random_state=seed)
-    model = _regress(features[fit], outputs[fit], seed)
-    errors = outputs[check] - model.predict(features[check]).reshape(len(check), -1)
-    n_axes = min(MAX_COMPONENTS, outputs.shape[1], len(fit))
-    axes = PCA(n_axes, random_state=seed).fit(outputs[fit]).components_.T
-    values, vectors = np.linalg.eigh(ledoit_wolf(errors @ axes)[0])
-    floor = LEAST_ERROR * float(outputs.var(axis=0).sum())
-    return axes @ vectors / np.sqrt(np.maximum(values, floor))
-
-
-def _contrast(values: Floats, predicted: Floats) -> Floats:
-    """log q(vᵢ|fᵢ) − log (1/K) Σⱼ q(vᵢ|fⱼ) of each of K rows, for white errors."""
-    scores = -0.5 * cdist(values, predicted, "sqeuclidean")
-    return np.diag(scores) - logsumexp(scores, axis=1) + np.log(len(values))
-
-
 def _standard_error(contributions: Floats) -> float:
     return float(contributions.std() / np.sqrt(len(contributions)))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """A reader that stops before it has converged is still a reader."""
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
 
 
 def check_seed(random_state: Any) -> int:

@@ -1,4 +1,4 @@
-"""What may mislead the reader of a map, in sentences."""
+"""Diagnostics of a map: what may mislead its reader, in sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POOR_STRESS = 0.35
 NAMED = 6
 
 
-def warning_signs(
+def diagnose(
     index: DomainIndex,
     records: Sequence[DomainRecord],
     audit: IndexAudit | None,
@@ -83,11 +83,11 @@ def _collapsed(records: Sequence[DomainRecord], audit: IndexAudit | None) -> str
         )
     if audit is None:
         return ""
-    reading = audit.domain_from_inputs
-    if reading.information <= 2.0 * reading.standard_error:
+    probe = audit.domain_from_inputs
+    if probe.information <= 2.0 * probe.standard_error:
         return (
             "The index may have collapsed: a fresh classifier names the domain from the inputs in "
-            f"{reading.accuracy:.1%} of rows, and guessing gives {reading.chance:.1%}. The domains "
+            f"{probe.accuracy:.1%} of rows, and guessing gives {probe.chance:.1%}. The domains "
             "look alike, and the map may show chance only."
         )
     return ""

@@ -6,8 +6,8 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from domindex.errors import InputError
-from domindex.evaluation import read_classes, read_values
-from domindex.evaluation.readers import MAX_BLOCK, best_linear_r2
+from domindex.evaluation import probe_classes, probe_values
+from domindex.evaluation.probes import MAX_BLOCK, best_linear_r2
 
 ROWS = 900
 
@@ -25,48 +25,48 @@ def gaussian_information(correlation, size=1):
 
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 0.6, 0.9, 0.99])
 def test_values_of_a_correlated_normal_are_read_up_to_the_known_information(correlation):
-    reading = read_values(*gaussian_pair(correlation))
+    probe = probe_values(*gaussian_pair(correlation))
     truth = gaussian_information(correlation)
-    assert 0.9 * truth - 0.01 < reading.information < truth + 3 * reading.standard_error + 1e-3
-    assert reading.r2 == pytest.approx(correlation**2, abs=0.05)
+    assert 0.9 * truth - 0.01 < probe.information < truth + 3 * probe.standard_error + 1e-3
+    assert probe.r2 == pytest.approx(correlation**2, abs=0.05)
 
 
 def test_components_add_up():
-    reading = read_values(*gaussian_pair(0.7, size=4))
+    probe = probe_values(*gaussian_pair(0.7, size=4))
     truth = gaussian_information(0.7, size=4)
-    assert 0.85 * truth < reading.information < truth + 3 * reading.standard_error
+    assert 0.85 * truth < probe.information < truth + 3 * probe.standard_error
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_unrelated_reads_as_nothing(seed):
     rng = np.random.default_rng(seed)
     values, features = rng.normal(size=(2, 300, 3))
-    reading = read_values(values, features)
-    assert reading.information < 3 * reading.standard_error + 1e-3
-    assert reading.r2 < 0.02
+    probe = probe_values(values, features)
+    assert probe.information < 3 * probe.standard_error + 1e-3
+    assert probe.r2 < 0.02
 
 
 def test_the_bound_does_not_need_normal_values():
     """A fair sign holds log 2 and no more, however little is left of its variance."""
     rng = np.random.default_rng(0)
     sign = rng.choice([-1.0, 1.0], size=ROWS)
-    reading = read_values(sign, (sign + 0.01 * rng.normal(size=ROWS))[:, None])
-    assert 0.6 < reading.information < np.log(2) + 0.01
-    assert reading.r2 > 0.99
+    probe = probe_values(sign, (sign + 0.01 * rng.normal(size=ROWS))[:, None])
+    assert 0.6 < probe.information < np.log(2) + 0.01
+    assert probe.r2 > 0.99
 
 
 def test_a_perfect_copy_reads_as_much_as_the_rows_can_show_and_no_more():
     values = np.random.default_rng(0).normal(size=(ROWS, 2))
-    reading = read_values(values, values)
-    assert reading.ceiling == pytest.approx(np.log(ROWS / 3))
-    assert 0.98 * reading.ceiling < reading.information <= reading.ceiling
+    probe = probe_values(values, values)
+    assert probe.ceiling == pytest.approx(np.log(ROWS / 3))
+    assert 0.98 * probe.ceiling < probe.information <= probe.ceiling
     many = np.random.default_rng(0).normal(size=(4 * MAX_BLOCK, 1))
-    assert read_values(many, many).ceiling < np.log(MAX_BLOCK)
+    assert probe_values(many, many).ceiling < np.log(MAX_BLOCK)
 
 
 def test_a_curved_relation_is_seen():
     features = np.random.default_rng(0).uniform(-3, 3, size=(ROWS, 1))
-    assert read_values(np.sin(2 * features), features).r2 > 0.95
+    assert probe_values(np.sin(2 * features), features).r2 > 0.95
 
 
 def two_classes_information(shift):
@@ -79,46 +79,46 @@ def two_classes_information(shift):
 def test_two_normal_classes_are_read_up_to_the_known_information(shift):
     rng = np.random.default_rng(0)
     classes = np.tile([-1, 1], ROWS)
-    reading = read_classes(classes, rng.normal(shift * classes)[:, None])
+    probe = probe_classes(classes, rng.normal(shift * classes)[:, None])
     truth = two_classes_information(shift)
-    assert 0.9 * truth - 0.01 < reading.information < truth + 3 * reading.standard_error
-    assert reading.accuracy == pytest.approx(norm.cdf(shift), abs=0.03)
-    assert reading.chance == 0.5
+    assert 0.9 * truth - 0.01 < probe.information < truth + 3 * probe.standard_error
+    assert probe.accuracy == pytest.approx(norm.cdf(shift), abs=0.03)
+    assert probe.chance == 0.5
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_classes_of_noise_are_not_told_better_than_by_chance(seed):
+def test_classes_of_noise_are_not_predicted_better_than_by_chance(seed):
     rng = np.random.default_rng(seed)
-    reading = read_classes(rng.integers(6, size=300), rng.normal(size=(300, 3)))
-    assert reading.information < 0.02
-    assert reading.accuracy < reading.chance + 0.06
+    probe = probe_classes(rng.integers(6, size=300), rng.normal(size=(300, 3)))
+    assert probe.information < 0.02
+    assert probe.accuracy < probe.chance + 0.06
 
 
-def test_classes_that_differ_in_shape_alone_are_told():
+def test_classes_that_differ_in_shape_alone_are_recognised():
     """Rings: no straight line tells them."""
     rng = np.random.default_rng(0)
     classes = rng.integers(3, size=600)
     angle = rng.uniform(0, 2 * np.pi, size=600)
     rings = (classes + 1)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    reading = read_classes(np.array(["a", "b", "c"])[classes], rings)
-    assert reading.accuracy > 0.98
-    assert 0.9 * reading.ceiling < reading.information <= reading.ceiling
+    probe = probe_classes(np.array(["a", "b", "c"])[classes], rings)
+    assert probe.accuracy > 0.98
+    assert 0.9 * probe.ceiling < probe.information <= probe.ceiling
 
 
 def test_the_same_question_gets_the_same_answer():
     values, features = gaussian_pair(0.5)
     classes = values[:, 0] > 0
-    assert read_values(values[:90], features[:90]) == read_values(values[:90], features[:90])
-    assert read_classes(classes[:90], features[:90]) == read_classes(classes[:90], features[:90])
+    assert probe_values(values[:90], features[:90]) == probe_values(values[:90], features[:90])
+    assert probe_classes(classes[:90], features[:90]) == probe_classes(classes[:90], features[:90])
 
 
 def test_wide_features_and_images_are_read_from_few_rows():
     rng = np.random.default_rng(0)
     images = rng.normal(size=(60, 8, 8))
     brightness = rng.normal(size=60)
-    reading = read_values(brightness, images + 3 * brightness[:, None, None])
-    assert reading.r2 > 0.9
-    assert read_classes(brightness > 0, images + 3 * brightness[:, None, None]).accuracy > 0.8
+    probe = probe_values(brightness, images + 3 * brightness[:, None, None])
+    assert probe.r2 > 0.9
+    assert probe_classes(brightness > 0, images + 3 * brightness[:, None, None]).accuracy > 0.8
 
 
 def test_the_best_linear_summary_keeps_what_its_size_allows():
@@ -140,7 +140,7 @@ def test_the_best_linear_summary_keeps_what_its_size_allows():
 )
 def test_classes_that_cannot_be_read_are_refused(labels, features, message):
     with pytest.raises(InputError, match=message):
-        read_classes(labels, features)
+        probe_classes(labels, features)
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_classes_that_cannot_be_read_are_refused(labels, features, message):
 )
 def test_values_that_cannot_be_read_are_refused(values, message):
     with pytest.raises(InputError, match=message):
-        read_values(values, np.arange(40.0)[:, None])
+        probe_values(values, np.arange(40.0)[:, None])
 
 
 def test_a_seed_is_a_whole_number():
     with pytest.raises(InputError, match="random_state is None"):
-        read_values(np.arange(40.0), np.arange(40.0)[:, None], random_state=None)
+        probe_values(np.arange(40.0), np.arange(40.0)[:, None], random_state=None)

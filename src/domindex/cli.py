@@ -41,6 +41,7 @@ DataHome = Annotated[
 Sources = Annotated[
     str | None, typer.Option(help="Labelled domains, by commas.  [default: those with any label]")
 ]
+Exclude = Annotated[str | None, typer.Option(help="Columns that are not inputs, by commas.")]
 Config = Annotated[
     Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
 ]

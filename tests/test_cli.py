@@ -146,7 +146,9 @@ def place(table, tmp_path_factory):
     """A folder with the table, quick settings and a run of it."""
     folder = tmp_path_factory.mktemp("cli")
     table.to_csv(folder / "data.csv", index=False)
-    (folder / "quick.toml").write_text('index_steps = 5\nsteps = 10\nadversary = ["domain"]\n')
+    (folder / "quick.toml").write_text(
+        '[training]\nindex_steps = 5\nsteps = 10\n[network]\nadversary = ["domain"]\n'
+    )
     result = fit(folder, "--exclude", "dose", "--json")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["task"] == "classification"
@@ -265,7 +267,7 @@ def test_no_right_to_write_is_one_line_and_code_2(place, tmp_path, monkeypatch):
     def refuse(*arguments, **options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("domindex.data.folders.tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("domindex.persistence.atomic.tempfile.mkdtemp", refuse)
     for command in (
         ["index", place / "run", "--out", tmp_path / "map.csv"],
         ["predict", place / "run", place / "data.csv", "--out", tmp_path / "p.csv"],
@@ -279,7 +281,11 @@ def test_no_right_to_write_is_one_line_and_code_2(place, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("step = 3", "Did you mean 'steps'?"), ("steps = ", "not TOML"), ("steps = 0", "steps is 0")],
+    [
+        ("[training]\nstep = 3", "Did you mean 'steps'?"),
+        ("steps = ", "not TOML"),
+        ("[training]\nsteps = 0", "steps is 0"),
+    ],
 )
 def test_wrong_settings_are_one_line_and_code_2(place, tmp_path, text, message):
     (tmp_path / "wrong.toml").write_text(text)
@@ -309,7 +315,7 @@ def test_a_training_that_fails_is_code_1(place, tmp_path, monkeypatch):
     def diverge(*arguments, **options):
         raise TrainingDiverged("The term 'adversary' became nan. Lower learning_rate.")
 
-    monkeypatch.setattr("domindex.estimators.base.fit_model", diverge)
+    monkeypatch.setattr("domindex.estimators.vdi.fit_network", diverge)
     result = fit(place, out=tmp_path / "run")
     assert result.exit_code == 1
     assert "Lower learning_rate" in result.stderr.splitlines()[-1]
@@ -318,7 +324,7 @@ def test_a_training_that_fails_is_code_1(place, tmp_path, monkeypatch):
 
 @pytest.mark.timeout(120)
 def test_stopped_by_ctrl_c_it_leaves_the_run_before_as_it_was(place, tmp_path):
-    (tmp_path / "long.toml").write_text("index_steps = 5\nsteps = 1000000\n")
+    (tmp_path / "long.toml").write_text("[training]\nindex_steps = 5\nsteps = 1000000\n")
     before = (place / "run" / "run.json").read_bytes()
     asked = ["fit", place / "data.csv", "--target", "outcome", "--domain", "site", "--force"]
     asked += ["--exclude", "dose", "--out", place / "run", "--config", tmp_path / "long.toml"]

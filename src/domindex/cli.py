@@ -38,8 +38,13 @@ DataHome = Annotated[
     Path | None,
     typer.Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]"),
 ]
-
-
+Sources = Annotated[
+    str | None, typer.Option(help="Labelled domains, by commas.  [default: those with any label]")
+]
+Exclude = Annotated[str | None, typer.Option(help="Columns that are not inputs, by commas.")]
+Config = Annotated[
+    Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
+]
 Delimiter = Annotated[
     str | None, typer.Option(help="Between the columns of a text file.  [default: a comma]")
 ]
@@ -54,15 +59,12 @@ def fit(
     data: Annotated[Path, typer.Argument(help="CSV or Parquet, also gzipped.")],
     target: Annotated[str, typer.Option(help="Column to predict, or several by commas.")],
     domain: Annotated[str, typer.Option(help="Column that names the domain of a row.")],
-    sources: Annotated[
-        str | None,
-        typer.Option(help="Labelled domains, by commas.  [default: those with any label]"),
-    ] = None,
+    sources: Sources = None,
     features: Annotated[
         str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
     ] = None,
     exclude: Annotated[
-        str | None, typer.Option(help="Columns that are not inputs, by commas.")
+        str | None, typer.Option(help="Columns that are no inputs, by commas.")
     ] = None,
     categorical: Annotated[
         str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
@@ -72,9 +74,7 @@ def fit(
     delimiter: Delimiter = None,
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("run"),
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.", min=0)] = 0,
-    config: Annotated[
-        Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
-    ] = None,
+    config: Config = None,
     with_report: WithReport = True,
     force: Force = False,
     as_json: AsJson = False,
@@ -89,7 +89,7 @@ def fit(
       domindex fit weather.parquet --target t7,t8 --domain state --sources WA,OR
     """
     with one_line_errors():
-        from domindex.runs import fit_table, read_settings
+        from domindex.tables import fit_table, read_settings
 
         run = fit_table(
             data,
@@ -109,13 +109,12 @@ def fit(
             force=force,
             progress=True,
         )
-        written = _draw_report(run.folder)
         if as_json:
-            _print_json({"run": str(run.folder), "report": written, **run.about})
+            _print_json({"run": run.folder, "report": run.report, **run.about})
             return
         typer.echo(f"Run: {run.folder}")
-        if written is not None:
-            typer.echo(f"Report: {written}")
+        if run.report is not None:
+            typer.echo(f"Report: {run.report}")
 
 
 @app.command()
@@ -139,11 +138,12 @@ def predict(
       domindex predict run patients.csv --out predictions.parquet
     """
     with one_line_errors():
-        from domindex.runs import predict_table
+        from domindex.tables import predict_table
 
-        _check_output(out, force)
-        result = predict_table(run, data, delimiter=delimiter, progress=True)
-        _write(result.table, out, force)
+        result = predict_table(
+            run, data, out=_file(out), delimiter=delimiter, force=force, progress=True
+        )
+        _print_table(result.table, out)
         about = {
             "out": out,
             "rows": len(result.table),
@@ -182,21 +182,23 @@ def index(
       domindex index run --out map.csv --graph map.graphml
     """
     with one_line_errors():
-        from domindex.data.folders import check_free_file
-        from domindex.runs import index_table, write_graph
+        from domindex.tables import index_table
 
-        if not as_json:
-            _check_output(out, force)
+        result = index_table(
+            run,
+            data,
+            out=None if as_json else _file(out),
+            graph=graph,
+            delimiter=delimiter,
+            force=force,
+            progress=True,
+        )
         if graph is not None:
-            check_free_file(graph, overwrite=force)
-        result = index_table(run, data, delimiter=delimiter, progress=True)
-        if graph is not None:
-            write_graph(result.graph, graph, overwrite=force)
             typer.echo(f"Graph: {graph}", err=True)
         if as_json:
             _print_json({"domains": result.table.to_dict("records")})
             return
-        _write(result.table, out, force)
+        _print_table(result.table, out)
         typer.echo(f"Map: {out} ({len(result.table)} domains)", err=True)
 
 
@@ -209,9 +211,9 @@ def report(run: RunFolder, as_json: AsJson = False) -> None:
       domindex report run
     """
     with one_line_errors():
-        from domindex.runs.reporting import draw_report
+        from domindex.tables import draw_report
 
-        written = str(draw_report(run))
+        written = draw_report(run)
         if as_json:
             _print_json({"report": written})
         else:
@@ -222,9 +224,7 @@ def report(run: RunFolder, as_json: AsJson = False) -> None:
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of everything it writes.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Of the data and the model.", min=0)] = 0,
-    config: Annotated[
-        Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
-    ] = None,
+    config: Config = None,
     with_report: WithReport = True,
     force: Force = False,
     as_json: AsJson = False,
@@ -236,19 +236,18 @@ def demo(
       domindex demo
     """
     with one_line_errors():
-        from domindex.runs import read_settings
-        from domindex.runs.demo import run_demo
+        from domindex.tables import read_settings, run_demo
 
         settings = None if config is None else read_settings(config)
         result = run_demo(
             out, seed=seed, settings=settings, report=with_report, force=force, progress=True
         )
-        written = _draw_report(result.run.folder)
+        drawn = result.run.report
         if as_json:
-            _print_json({"folder": str(out), "report": written, **result.figures})
+            _print_json({"folder": out, "report": drawn, **result.figures})
             return
         typer.echo(result.summary())
-        typer.echo(f"Everything is in {out}" + ("" if written is None else f"; read {written}"))
+        typer.echo(f"Everything is in {out}" + ("" if drawn is None else f"; read {drawn}"))
 
 
 @app.command()
@@ -392,37 +391,14 @@ def _print_json(content: dict[str, Any]) -> None:
     typer.echo(json.dumps(content, indent=1, default=str))
 
 
-def _check_output(out: str, force: bool) -> None:
-    """Refuse before the work what would be refused after it."""
-    from domindex.data.folders import check_free_file
-    from domindex.data.tables import table_format
-
-    if out != STANDARD_OUTPUT:
-        table_format(Path(out))
-        check_free_file(Path(out), overwrite=force)
+def _file(out: str) -> Path | None:
+    """Where a table is written; None where it is printed."""
+    return None if out == STANDARD_OUTPUT else Path(out)
 
 
-def _write(table: pd.DataFrame, out: str, force: bool) -> None:
-    from domindex.data.tables import write_table
-
+def _print_table(table: pd.DataFrame, out: str) -> None:
     if out == STANDARD_OUTPUT:
         typer.echo(table.to_csv(index=False), nl=False)
-    else:
-        write_table(table, out, overwrite=force)
-
-
-def _draw_report(folder: Path) -> str | None:
-    """The path of the report; None where its content was not gathered or it cannot be drawn."""
-    from domindex.reporting.report import CONTENT_FILE
-    from domindex.runs.reporting import draw_report
-
-    if not (folder / CONTENT_FILE).exists():
-        return None
-    try:
-        return str(draw_report(folder))
-    except DomindexError as error:
-        typer.echo(f"note: the report was not drawn: {error}", err=True)
-        return None
 
 
 def main() -> None:

@@ -1,21 +1,14 @@
 """A map keeps its unit and orientation, and gives a new domain the place it deserves."""
 
+import json
+
 import numpy as np
 import pytest
 
-from domindex.data.standardizing import InputScaler
-from domindex.data.validation import check_domain_data
-from domindex.datasets import make_circle
-from domindex.geometry import procrustes_align
-from domindex.geometry.atlas import (
-    MAX_EXACT_DOMAINS,
-    default_method,
-    draw_map,
-)
-from domindex.geometry.flow_choice import alignment
-from domindex.geometry.geodesics import extend_geodesics, geodesic_distances, mean_geodesics
+from domindex.geometry import DomainMap, procrustes_align, transport_distances
+from domindex.geometry.domain_map import MAX_EXACT_DOMAINS
 from domindex.geometry.transport import MAX_POINTS, thin
-from domindex.geometry.unrolled import unroll
+from domindex.persistence.states import join_state, split_state
 
 EVERY_MAP = pytest.mark.parametrize(
     ("method", "neighbors"),
@@ -41,75 +34,95 @@ def along_an_arc(n_domains=9, n_rows=30) -> list[np.ndarray]:
 @EVERY_MAP
 def test_a_known_domain_is_placed_at_its_own_point(method, neighbors):
     clouds = along_an_arc()
-    atlas = draw_map(range(9), clouds, 2, method=method, neighbors=neighbors)
-    found = np.stack([atlas.locate(cloud) for cloud in clouds])
-    np.testing.assert_allclose(found, atlas.index.coordinates, atol=1e-6)
+    domain_map = DomainMap.fit(range(9), clouds, 2, method=method, neighbors=neighbors)
+    found = np.stack([domain_map.locate(cloud) for cloud in clouds])
+    np.testing.assert_allclose(found, domain_map.index.coordinates, atol=1e-6)
 
 
 @EVERY_MAP
 def test_a_new_domain_between_two_neighbours_lands_between_them(method, neighbors):
-    atlas = draw_map(range(8), along_a_line(), 1, method=method, neighbors=neighbors)
-    place = atlas.locate(cloud_at(7.0, 0.0, seed=99))
-    neighbours = atlas.index.coordinates[3:5, 0]
+    domain_map = DomainMap.fit(range(8), along_a_line(), 1, method=method, neighbors=neighbors)
+    place = domain_map.locate(cloud_at(7.0, 0.0, seed=99))
+    neighbours = domain_map.index.coordinates[3:5, 0]
     assert neighbours.min() < place[0] < neighbours.max()
     assert place[0] == pytest.approx(neighbours.mean(), abs=0.1)
 
 
 @EVERY_MAP
 def test_a_domain_of_one_row_has_a_place(method, neighbors):
-    atlas = draw_map(range(8), along_a_line(), 2, method=method, neighbors=neighbors)
-    place = atlas.locate(np.array([[6.0, 0.0]]))
+    domain_map = DomainMap.fit(range(8), along_a_line(), 2, method=method, neighbors=neighbors)
+    place = domain_map.locate(np.array([[6.0, 0.0]]))
     assert np.isfinite(place).all()
-    assert place[0] == pytest.approx(atlas.index.coordinates[3, 0], abs=0.1)
+    assert place[0] == pytest.approx(domain_map.index.coordinates[3, 0], abs=0.1)
 
 
 @pytest.mark.parametrize("factor", [1e-4, 1.0, 1e4])
 def test_a_map_has_unit_scale_whatever_the_clouds(factor):
-    atlas = draw_map(range(8), [cloud * factor for cloud in along_a_line()], 2)
-    coordinates = atlas.index.coordinates
+    domain_map = DomainMap.fit(range(8), [cloud * factor for cloud in along_a_line()], 2)
+    coordinates = domain_map.index.coordinates
     assert (coordinates**2).sum(axis=1).mean() == pytest.approx(1.0)
-    np.testing.assert_allclose(atlas.index.distances * atlas.unit, atlas.transport)
+    np.testing.assert_allclose(domain_map.index.distances * domain_map.unit, domain_map.transport)
     spread = np.linspace(-7, 7, 8).std() * factor
-    assert atlas.unit == pytest.approx(spread, rel=0.02)
+    assert domain_map.unit == pytest.approx(spread, rel=0.02)
 
 
 def test_one_scale_for_both_axes_keeps_the_shape_of_the_map():
     corners = [(0, 0), (6, 0), (6, 1), (0, 1)]
     cloud = cloud_at(0.0, 0.0)
-    atlas = draw_map(range(4), [cloud + corner for corner in corners], 2)
-    truth = np.array(corners, dtype=float) / atlas.unit
-    shown = procrustes_align(atlas.index.coordinates, truth)
+    domain_map = DomainMap.fit(range(4), [cloud + corner for corner in corners], 2)
+    truth = np.array(corners, dtype=float) / domain_map.unit
+    shown = procrustes_align(domain_map.index.coordinates, truth)
     np.testing.assert_allclose(shown, truth, atol=1e-6)
 
 
 def test_a_map_is_turned_onto_its_reference():
     clouds = along_an_arc()
-    reference = draw_map(range(9), clouds, 2).index.coordinates @ [[0.0, 1.0], [1.0, 0.0]]
-    turned = draw_map(range(9), clouds, 2, reference=reference)
+    reference = DomainMap.fit(range(9), clouds, 2).index.coordinates @ [[0.0, 1.0], [1.0, 0.0]]
+    turned = DomainMap.fit(range(9), clouds, 2, reference=reference)
     np.testing.assert_allclose(turned.index.coordinates, reference, atol=1e-9)
     np.testing.assert_allclose(turned.locate(clouds[4]), reference[4], atol=1e-6)
 
 
 def test_geodesics_unroll_an_arc():
-    clouds = along_an_arc()
-    plain = draw_map(range(9), clouds, 1)
-    unrolled = draw_map(range(9), clouds, 1, neighbors=(2,), transport=plain.transport)
+    plain = DomainMap.fit(range(9), along_an_arc(), 1)
+    unrolled = plain.along((2,))
     assert unrolled.index.stress < 0.1 < plain.index.stress
     steps = np.diff(unrolled.index.coordinates[:, 0])
     assert (np.sign(steps) == np.sign(steps[0])).all()
 
 
-def test_distances_that_are_given_are_not_computed_again():
-    transport = np.array([[0.0, 1.0], [1.0, 0.0]])
-    atlas = draw_map("ab", [cloud_at(0, 0), cloud_at(50, 0)], 1, transport=transport)
-    np.testing.assert_array_equal(atlas.transport, transport)
-    assert atlas.unit == pytest.approx(0.5)
+@pytest.mark.parametrize("neighbors", [(2,), (3, 4, 5)])
+def test_a_map_seen_along_geodesics_is_the_map_drawn_along_them(neighbors):
+    drawn = DomainMap.fit(range(9), along_an_arc(), 2, neighbors=neighbors)
+    seen = DomainMap.fit(range(9), along_an_arc(), 2).along(neighbors)
+    assert seen.neighbors == neighbors
+    assert seen.unit == drawn.unit
+    np.testing.assert_array_equal(seen.coordinates, drawn.coordinates)
+    np.testing.assert_array_equal(seen.locate(cloud_at(4, 4)), drawn.locate(cloud_at(4, 4)))
+
+
+def test_a_map_seen_along_no_neighbours_is_the_plain_one():
+    plain = DomainMap.fit(range(9), along_an_arc(), 2)
+    np.testing.assert_array_equal(plain.along((2,)).along(()).coordinates, plain.coordinates)
+
+
+def test_other_neighbours_do_not_measure_the_distances_again():
+    cloud = cloud_at(0, 0)
+    plain = DomainMap.fit("abc", [cloud, cloud + [1, 0], cloud + [0, 1]], 1)
+    assert plain.along((1,)).transport is plain.transport
+
+
+def test_two_domains_at_unit_distance_lie_half_a_unit_from_the_middle():
+    cloud = cloud_at(0, 0)
+    domain_map = DomainMap.fit("ab", [cloud, cloud + [1, 0]], 1)
+    np.testing.assert_allclose(domain_map.transport, [[0, 1], [1, 0]], atol=1e-9)
+    assert domain_map.unit == pytest.approx(0.5)
 
 
 def test_domains_that_are_all_alike_lie_at_the_origin():
-    atlas = draw_map(range(3), [cloud_at(0, 0)] * 3, 2)
-    np.testing.assert_allclose(atlas.index.coordinates, 0.0, atol=1e-9)
-    assert np.isfinite(atlas.locate(cloud_at(1, 1))).all()
+    domain_map = DomainMap.fit(range(3), [cloud_at(0, 0)] * 3, 2)
+    np.testing.assert_allclose(domain_map.index.coordinates, 0.0, atol=1e-9)
+    assert np.isfinite(domain_map.locate(cloud_at(1, 1))).all()
 
 
 def test_large_clouds_are_thinned_to_the_same_rows_every_time():
@@ -124,92 +137,93 @@ def test_large_clouds_are_thinned_to_the_same_rows_every_time():
 
 def test_a_large_known_domain_is_still_placed_at_its_own_point():
     clouds = [cloud_at(n, n**2, n_rows=2 * MAX_POINTS, seed=n) for n in range(4)]
-    atlas = draw_map(range(4), clouds, 2, method="sliced")
-    assert all(len(cloud) == MAX_POINTS for cloud in atlas.clouds)
-    np.testing.assert_allclose(atlas.locate(clouds[1]), atlas.index.coordinates[1], atol=1e-6)
+    domain_map = DomainMap.fit(range(4), clouds, 2, method="sliced")
+    assert all(len(cloud) == MAX_POINTS for cloud in domain_map.clouds)
+    np.testing.assert_allclose(
+        domain_map.locate(clouds[1]), domain_map.index.coordinates[1], atol=1e-6
+    )
 
 
 def test_many_domains_are_compared_by_slices():
-    assert default_method(MAX_EXACT_DOMAINS) == "exact"
-    assert default_method(MAX_EXACT_DOMAINS + 1) == "sliced"
-
-
-def test_a_path_from_a_new_domain_starts_at_one_of_its_neighbours():
-    corner = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
-    gaps = np.array([0.5, 1.1, 1.2])
-    np.testing.assert_allclose(extend_geodesics(gaps, corner, 1), [0.5, 1.5, 2.5])
-    np.testing.assert_allclose(extend_geodesics(gaps, corner, 2), [0.5, 1.1, 2.1])
-    np.testing.assert_allclose(extend_geodesics(gaps, corner, 3), [0.5, 1.1, 1.2])
-
-
-def test_a_new_domain_that_is_a_known_one_has_its_geodesics():
-    places = np.array([0.0, 1.0, 2.5, 2.9, 7.0])
-    direct = np.abs(places[:, None] - places) ** 0.9
-    geodesics = geodesic_distances(direct, 2)
-    for number in range(5):
-        paths = extend_geodesics(direct[number], geodesics, 2)
-        np.testing.assert_allclose(paths, geodesics[number], atol=1e-12)
-
-
-@pytest.fixture(scope="module")
-def circle():
-    family = make_circle(n_domains=20, n_sources=5, samples_per_domain=60, random_state=0)
-    data = check_domain_data(family.X, family.y, family.sample_domain, family.source_domains)
-    scaler = InputScaler.fit(data)
-    clouds = [scaler.apply(cloud) for cloud in data.inputs_by_domain()]
-    origin = scaler.apply(np.zeros((1, 2)))[0]
-    return data.domains, clouds, origin
-
-
-@pytest.fixture(scope="module")
-def unrolled(circle):
-    return unroll(*circle[:2], 2, circle[2])
-
-
-def test_the_circle_is_a_rotation_about_its_centre(unrolled):
-    assert unrolled.choice.flow.family == "spin"
-    assert unrolled.choice.misfit < 1.15
-    steps = np.diff(unrolled.atlas.index.coordinates[:, 0])
-    assert (np.sign(steps) == np.sign(steps[0])).all()
-
-
-def test_domains_of_the_circle_carried_back_coincide(circle, unrolled):
-    _, clouds, _ = circle
-    index = unrolled.atlas.index.coordinates
-    carried = [unrolled.carry(cloud, place) for cloud, place in zip(clouds, index)]
-    assert alignment(carried) < 0.2 * alignment(clouds)
-
-
-def test_a_new_domain_of_the_circle_is_located_and_carried_to_the_others(circle):
-    domains, clouds, origin = circle
-    known = [number for number in range(20) if number != 9]
-    rest = unroll([domains[n] for n in known], [clouds[n] for n in known], 2, origin)
-    place = rest.locate(clouds[9])
-    neighbours = rest.atlas.index.coordinates[8:10, 0]
-    assert neighbours.min() < place[0] < neighbours.max()
-    own = rest.atlas.index.coordinates[0]
-    apart = np.linalg.norm(clouds[9].mean(axis=0) - clouds[0].mean(axis=0))
-    carried = rest.carry(clouds[9], place).mean(axis=0) - rest.carry(clouds[0], own).mean(axis=0)
-    assert np.linalg.norm(carried) < 0.1 * apart
+    points = np.random.default_rng(0).normal(size=(MAX_EXACT_DOMAINS + 1, 1, 2))
+    assert DomainMap.fit(range(MAX_EXACT_DOMAINS), points[:-1], 2).method == "exact"
+    assert DomainMap.fit(range(MAX_EXACT_DOMAINS + 1), points, 2).method == "sliced"
 
 
 def test_an_axis_on_which_the_domains_do_not_differ_stays_near_zero_for_a_new_one():
     cloud = cloud_at(0.0, 0.0)
-    atlas = draw_map(range(8), [cloud + [2.0 * n, 0.0] for n in range(8)], 2, neighbors=(2,))
-    assert abs(atlas.locate(cloud_at(7.0, 0.0, seed=5))[1]) < 0.1
+    domain_map = DomainMap.fit(
+        range(8), [cloud + [2.0 * n, 0.0] for n in range(8)], 2, neighbors=(2,)
+    )
+    assert abs(domain_map.locate(cloud_at(7.0, 0.0, seed=5))[1]) < 0.1
 
 
-def test_mean_geodesics_of_one_neighbourhood_are_its_geodesics():
-    distances = draw_map(range(9), along_an_arc(), 2).transport
-    np.testing.assert_allclose(mean_geodesics(distances, (3,)), geodesic_distances(distances, 3))
+def test_a_share_of_the_level_moves_clouds_together_and_keeps_their_shape():
+    rng = np.random.default_rng(0)
+    clouds = [rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + [30, 40]]
+    seen = DomainMap.fit("ab", clouds, 1, level_share=0.1).clouds
+    gap = np.linalg.norm(seen[1].mean(axis=0) - seen[0].mean(axis=0))
+    assert gap == pytest.approx(
+        0.1 * np.linalg.norm(clouds[1].mean(axis=0) - clouds[0].mean(axis=0))
+    )
+    for before, after in zip(clouds, seen):
+        np.testing.assert_allclose(before - before.mean(axis=0), after - after.mean(axis=0))
 
 
-def test_mean_geodesics_weigh_every_neighbourhood_alike():
-    distances = draw_map(range(9), along_an_arc(), 2).transport
-    short, long = (geodesic_distances(distances, k) for k in (5, 2))
-    expected = (long + short * long.mean() / short.mean()) / 2
-    np.testing.assert_allclose(mean_geodesics(distances, (2, 5)), expected)
+def test_without_levels_only_shapes_are_on_the_map():
+    clouds = along_an_arc()
+    domain_map = DomainMap.fit(range(9), clouds, 2, level_share=0.0)
+    shapes = transport_distances([cloud - cloud.mean(axis=0) for cloud in clouds])
+    np.testing.assert_allclose(domain_map.transport, shapes, atol=1e-9)
 
 
-def test_identical_domains_have_no_geodesics_to_speak_of():
-    assert not mean_geodesics(np.zeros((4, 4)), (2, 3)).any()
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_a_known_domain_is_placed_at_its_own_point_whatever_its_level_counts(share):
+    clouds = along_an_arc()
+    domain_map = DomainMap.fit(range(9), clouds, 2, level_share=share)
+    np.testing.assert_allclose(domain_map.locate(clouds[4]), domain_map.coordinates[4], atol=1e-6)
+
+
+def kept(state: dict) -> dict:
+    """A state as it comes back from a file."""
+    tree, arrays = split_state(state)
+    return join_state(json.loads(json.dumps(tree)), arrays)
+
+
+@EVERY_MAP
+def test_a_map_comes_back_from_its_state_to_the_bit(method, neighbors):
+    clouds = [*along_an_arc(8), cloud_at(0, 0, n_rows=7)]
+    names = ["a", "b", 3, 4.5, True, None, ("x", 1), "h", "i"]
+    saved = DomainMap.fit(names, clouds, 2, method=method, neighbors=neighbors, level_share=0.7)
+    found = DomainMap.from_state(kept(saved.state()))
+    assert found.index.domains == saved.index.domains
+    assert found.method == method
+    assert found.neighbors == neighbors
+    np.testing.assert_array_equal(found.coordinates, saved.coordinates)
+    new = cloud_at(2, 3, n_rows=11, seed=5)
+    np.testing.assert_array_equal(found.locate(new), saved.locate(new))
+    np.testing.assert_array_equal(found.along((3,)).coordinates, saved.along((3,)).coordinates)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ({"method": "guess"}, "measured by 'guess'"),
+        ({"cloud_sizes": [30, 30]}, "clouds do not match"),
+        ({"cloud_sizes": [0, 60, 30]}, "clouds do not match"),
+        ({"cloud_sizes": [30, 30, 29]}, "clouds do not match"),
+        ({"clouds": np.zeros((5, 2))}, "clouds do not match"),
+        ({"transport": np.zeros((2, 2))}, "transport distances do not match"),
+    ],
+)
+def test_a_damaged_map_is_refused(damage, message):
+    state = DomainMap.fit(range(3), along_a_line(3), 2).state()
+    with pytest.raises(ValueError, match=message):
+        DomainMap.from_state({**state, **damage})
+
+
+def test_a_map_with_a_damaged_index_is_refused():
+    state = DomainMap.fit(range(3), along_a_line(3), 2).state()
+    state["index"] = {**state["index"], "domains": (0, 1, 1)}
+    with pytest.raises(ValueError, match="do not have a name each"):
+        DomainMap.from_state(state)

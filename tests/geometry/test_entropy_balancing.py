@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex.geometry.balancing import balancing_weights, overlap
+from domindex.geometry.entropy_balancing import balancing_weights, effective_sample_fraction
 
 
 @pytest.fixture
@@ -25,12 +25,13 @@ def test_weighted_rows_have_the_goals_mean_and_covariance(rows):
 def test_rows_that_look_alike_already_keep_equal_weights(rows):
     weights = balancing_weights(rows, rows[::-1])
     np.testing.assert_allclose(weights * len(rows), 1.0, atol=1e-6)
-    assert overlap(weights) == pytest.approx(1.0)
+    assert effective_sample_fraction(weights) == pytest.approx(1.0)
 
 
-def test_overlap_falls_with_the_distance_of_the_goal(rows):
+def test_the_effective_sample_falls_with_the_distance_of_the_goal(rows):
     shares = [
-        overlap(balancing_weights(rows, rows[:300] + shift)) for shift in (0.0, 0.7, 1.5, 9.0)
+        effective_sample_fraction(balancing_weights(rows, rows[:300] + shift))
+        for shift in (0.0, 0.7, 1.5, 9.0)
     ]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0.9
@@ -51,3 +52,10 @@ def test_wide_rows_are_balanced_along_their_principal_directions():
     goal = rows[:200] + 0.5 * np.eye(60)[0]
     weights = balancing_weights(rows, goal)
     assert (weights @ rows)[0] == pytest.approx(goal[:, 0].mean(), abs=0.2)
+
+
+@pytest.mark.parametrize("n_used", [1, 3, 10])
+def test_the_effective_sample_fraction_is_the_share_of_rows_that_count(n_used):
+    weights = np.zeros(10)
+    weights[:n_used] = 1.0 / n_used
+    assert effective_sample_fraction(weights) == pytest.approx(n_used / 10)

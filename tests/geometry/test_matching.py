@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex.geometry.matching import resembling_rows
+from domindex.geometry.matching import MATCHED_ROWS, may_be_cut, resembling_rows
 
 
 def seasons(n_domains=8, n_rows=12, n_sources=3, seed=0, shared=True):
@@ -74,3 +74,25 @@ def test_a_target_of_one_row_is_no_pattern():
     clouds = [np.random.default_rng(0).normal(size=(20, 2)), np.zeros((1, 2))]
     kept = resembling_rows(clouds, np.array([True, False]), even(clouds))
     assert [len(rows) for rows in kept] == [20, 1]
+
+
+def test_only_a_source_larger_than_the_median_target_may_be_cut():
+    sizes, is_source = [30, 10, 12, 14], np.array([True, False, False, False])
+    clouds = [np.zeros((size, 2)) for size in sizes]
+    assert may_be_cut(clouds, is_source)
+    assert not may_be_cut([clouds[0][:12], *clouds[1:]], is_source)
+    assert not may_be_cut(clouds, ~is_source)
+    assert not may_be_cut(clouds, np.ones(4, dtype=bool))
+    assert not may_be_cut(clouds, np.zeros(4, dtype=bool))
+
+
+def test_what_is_too_large_to_match_is_not_cut():
+    huge = np.zeros((MATCHED_ROWS + 1, 2))
+    assert not may_be_cut([huge, huge[:10]], np.array([True, False]))
+    assert not may_be_cut([huge[:-1], huge], np.array([True, False]))
+
+
+def test_a_lower_bound_on_the_cost_cuts_nothing():
+    clouds, is_source, winters = seasons()
+    kept = resembling_rows(clouds, is_source, leaning_to(clouds, winters), most_cost=0.0)
+    assert [len(rows) for rows in kept] == [len(cloud) for cloud in clouds]

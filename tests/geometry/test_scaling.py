@@ -8,7 +8,6 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from domindex.errors import InputError
 from domindex.geometry import (
-    DomainIndex,
     classical_scaling,
     place,
     procrustes_align,
@@ -77,29 +76,6 @@ def test_placing_a_known_domain_returns_its_own_point():
     np.testing.assert_allclose(place(distances, flat, distances), flat, atol=1e-6)
 
 
-def test_an_index_knows_its_stress_and_spectrum():
-    points = planted(d=2)
-    index = DomainIndex.from_distances(list("abcdefghijkl"), squareform(pdist(points)))
-    assert index.stress == pytest.approx(0.0, abs=1e-9)
-    assert len(index.eigenvalues) == 12
-    flat = DomainIndex.from_distances(range(12), squareform(pdist(planted(d=4))), n_components=1)
-    assert flat.stress > 0.1
-
-
-def test_renaming_domains_changes_only_the_names():
-    distances = squareform(pdist(planted()))
-    first = DomainIndex.from_distances(range(12), distances)
-    second = DomainIndex.from_distances([f"site {n}" for n in range(12)], distances)
-    np.testing.assert_array_equal(first.coordinates, second.coordinates)
-    assert second.domains[3] == "site 3"
-
-
-def test_an_index_cannot_be_changed():
-    index = DomainIndex.from_distances(range(12), squareform(pdist(planted())))
-    with pytest.raises(ValueError, match="read-only"):
-        index.coordinates[0, 0] = 1.0
-
-
 @pytest.mark.parametrize(
     ("matrix", "word"),
     [
@@ -123,7 +99,5 @@ def test_mismatched_shapes_are_refused():
         place(np.zeros(3), np.zeros((4, 2)))
     with pytest.raises(InputError, match="NaN"):
         place(np.full(4, np.nan), np.zeros((4, 2)))
-    with pytest.raises(InputError, match="3 domain names"):
-        DomainIndex.from_distances("abc", np.zeros((4, 4)))
     with pytest.raises(InputError, match="n_components"):
         classical_scaling(np.zeros((2, 2)), 0)

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-
 from domindex.model.alignment import sliced_misalignment
 
 

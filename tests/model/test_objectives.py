@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from domindex.networks.carriers import FlowCarrier, IndexedAffine
 from torch.distributions import Bernoulli, Categorical, Normal, kl_divergence
 
 from domindex.model.adversary import Adversary, DomainFacts
@@ -14,7 +15,6 @@ from domindex.model.objectives import (
     Weights,
     disagreement,
 )
-from domindex.networks.carriers import FlowCarrier, IndexedAffine
 from domindex.networks.decoders import ClassPredictor
 
 N_DOMAINS, ROWS, N_FEATURES = 4, 6, 2

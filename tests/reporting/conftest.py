@@ -2,11 +2,11 @@
 
 import pytest
 
-from domindex import VDIClassifier, VDIRegressor
+from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.datasets import make_domain_graph
 from domindex.reporting import ReportData, report_data
 
-QUICK = {"index_steps": 5, "steps": 10, "random_state": 0}
+QUICK = {"training": Training(index_steps=5, steps=10), "random_state": 0}
 ATTACK = "<script>alert(1)</script>"
 MARKUP = "<b>bold</b> &amp; %{x}"
 
@@ -37,7 +37,7 @@ def classifier(family, names, sources):
 
 @pytest.fixture(scope="session")
 def regressor(family, names, sources):
-    model = VDIRegressor(**QUICK, normalize="none")
+    model = VDIRegressor(**QUICK, representation="raw")
     return model.fit(family.X, family.X[:, 0] * 2.0, sample_domain=names, source_domains=sources)
 
 

@@ -3,12 +3,12 @@
 import pytest
 from typer.testing import CliRunner
 
-from domindex import VDIClassifier, VDIRegressor
+from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.cli import app
 from domindex.errors import InputError
 from domindex.reporting import paper_figures
 
-QUICK = {"index_steps": 2, "steps": 2, "random_state": 0}
+QUICK = {"training": Training(index_steps=2, steps=2), "random_state": 0}
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ QUICK = {"index_steps": 2, "steps": 2, "random_state": 0}
         ),
         (
             "tpt-48-w-e",
-            VDIRegressor(**QUICK, normalize="rows"),
+            VDIRegressor(**QUICK, representation="row_standardised"),
             {"map-by-latitude", "map-by-longitude", "map-on-geography"},
         ),
     ],

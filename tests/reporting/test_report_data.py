@@ -9,15 +9,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from domindex import VDIClassifier
+from domindex import Training, VDIClassifier
 from domindex.data import check_domain_data
 from domindex.errors import InputError
-from domindex.geometry import DomainIndex
 from domindex.reporting import ReportData, report_data
 from domindex.reporting.aggregates import aggregate_columns, aggregate_inputs
 from domindex.reporting.held_out import held_out_quality
-from domindex.reporting.report_data import DomainRecord, HeldOutQuality, HeldOutScore
-from domindex.reporting.warning_signs import warning_signs
 
 
 def test_content_survives_json(data):
@@ -30,7 +27,7 @@ def test_numbers_that_json_lacks_become_nothing(data):
     assert odd.to_dict()["columns"]["angle"] == [None, None, 1.0]
 
 
-def test_domains_are_told_with_role_neighbours_and_distance(data, classifier, sources):
+def test_domains_come_with_role_neighbours_and_distance(data, classifier, sources):
     assert [one.name for one in data.domains] == classifier.domains_
     assert {one.name for one in data.domains if one.role == "source"} == set(sources)
     for one in data.domains:
@@ -68,7 +65,7 @@ def test_quality_is_of_every_source_and_said_in_words(data, sources):
 
 def test_classes_that_are_numbers_are_scored_as_classes(family, names, sources):
     doubles = family.y * 2.0
-    model = VDIClassifier(index_steps=2, steps=2, random_state=0)
+    model = VDIClassifier(training=Training(index_steps=2, steps=2), random_state=0)
     model.fit(family.X, doubles, sample_domain=names, source_domains=sources)
     quality = held_out_quality(
         model, check_domain_data(family.X, doubles, names, sources, task="classification")
@@ -93,12 +90,13 @@ def test_the_audit_speaks_of_three_conditions(data):
     assert "of 3 conditions hold" in data.audit.summary
 
 
-def test_a_regressor_is_told_in_errors_with_its_trials(regressor, family, names):
+def test_a_regressor_is_scored_by_errors_and_shows_its_candidates(regressor, family, names):
     data = report_data(regressor, family.X, family.X[:, 0] * 2.0, names, held_out=2, seconds=1.5)
     assert data.held_out.score_name == "root mean squared error"
     assert not data.held_out.higher_is_better
-    assert data.trials[0]["frame"] == "none"
+    assert data.trials[0]["candidate"] == "raw"
     assert data.trials[0]["chosen"] is True
+    assert data.facts["representation"] == "none"
     assert data.facts["seconds to fit"] == 1.5
     assert "mean prediction" in data.columns
     assert ReportData.from_dict(data.to_dict()) == data
@@ -117,7 +115,7 @@ def test_data_too_small_for_quality_and_audit_is_said_not_raised(family):
     rows = np.flatnonzero(family.sample_domain < 3)[::10]
     labels, names = family.y[rows], family.sample_domain[rows]
     labels = np.arange(len(rows)) % 2
-    model = VDIClassifier(index_steps=2, steps=2, random_state=0)
+    model = VDIClassifier(training=Training(index_steps=2, steps=2), random_state=0)
     model.fit(family.X[rows], labels, sample_domain=names, source_domains=[0])
     data = report_data(model, family.X[rows], labels, names)
     assert data.held_out is None
@@ -174,46 +172,3 @@ def test_only_so_many_inputs_are_offered_and_images_as_one():
     assert (len(columns), left_out) == (60, 10)
     images, _ = aggregate_inputs(np.ones((2, 3, 3)), [*"ab"], ["a", "b"], None)
     assert images == {"mean of the inputs": (1.0, 1.0)}
-
-
-def record(place: float, role: str = "target", rows: int = 50, away: float = 0.0) -> DomainRecord:
-    return DomainRecord(f"at {place}", role, rows, (place, 0.0), (0.01, 0.01), (), away)
-
-
-def signs(records, held_out=None) -> str:
-    places = np.array([one.coordinates for one in records])
-    apart = np.linalg.norm(places[:, None] - places, axis=-1)
-    index = DomainIndex([one.name for one in records], places, apart, np.zeros(len(places)))
-    return " ".join(warning_signs(index, records, None, held_out))
-
-
-def test_an_ordinary_map_needs_no_warning():
-    assert signs([record(0.0, "source"), record(1.0), record(2.0, away=2.0)]) == ""
-
-
-def test_small_domains_are_named():
-    assert "1 domain has fewer than 10 rows: at 1.0." in signs(
-        [record(0.0, "source"), record(1.0, rows=4)]
-    )
-
-
-def test_targets_beyond_the_reach_of_the_sources_are_named_farthest_first():
-    records = [record(0.0, "source"), record(1.0, "source"), record(5.0, away=4.0)]
-    assert "1 target lies farther" in signs([*records, record(6.0, away=3.5)][:3])
-    assert "at 9.0, at 5.0" in signs([*records, record(9.0, away=8.0)])
-
-
-def test_a_collapsed_index_is_called_so():
-    assert "all domains lie on one point" in signs([record(0.0, "source"), record(0.0)])
-    blurred = [replace(one, deviations=(3.0, 3.0)) for one in (record(0.0, "source"), record(1.0))]
-    assert "may have collapsed" in signs(blurred)
-
-
-def test_a_plain_model_that_did_better_is_mentioned():
-    worse = HeldOutQuality("accuracy", True, "", "", (HeldOutScore("a", 0.5, 0.9),))
-    assert "a plain model without adaptation did better" in signs(
-        [record(0.0, "source"), record(1.0)], worse
-    )
-    assert not replace(worse, higher_is_better=False).clearly_worse
-    nearly = replace(worse, scores=(HeldOutScore("a", 0.98, 0.99),))
-    assert not nearly.clearly_worse

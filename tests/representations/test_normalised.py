@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from domindex.data.normalizing import NORMALIZATIONS, RowNormalizer, share_units
 
 from domindex.data import check_domain_data
-from domindex.data.normalizing import NORMALIZATIONS, RowNormalizer, share_units
 from domindex.errors import InputError
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from domindex.training.problem import BatchMaker, Problem
 
 from domindex.data import DomainData
-from domindex.training.problem import BatchMaker, Problem
 from domindex.training.settings import TrainingSettings
 
 

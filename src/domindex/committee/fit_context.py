@@ -12,9 +12,9 @@ import torch
 
 from domindex.committee.settings import ChoiceSettings
 from domindex.data import DomainData
+from domindex.progress import Progress, show_progress
 from domindex.training.callbacks import DivergenceAlarm, ProgressBar
 from domindex.training.history import History
-from domindex.training.progress import Progress, show_progress
 from domindex.training.settings import Network, Training, TrainingSettings
 from domindex.training.threads import one_thread
 from domindex.training.trainer import Trainer

@@ -1,6 +1,6 @@
 """How good a map and its predictions are."""
 
-from domindex.evaluation.audit import IndexAudit, audit_index
+from domindex.evaluation.audit import Condition, IndexAudit, audit_index
 from domindex.evaluation.information import entropy, mutual_information
 from domindex.evaluation.metrics import (
     MapStability,
@@ -11,7 +11,7 @@ from domindex.evaluation.metrics import (
     map_stability,
     procrustes_agreement,
 )
-from domindex.evaluation.readers import ClassReading, ValueReading, read_classes, read_values
+from domindex.evaluation.probes import ClassProbe, ValueProbe, probe_classes, probe_values
 from domindex.evaluation.scores import (
     accuracy,
     paper_error,
@@ -22,10 +22,11 @@ from domindex.evaluation.scores import (
 )
 
 __all__ = [
-    "ClassReading",
+    "ClassProbe",
+    "Condition",
     "IndexAudit",
     "MapStability",
-    "ValueReading",
+    "ValueProbe",
     "accuracy",
     "audit_index",
     "distance_rank_correlation",
@@ -36,9 +37,9 @@ __all__ = [
     "map_stability",
     "mutual_information",
     "paper_error",
+    "probe_classes",
+    "probe_values",
     "procrustes_agreement",
-    "read_classes",
-    "read_values",
     "scores_by_domain",
     "scores_by_level",
     "squared_error",

@@ -16,9 +16,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data.folders import new_folder
-from domindex.data.json_files import read_json, write_json
 from domindex.errors import InputError
+from domindex.persistence.atomic import new_folder
+from domindex.persistence.json_files import read_json, write_json
 from domindex.persistence.states import Arrays, join_state, split_state
 from domindex.versions import versions
 

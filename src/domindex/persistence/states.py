@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data.plain_values import from_plain, to_plain
+from domindex.persistence.plain_values import from_plain, to_plain
 
 Arrays = dict[str, NDArray]
 

@@ -1,5 +1,6 @@
 """Figures of maps and fits, and reports of one file."""
 
+from domindex.reporting.audit_words import audit_summary
 from domindex.reporting.building import report_data
 from domindex.reporting.figures import (
     plot_domain_graph,
@@ -17,6 +18,7 @@ from domindex.reporting.report_data import ReportData
 
 __all__ = [
     "ReportData",
+    "audit_summary",
     "paper_figures",
     "plot_domain_graph",
     "plot_domain_map",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -10,28 +9,22 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
+from domindex.data.domain_data import Task
 from domindex.errors import DomindexError, InputError
-from domindex.estimators.base import BaseVDI
+from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import IndexAudit, audit_index
 from domindex.reporting.aggregates import Columns, aggregate_columns, aggregate_inputs
+from domindex.reporting.audit_words import audit_record
+from domindex.reporting.diagnostics import diagnose
 from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.held_out import held_out_quality
-from domindex.reporting.report_data import (
-    AuditRecord,
-    Condition,
-    DomainRecord,
-    HeldOutQuality,
-    History,
-    ReportData,
-    Value,
-)
-from domindex.reporting.warning_signs import warning_signs
+from domindex.reporting.model_facts import ModelFacts, model_facts
+from domindex.reporting.report_data import DomainRecord, HeldOutQuality, ReportData, Value
 from domindex.versions import versions
 
 N_NEIGHBOURS = 4
 MAX_CLASSES = 8
 """Classes and outputs whose predictions become columns to colour by."""
-MAX_EPOCHS = 400
 
 
 def report_data(
@@ -61,25 +54,26 @@ def report_data(
     """
     _check_fitted(model)
     names = check_domain_names(sample_domain, len(check_inputs(X)))
-    data = check_domain_data(X, y, names, model.source_domains_, task=model._task)
+    task: Task = "classification" if is_classifier(model) else "regression"
+    data = check_domain_data(X, y, names, model.source_domains_, task=task)
     _check_same_domains(model, data)
     notes: list[str] = []
     quality = _quality(model, data, held_out, random_state, notes)
     audit = _audit(model, X, y, names, random_state, notes)
     records = _domain_records(model, data, quality)
-    signs = warning_signs(model.domain_index_, records, audit, quality)
+    chosen = model_facts(model)
     return ReportData(
         title=title or f"Map of {data.n_domains} domains",
         task=data.task,
         estimator=type(model).__name__,
-        facts=_facts(model, data, seconds),
+        facts=_facts(model, chosen, data, seconds),
         domains=records,
         columns=_columns(model, X, names, columns, [record.name for record in records], notes),
         held_out=quality,
-        audit=None if audit is None else _audit_record(audit),
-        history=_history(model),
-        trials=_trials(model),
-        warnings=signs,
+        audit=None if audit is None else audit_record(audit),
+        history=chosen.history,
+        trials=chosen.candidates,
+        warnings=diagnose(model.domain_index_, records, audit, quality),
         notes=tuple(notes),
         configuration={name: repr(value) for name, value in sorted(model.get_params().items())},
         versions=versions(),
@@ -101,7 +95,9 @@ def _check_same_domains(model: Any, data: DomainData) -> None:
         )
 
 
-def _facts(model: Any, data: DomainData, seconds: float | None) -> dict[str, Value]:
+def _facts(
+    model: Any, chosen: ModelFacts, data: DomainData, seconds: float | None
+) -> dict[str, Value]:
     facts: dict[str, Value] = {
         "rows": data.n_rows,
         "features": int(np.prod(data.inputs.shape[1:])),
@@ -113,10 +109,9 @@ def _facts(model: Any, data: DomainData, seconds: float | None) -> dict[str, Val
         facts["classes"] = len(data.classes)
     else:
         facts["outputs"] = data.labels.shape[1]
-        facts["normalisation"] = model.normalization_
-    family = model.flow_.get("family") if isinstance(model.flow_, dict) else None
-    if family is not None:
-        facts["flow"] = str(family)
+        facts["representation"] = chosen.representation
+    if chosen.flow is not None:
+        facts["flow"] = chosen.flow
     if seconds is not None:
         facts["seconds to fit"] = float(seconds)
     facts["seed"] = None if model.random_state is None else str(model.random_state)
@@ -215,53 +210,3 @@ def _audit(
     except InputError as error:
         notes.append(f"The audit of the index could not be made: {error}")
         return None
-
-
-def _audit_record(audit: IndexAudit) -> AuditRecord:
-    """The audit's own words, by condition: a paragraph each, its first line the statement."""
-    head, *parts = [paragraph.splitlines() for paragraph in audit.summary().split("\n\n")]
-    verdicts = (audit.independent, audit.preserves_inputs, audit.label_sensitive)
-    conditions = tuple(
-        Condition(
-            statement=lines[0].partition(" ")[2].rpartition(":")[0],
-            holds=verdict,
-            sentences=tuple(line.strip() for line in lines[1:]),
-        )
-        for lines, verdict in zip(parts, verdicts)
-    )
-    words = " ".join([*head, *(line for lines in parts[len(verdicts) :] for line in lines)])
-    return AuditRecord(audit.holds, words, conditions, audit.to_dict())
-
-
-def _history(model: Any) -> History:
-    frame = getattr(model, "history_", None)
-    if frame is None or not len(frame):
-        return History()
-    rows = np.unique(np.linspace(0, len(frame) - 1, min(len(frame), MAX_EPOCHS)).astype(int))
-    thinned = frame.iloc[rows]
-    terms = {
-        str(name): tuple(_number(value) for value in thinned[name])
-        for name in thinned.columns
-        if name not in ("phase", "step")
-    }
-    return History(phases=tuple(str(phase) for phase in thinned["phase"]), terms=terms)
-
-
-def _trials(model: Any) -> tuple[dict[str, Any], ...]:
-    frame = getattr(model, "normalization_trials_", None)
-    if frame is None:
-        return ()
-    return tuple({str(k): _cell(v) for k, v in row.items()} for row in frame.to_dict("records"))
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | float | np.number):
-        return _number(value)
-    return str(value)
-
-
-def _number(value: Any) -> float | None:
-    number = float(value)
-    return number if math.isfinite(number) else None

@@ -14,15 +14,11 @@ from sklearn.preprocessing import StandardScaler
 
 from domindex.data import DomainData
 from domindex.evaluation import accuracy, squared_error
+from domindex.reporting.model_facts import QuickTraining, quick_training
 from domindex.reporting.report_data import HeldOutQuality, HeldOutScore
 
-INDEX_STEPS = 20
-STEPS, STEPS_WITHOUT_FLOW = 120, 300
-"""Training of the refits at most: enough to be of the same kind. A flow starts aligned; without
-one, the alignment itself has to be found."""
-
-MAX_ROWS = 100
-MAX_DOMAINS = 40
+REFIT_ROWS = 100
+REFIT_DOMAINS = 40
 """Rows of a domain, and domains, that a refit sees at most, so that it takes seconds."""
 
 REGRESSION_SCORE = "root mean squared error"
@@ -44,7 +40,7 @@ def held_out_quality(
     folds : how many stretches at most, one refit each
     """
     small = _smaller(data, np.random.default_rng(random_state))
-    quick = _quick_settings(model)
+    quick = quick_training(model)
     refits = [
         list(_scores_without(model, quick, small, left_out))
         for left_out in _stretches(model, small, folds)
@@ -57,27 +53,17 @@ def held_out_quality(
     return HeldOutQuality(
         score_name="accuracy" if classifies else REGRESSION_SCORE,
         higher_is_better=classifies,
-        method=_method(len(list(filter(None, refits))), quick["steps"], small.n_rows < data.n_rows),
+        method=_method(len(list(filter(None, refits))), quick.steps, small.n_rows < data.n_rows),
         baseline=("A logistic regression" if classifies else "A ridge regression")
         + " on the rows of the remaining sources, without any adaptation.",
         scores=tuple(sorted(scores, key=lambda one: order[one.name])),
     )
 
 
-def _quick_settings(model: Any) -> dict[str, int]:
-    """What a refit has in its own way: no more training than the model had, and little of it."""
-    steps = STEPS_WITHOUT_FLOW if model.flow is None else STEPS
-    return {
-        "index_steps": min(INDEX_STEPS, model.index_steps),
-        "steps": min(steps, model.steps or steps),
-        "starts": 1,
-        "verbose": 0,
-    }
-
-
 def _method(n_refits: int, steps: int, sampled: bool) -> str:
     sample = (
-        f" To stay quick, at most {MAX_ROWS} rows of a domain and {MAX_DOMAINS} domains were used."
+        f" To stay quick, at most {REFIT_ROWS} rows of a domain and {REFIT_DOMAINS} domains were "
+        "used."
         if sampled
         else ""
     )
@@ -90,15 +76,15 @@ def _method(n_refits: int, steps: int, sampled: bool) -> str:
 
 
 def _smaller(data: DomainData, rng: np.random.Generator) -> DomainData:
-    """At most `MAX_ROWS` rows of at most `MAX_DOMAINS` domains, sources first."""
+    """At most `REFIT_ROWS` rows of at most `REFIT_DOMAINS` domains, sources first."""
     numbers = np.arange(data.n_domains)
     sources, targets = (
         rng.permutation(numbers[mask]) for mask in (data.is_source, ~data.is_source)
     )
-    sources = sources[: MAX_DOMAINS // 2]
-    chosen = np.sort(np.concatenate([sources, targets[: MAX_DOMAINS - len(sources)]]))
+    sources = sources[: REFIT_DOMAINS // 2]
+    chosen = np.sort(np.concatenate([sources, targets[: REFIT_DOMAINS - len(sources)]]))
     of_domain = data.rows_by_domain()
-    rows = np.concatenate([np.sort(rng.permutation(of_domain[n])[:MAX_ROWS]) for n in chosen])
+    rows = np.concatenate([np.sort(rng.permutation(of_domain[n])[:REFIT_ROWS]) for n in chosen])
     renumbered = np.searchsorted(chosen, data.row_domains[rows])
     return DomainData(
         inputs=data.inputs[rows],
@@ -129,7 +115,7 @@ def _stretches(model: Any, data: DomainData, folds: int) -> list[list[Hashable]]
 
 
 def _scores_without(
-    model: Any, quick: dict[str, int], data: DomainData, left_out: list[Hashable]
+    model: Any, quick: QuickTraining, data: DomainData, left_out: list[Hashable]
 ) -> Iterator[HeldOutScore]:
     remaining = [name for name in data.source_domains if name not in left_out]
     names = np.array([data.domains.index(name) for name in (*remaining, *left_out)])
@@ -137,7 +123,7 @@ def _scores_without(
     labels = _user_labels(data)
     if data.classes is not None and len(np.unique(labels[taught])) < 2:
         return
-    refit = clone(model).set_params(**quick)
+    refit = clone(model).set_params(**quick.parameters)
     refit.fit(data.inputs, labels, sample_domain=data.row_names, source_domains=remaining)
     flat = data.inputs.reshape(data.n_rows, -1)
     plain = make_pipeline(StandardScaler(), _plain_model(data)).fit(flat[taught], labels[taught])

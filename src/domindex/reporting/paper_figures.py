@@ -15,6 +15,7 @@ from domindex.errors import InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.evaluation import graph_auc
 from domindex.geometry import DomainIndex
+from domindex.persistence.atomic import new_file
 from domindex.reporting.figures import (
     plot_domain_graph,
     plot_domain_map,
@@ -65,7 +66,8 @@ def paper_figures(
     written = []
     for ending, axes in _DRAWINGS[dataset_name](dataset, fitted).items():
         path = folder / f"{dataset_name}-{ending}.png"
-        _save(axes, path)
+        with new_file(path, overwrite=True) as draft:
+            axes.figure.savefig(draft, dpi=150)
         written.append(path)
     return written
 
@@ -78,15 +80,6 @@ def _made(folder: Path) -> Path:
             f"The folder {folder} cannot be made: {error.strerror}. Name another with out."
         ) from None
     return folder
-
-
-def _save(axes: Any, path: Path) -> None:
-    try:
-        axes.figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise InputError(
-            f"The figure {path} cannot be written: {error.strerror}. Name another folder with out."
-        ) from None
 
 
 def _default(dataset: DomainDataset, random_state: int) -> Any:

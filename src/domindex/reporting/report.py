@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from domindex.errors import DomindexError, InputError
+from domindex.persistence.atomic import new_file
 from domindex.reporting.report_data import ReportData
 
 CONTENT_FILE = "report.json"
@@ -41,18 +41,10 @@ def render_report(data: ReportData) -> str:
 
 def write_report(data: ReportData, path: str | Path) -> Path:
     """Write the report; a reader sees the old file or the new one, never a part."""
-    goal = Path(path)
+    goal = Path(path).expanduser()
     page = render_report(data)
-    draft = goal.with_name(f".{goal.name}.{os.getpid()}.part")
-    try:
-        goal.parent.mkdir(parents=True, exist_ok=True)
+    with new_file(goal, overwrite=True) as draft:
         draft.write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
-        draft.replace(goal)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise InputError(
-            f"The report cannot be written to {goal}: {error.strerror}. Name another path."
-        ) from None
     return goal
 
 

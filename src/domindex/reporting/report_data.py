@@ -85,7 +85,7 @@ class HeldOutQuality:
 
 
 @dataclass(frozen=True)
-class Condition:
+class ConditionRecord:
     """One of the three conditions of a domain index: its name, the verdict, and the evidence."""
 
     statement: str
@@ -99,7 +99,7 @@ class AuditRecord:
 
     holds: bool
     summary: str
-    conditions: tuple[Condition, ...]
+    conditions: tuple[ConditionRecord, ...]
     figures: Mapping[str, Any]
 
 
@@ -126,7 +126,7 @@ class ReportData:
     held_out : None where it was not measured
     audit : None where it could not be made
     history : terms by epoch
-    trials : ways to normalise that a regressor tried, a row for each
+    trials : candidates that a regressor compared, a row for each
     warnings : sentences about what may mislead
     notes : sentences about what was left out
     configuration : parameter to value
@@ -241,7 +241,7 @@ def _audit(content: Mapping[str, Any] | None) -> AuditRecord | None:
     if content is None:
         return None
     conditions = tuple(
-        Condition(one["statement"], one["holds"], tuple(one["sentences"]))
+        ConditionRecord(one["statement"], one["holds"], tuple(one["sentences"]))
         for one in content["conditions"]
     )
     return AuditRecord(content["holds"], content["summary"], conditions, content["figures"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from domindex.errors import TrainingDiverged
 from domindex.model.adversarial import Terms
-from domindex.training.progress import Bar, Progress
+from domindex.progress import Progress
 
 if TYPE_CHECKING:
     from domindex.training.trainer import Phase
@@ -40,14 +41,16 @@ class ProgressBar(Callback):
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._bar: Bar | None = None
+        self._steps: Iterator[int] = iter(())
 
     def on_phase_start(self, phase: Phase) -> None:
-        self._bar = self._progress.bar(phase.name, phase.n_steps)
+        self._steps = iter(self._progress.track(phase.name, phase.n_steps))
 
-    def on_terms(self, phase: Phase, step: int, terms: Terms) -> None:
-        assert self._bar is not None
-        self._bar.advance()
+    def before_step(self, phase: Phase, step: int) -> None:
+        next(self._steps)
+
+    def on_phase_end(self, phase: Phase) -> None:
+        next(self._steps, None)  # past the last step the bar is closed
 
 
 class DivergenceAlarm(Callback):

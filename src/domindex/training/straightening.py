@@ -7,8 +7,8 @@ from torch.optim import Adam
 
 from domindex.model.misalignment import sliced_misalignment
 from domindex.networks.alignments import FlowAlignment
+from domindex.progress import Progress
 from domindex.training.batches import BatchSampler
-from domindex.training.progress import Progress
 from domindex.training.schedules import warm_up_and_decay
 
 STEPS = 400
@@ -23,8 +23,7 @@ def straighten(alignment: FlowAlignment, batches: BatchSampler, progress: Progre
     alignment.warp.requires_grad_(True)
     parameters = [alignment.coefficients, *alignment.warp.parameters()]
     optimizer = Adam(parameters, lr=LEARNING_RATE)
-    bar = progress.bar("straighten", STEPS)
-    for step in range(STEPS):
+    for step in progress.track("straighten", STEPS):
         for group in optimizer.param_groups:
             group["lr"] = LEARNING_RATE * warm_up_and_decay(step, STEPS, warm_up=20)
         batch = batches.draw()
@@ -34,5 +33,4 @@ def straighten(alignment: FlowAlignment, batches: BatchSampler, progress: Progre
         (sliced_misalignment(aligned) + price).backward()
         torch.nn.utils.clip_grad_norm_(parameters, 5.0)
         optimizer.step()
-        bar.advance()
     alignment.warp.requires_grad_(False)

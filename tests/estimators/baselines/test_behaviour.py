@@ -4,9 +4,6 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from sklearn.datasets import make_moons
-from torch.distributions import Categorical, Normal
-
 from domindex.baselines import ADDA, CDANN, CIDA, D2V, DANN, GRDA, MDD, SourceOnly
 from domindex.baselines.adda import SourceOrTarget, TwoEncoders
 from domindex.baselines.cdann import as_features
@@ -15,8 +12,11 @@ from domindex.baselines.given import check_domain_graph, check_domain_index
 from domindex.baselines.grda import embed_nodes
 from domindex.baselines.mdd import log_agreement
 from domindex.baselines.sentry import view
-from domindex.datasets import make_circle, make_domain_graph
 from domindex.networks.plain import PlainEncoder
+from sklearn.datasets import make_moons
+from torch.distributions import Categorical, Normal
+
+from domindex.datasets import make_circle, make_domain_graph
 
 
 def target_accuracy(model, family) -> float:

@@ -5,11 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from domindex.baselines import ADDA, CDANN, CIDA, D2V, DANN, GRDA, MDD, SENTRY, SourceOnly
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
 from domindex import VDIClassifier
-from domindex.baselines import ADDA, CDANN, CIDA, D2V, DANN, GRDA, MDD, SENTRY, SourceOnly
 from domindex.datasets import make_domain_graph
 from domindex.errors import InputError, TrainingDiverged
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from domindex.baselines import PlainBaseline
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multioutput import MultiOutputRegressor
 
-from domindex.baselines import PlainBaseline
 from domindex.datasets import load_dataset, make_circle
 from domindex.errors import InputError
 

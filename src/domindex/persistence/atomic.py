@@ -1,0 +1,138 @@
+"""Files and folders that appear complete or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from domindex.errors import InputError
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str], *, marker: str, overwrite: bool) -> Iterator[Path]:
+    """A folder beside `path` to write into, which takes its name once the block has ended.
+
+    A block that raises leaves nothing behind and whatever stood at `path` as it was. Only a folder
+    that holds a file named `marker` is ever replaced: `overwrite` cannot cost a user other files.
+    """
+    goal = check_free(path, marker=marker, overwrite=overwrite)
+    with _draft_beside(goal) as draft:
+        draft.chmod(0o777 & ~_umask())
+        yield draft
+        _sync(draft)
+        _swap(draft, goal)
+
+
+@contextmanager
+def new_file(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
+    """A path beside `path` to write to, which takes its name once the block has ended."""
+    goal = Path(path).expanduser()
+    check_free_file(goal, overwrite=overwrite)
+    with _draft_beside(goal) as draft:
+        yield draft / goal.name
+        _sync(draft)
+        os.replace(draft / goal.name, goal)
+
+
+@contextmanager
+def _draft_beside(goal: Path) -> Iterator[Path]:
+    """A folder on the same disk as `goal`, gone when the block has ended."""
+    try:
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{goal.name}-", dir=goal.parent))
+    except OSError as error:
+        raise _not_writable(goal, error) from error
+    try:
+        yield draft
+    except OSError as error:
+        raise _not_writable(goal, error) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) -> Path:
+    """Where a folder can be written, links followed; refused where something stands in the way.
+
+    Called before long work as well, so that its result has somewhere to go.
+    """
+    goal = Path(path).expanduser().resolve()
+    _require_writable(goal)
+    if not goal.exists():
+        return goal
+    if not goal.is_dir():
+        raise InputError(f"{goal} is a file. Name a folder that does not exist yet.")
+    if not any(goal.iterdir()):
+        return goal
+    if not (goal / marker).is_file():
+        raise InputError(
+            f"{goal} exists and holds other things (there is no {marker} in it), so it is left "
+            "alone. Name a folder that does not exist yet."
+        )
+    if not overwrite:
+        raise InputError(
+            f"{goal} exists. Name another folder, or ask for it to be replaced "
+            "(overwrite=True, --force)."
+        )
+    return goal
+
+
+def check_free_file(path: Path, *, overwrite: bool) -> None:
+    """Refuse to write over a file that nobody asked to be replaced, or over a folder."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder and cannot be written to. Name a file in it.")
+    if path.exists() and not overwrite:
+        raise InputError(
+            f"{path} exists. Name another file, or ask for it to be replaced "
+            "(overwrite=True, --force)."
+        )
+    _require_writable(path)
+
+
+def _require_writable(goal: Path) -> None:
+    """Try, in the nearest folder that exists: what is allowed depends on more than modes."""
+    parent = next(folder for folder in goal.absolute().parents if folder.exists())
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=f".{goal.name}-", dir=parent))
+    except OSError as error:
+        raise _not_writable(goal, error) from error
+
+
+def _swap(draft: Path, goal: Path) -> None:
+    """Give `draft` the name of `goal`; what stood there goes only once the new one is in place."""
+    if not goal.exists():
+        os.rename(draft, goal)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{goal.name}-old-", dir=goal.parent))
+    os.rename(goal, aside / goal.name)
+    try:
+        os.rename(draft, goal)
+    except BaseException:
+        os.rename(aside / goal.name, goal)
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Return once the files are safe from a power cut."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
+def _umask() -> int:
+    current = os.umask(0o022)
+    os.umask(current)
+    return current
+
+
+def _not_writable(goal: Path, error: OSError) -> InputError:
+    return InputError(
+        f"{goal} cannot be written to ({error.strerror or error}). "
+        "Name a place that you may write to and that has room."
+    )

@@ -1,0 +1,128 @@
+"""Diagnostics of a map: what may mislead its reader, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from domindex.evaluation import IndexAudit
+from domindex.geometry import DomainIndex
+from domindex.reporting.distances import median_spacing
+from domindex.reporting.report_data import DomainRecord, HeldOutQuality
+
+FEW_ROWS = 10
+"""Below this a domain's distances to others are mostly chance."""
+
+FAR_SPACINGS = 3.0
+"""With a single source, a target farther away than so many median spacings counts as far."""
+
+POOR_STRESS = 0.35
+"""Share of the distances that a map may fail to show before it deserves a word."""
+
+NAMED = 6
+
+
+def diagnose(
+    index: DomainIndex,
+    records: Sequence[DomainRecord],
+    audit: IndexAudit | None,
+    held_out: HeldOutQuality | None,
+) -> tuple[str, ...]:
+    """A sentence for each sign of trouble that there is."""
+    found = (
+        _small_domains(records),
+        _far_targets(index, records),
+        _collapsed(records, audit),
+        _poorly_shown(index),
+        _not_an_index(audit),
+        _no_better_than_plain(held_out),
+    )
+    return tuple(sentence for sentence in found if sentence)
+
+
+def _small_domains(records: Sequence[DomainRecord]) -> str:
+    small = [record.name for record in records if record.rows < FEW_ROWS]
+    if not small:
+        return ""
+    return (
+        f"{_count(small, 'domain has', 'domains have')} fewer than {FEW_ROWS} rows: "
+        f"{_some(small)}. Their places on the map are uncertain."
+    )
+
+
+def _far_targets(index: DomainIndex, records: Sequence[DomainRecord]) -> str:
+    """Targets farther from all sources than the sources are from each other."""
+    sources = np.array([record.role == "source" for record in records])
+    span = index.map_distances[np.ix_(sources, sources)].max() / (median_spacing(index) or 1.0)
+    limit = max(float(span), FAR_SPACINGS)
+    far = [record for record in records if record.distance_to_source > limit]
+    if not far:
+        return ""
+    far.sort(key=lambda record: -record.distance_to_source)
+    names = [record.name for record in far]
+    return (
+        f"{_count(names, 'target lies', 'targets lie')} farther from every source than the sources "
+        f"lie from one another: {_some(names)}. Nothing labelled is near; predictions there rest "
+        "on changes going on as they do among the sources."
+    )
+
+
+def _collapsed(records: Sequence[DomainRecord], audit: IndexAudit | None) -> str:
+    """A map of one point, one blurred beyond its size, or domains that the inputs do not show."""
+    points = np.array([record.coordinates for record in records])
+    deviations = np.array([record.deviations for record in records])
+    spread = np.sqrt(((points - points.mean(axis=0)) ** 2).sum(axis=1).mean())
+    blur = np.sqrt((deviations**2).sum(axis=1).mean())
+    if spread <= 1e-9:
+        return "The index has collapsed: all domains lie on one point, so the map tells nothing."
+    if blur > spread:
+        return (
+            "The index may have collapsed: domains are as uncertain as they are far apart "
+            f"(deviation {blur:.2g}, spread {spread:.2g}), so near and far mean little."
+        )
+    if audit is None:
+        return ""
+    probe = audit.domain_from_inputs
+    if probe.information <= 2.0 * probe.standard_error:
+        return (
+            "The index may have collapsed: a fresh classifier names the domain from the inputs in "
+            f"{probe.accuracy:.1%} of rows, and guessing gives {probe.chance:.1%}. The domains "
+            "look alike, and the map may show chance only."
+        )
+    return ""
+
+
+def _poorly_shown(index: DomainIndex) -> str:
+    if not index.stress > POOR_STRESS:
+        return ""
+    return (
+        f"The map leaves out {index.stress:.0%} of the distances between domains (stress). Read "
+        "clusters and order from it rather than lengths, or fit with more components (index_dim)."
+    )
+
+
+def _not_an_index(audit: IndexAudit | None) -> str:
+    if audit is None or audit.holds:
+        return ""
+    return "By the audit below, not all conditions of a domain index hold."
+
+
+def _no_better_than_plain(held_out: HeldOutQuality | None) -> str:
+    if held_out is None or not held_out.clearly_worse:
+        return ""
+    return (
+        "On held-out source domains, near others as they are, a plain model without adaptation "
+        f"did better ({held_out.score_name} {held_out.baseline_mean:.3g}, "
+        f"against {held_out.mean:.3g}). "
+        "Compare both before relying on predictions in targets."
+    )
+
+
+def _count(names: Sequence[str], one: str, many: str) -> str:
+    return f"{len(names)} {one if len(names) == 1 else many}"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:NAMED])
+    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown

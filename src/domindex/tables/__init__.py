@@ -1,0 +1,22 @@
+"""Your own table: columns to inputs, and a fit of it in one folder that can be asked later."""
+
+from domindex.tables.configuration import read_settings
+from domindex.tables.demo import run_demo
+from domindex.tables.fitting import fit_table
+from domindex.tables.mapping import TableIndex, index_table, write_graph
+from domindex.tables.predicting import TablePredictions, predict_table
+from domindex.tables.run import Run
+from domindex.tables.run_report import draw_report
+
+__all__ = [
+    "Run",
+    "TableIndex",
+    "TablePredictions",
+    "draw_report",
+    "fit_table",
+    "index_table",
+    "predict_table",
+    "read_settings",
+    "run_demo",
+    "write_graph",
+]

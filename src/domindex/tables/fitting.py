@@ -1,0 +1,194 @@
+"""Fit a table and keep everything about it in one folder."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from domindex.data.domain_data import Task
+from domindex.estimators import VDIClassifier, VDIRegressor
+from domindex.estimators.vdi import BaseVDI
+from domindex.persistence.atomic import check_free
+from domindex.progress import Progress, show_progress
+from domindex.tables.configuration import check_settings
+from domindex.tables.preparation import Missing, TablePreparation
+from domindex.tables.reading import read_table
+from domindex.tables.rows import LabelledRows, label_rows
+from domindex.tables.run import RUN, Run
+from domindex.tables.run_report import report_run
+from domindex.versions import versions
+
+
+def fit_table(
+    data: str | os.PathLike[str],
+    *,
+    target: Sequence[str],
+    domain: str,
+    out: str | os.PathLike[str],
+    sources: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    task: Task | Literal["auto"] = "auto",
+    missing: Missing = "impute",
+    delimiter: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    report: bool = True,
+    force: bool = False,
+    progress: bool = False,
+) -> Run:
+    """Fit the table in a file, and write the run to the folder `out`.
+
+    Parameters
+    ----------
+    data : a CSV or Parquet file
+    target : the column to predict, or several for values
+    domain : the column that names the domain of every row
+    out : the folder, which appears complete or not at all
+    sources : the labelled domains; None takes those with a label in any row
+    features, exclude : the inputs, or what is not an input; all other columns where None
+    categorical : columns whose values are categories even if they look like numbers
+    task : "auto" takes texts and few whole numbers for classes
+    missing : "impute" or "error"
+    settings : parameters of the estimator
+    report : write a report as well, which takes about as long as a short fit
+    force : replace a run that is there
+    progress : draw bars on standard error
+    """
+    check_free(out, marker=RUN, overwrite=force)
+    columns = (domain, tuple(target), sources, features, exclude, categorical)
+    request = _Request(Path(data), delimiter, *columns, task, missing, settings or {}, seed)
+    with show_progress(progress) as shown:
+        start = time.perf_counter()
+        table = _read(request, shown)
+        model = _new_model(request, table.rows.labels.task, verbose=int(progress))
+        _announce(table, shown)
+        seconds = {"reading": time.perf_counter() - start}
+        _fit(model, table)
+        seconds["fitting"] = time.perf_counter() - start - seconds["reading"]
+        about = _about(request, table, model) | {"seconds": seconds}
+        run = Run.write(out, model, table.preparation, about, overwrite=force)
+        if report:
+            shown.say(f"The run is in {run.folder}. Gathering the report …")
+            for note in report_run(run, model, table.inputs, table.rows, table.others):
+                shown.say(f"note: {note}")
+    return run
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What was asked for, as `fit_table` has it."""
+
+    data: Path
+    delimiter: str | None
+    domain: str
+    targets: tuple[str, ...]
+    sources: Sequence[str] | None
+    features: Sequence[str] | None
+    exclude: Sequence[str]
+    categorical: Sequence[str]
+    task: Task | Literal["auto"]
+    missing: Missing
+    settings: Mapping[str, Any]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """A table ready to be fitted; `source` is its size and its columns, as they were read."""
+
+    rows: LabelledRows
+    preparation: TablePreparation
+    inputs: pd.DataFrame
+    notes: tuple[str, ...]
+    source: dict[str, Any]
+
+    @property
+    def others(self) -> pd.DataFrame:
+        """Columns that are no inputs, by which a map can be coloured."""
+        preparation = self.preparation
+        inputs = {column.name for column in preparation.columns}
+        taken = {preparation.domain, *preparation.targets, *inputs}
+        return self.rows.table[[name for name in self.rows.table.columns if name not in taken]]
+
+
+def _read(request: _Request, progress: Progress) -> _Table:
+    table = read_table(
+        request.data,
+        delimiter=request.delimiter,
+        texts=[request.domain],
+        open_file=progress.open_file,
+    )
+    rows = label_rows(
+        table,
+        domain=request.domain,
+        targets=request.targets,
+        sources=request.sources,
+        task=request.task,
+    )
+    preparation, notes = TablePreparation.fit(
+        rows.table,
+        domain=request.domain,
+        targets=request.targets,
+        is_source=rows.is_source,
+        features=request.features,
+        exclude=request.exclude,
+        categorical=request.categorical,
+        missing=request.missing,
+    )
+    inputs = preparation.apply(rows.table)
+    return _Table(
+        rows,
+        preparation,
+        pd.DataFrame(inputs.values, columns=preparation.features),
+        (*rows.notes, *notes, *inputs.notes),
+        {"file": request.data.name, "rows": len(table), "columns": list(table.columns)},
+    )
+
+
+def _new_model(request: _Request, task: Task, *, verbose: int) -> BaseVDI:
+    kind = VDIClassifier if task == "classification" else VDIRegressor
+    arguments = check_settings(kind, request.settings)
+    return kind(random_state=request.seed, verbose=verbose, **arguments)
+
+
+def _announce(table: _Table, progress: Progress) -> None:
+    for note in table.notes:
+        progress.say(f"note: {note}")
+    rows = table.rows
+    progress.say(
+        f"{len(rows.domains)} rows in {rows.n_domains} domains, {len(rows.sources)} of them with "
+        f"labels; {table.inputs.shape[1]} inputs; {rows.labels.task}. Mapping the domains …"
+    )
+
+
+def _fit(model: BaseVDI, table: _Table) -> None:
+    rows = table.rows
+    model.fit(
+        table.inputs, rows.labels.values, sample_domain=rows.domains, source_domains=rows.sources
+    )
+
+
+def _about(request: _Request, table: _Table, model: BaseVDI) -> dict[str, Any]:
+    return {
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "data": table.source,
+        "domain": request.domain,
+        "targets": list(request.targets),
+        "task": table.rows.labels.task,
+        "features": table.preparation.features,
+        "sources": table.rows.sources,
+        "estimator": type(model).__name__,
+        "settings": dict(request.settings),
+        "seed": request.seed,
+        "notes": list(table.notes),
+        "versions": versions(),
+    }

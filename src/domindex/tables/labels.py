@@ -1,0 +1,109 @@
+"""Which rows of a table are labelled, with what, and which domains are the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from domindex.data.domain_data import Task
+from domindex.data.messages import did_you_mean, preview
+from domindex.errors import InputError
+from domindex.tables.columns import kind_of, numbers_of, texts_of
+
+MAX_CLASSES = 20
+"""Different whole numbers up to which a target is taken for classes, unless the user says."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableLabels:
+    """Labels (rows,) or (rows, outputs), placeholders where `known` is False, and the task."""
+
+    values: NDArray
+    known: NDArray[np.bool_]
+    task: Task
+
+
+def read_labels(
+    table: pd.DataFrame, targets: Sequence[str], task: Task | Literal["auto"]
+) -> TableLabels:
+    """Classes or values from the target columns; an empty field is no label."""
+    if task not in ("auto", *get_args(Task)):
+        raise InputError(f"task is {task!r}. Choose auto, classification or regression.")
+    kinds = {name: kind_of(table[name]) for name in targets}
+    texts = [name for name, kind in kinds.items() if kind == "texts"]
+    if len(targets) > 1 or task == "regression":
+        if texts or (task == "classification" and len(targets) > 1):
+            raise _not_values(texts, targets)
+        return _values(table, targets)
+    (name,) = targets
+    if texts:
+        return _text_classes(table[name])
+    numbers = numbers_of(table[name])
+    known = ~np.isnan(numbers)
+    whole = bool((np.mod(numbers[known], 1) == 0).all())
+    few = whole and len(np.unique(numbers[known])) <= MAX_CLASSES
+    if task == "auto" and not few:
+        return _values(table, targets)
+    if not whole:
+        raise InputError(
+            f"Column {name!r} holds fractions such as {numbers[known][0]}, which are no classes. "
+            "Pass --task regression, or bin the values."
+        )
+    return TableLabels(np.where(known, numbers, 0).astype(np.int64), known, "classification")
+
+
+def choose_sources(
+    domains: Sequence[str], known: NDArray[np.bool_], named: Sequence[str] | None
+) -> list[str]:
+    """The labelled domains: those that are named, or those with a label in any row."""
+    present = list(dict.fromkeys(domains))
+    if named is not None:
+        for name in named:
+            if name not in present:
+                hint = did_you_mean(name, present)
+                raise InputError(
+                    f"There is no domain {name!r} to be a source; there are "
+                    f"{preview(present, 10)}. {hint or 'Spell it as in the table.'}"
+                )
+        return list(dict.fromkeys(named))
+    labelled = {name for name, label in zip(domains, known) if label}
+    if not labelled:
+        raise InputError(
+            "No row has a target, so there is nothing to learn from. Fill in the target column of "
+            "the labelled domains."
+        )
+    if len(labelled) == len(present):
+        raise InputError(
+            f"Every domain has labels, so none is left to predict in. Name the labelled ones "
+            f"(--sources {','.join(present[:2])}), or leave the target empty in the others."
+        )
+    return [name for name in present if name in labelled]
+
+
+def _values(table: pd.DataFrame, targets: Sequence[str]) -> TableLabels:
+    columns = np.column_stack([numbers_of(table[name]) for name in targets])
+    known = np.asarray(~np.isnan(columns).any(axis=1))
+    return TableLabels(columns if len(targets) > 1 else columns[:, 0], known, "regression")
+
+
+def _text_classes(column: pd.Series) -> TableLabels:
+    texts = texts_of(column)
+    known = np.array([text is not None for text in texts])
+    return TableLabels(np.array([text or "" for text in texts]), known, "classification")
+
+
+def _not_values(texts: Sequence[str], targets: Sequence[str]) -> InputError:
+    if not texts:
+        return InputError(
+            f"A classifier predicts one column, and {len(targets)} are named as targets. "
+            "Fit one at a time."
+        )
+    return InputError(
+        f"Column {texts[0]!r} holds texts, and regression needs numbers. Correct its values, or "
+        "pass --task classification with this column as the only target."
+    )

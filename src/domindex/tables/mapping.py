@@ -1,0 +1,137 @@
+"""The map of a run as a table or as a graph."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from domindex.geometry import domain_graph
+from domindex.persistence.atomic import check_free_file, new_file
+from domindex.progress import Progress, show_progress
+from domindex.reporting.distances import distances_to_sources
+from domindex.tables.predicting import read_rows
+from domindex.tables.reading import check_table_path, write_table
+from domindex.tables.rows import PreparedRows
+from domindex.tables.run import Run, opened
+
+N_NEIGHBORS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class TableIndex:
+    """The map: `table` has a row per domain, `graph` joins each to its nearest."""
+
+    table: pd.DataFrame
+    graph: nx.Graph
+
+
+def index_table(
+    run: Run | str | os.PathLike[str],
+    data: str | os.PathLike[str] | None = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    graph: str | os.PathLike[str] | None = None,
+    delimiter: str | None = None,
+    force: bool = False,
+    progress: bool = False,
+) -> TableIndex:
+    """Where the domains of a run lie; with `data`, also those of its domains that are new.
+
+    Columns: domain, role (source, target or new), x1, x2, …, std1, std2, …, distance to the nearest
+    source in units of the map's median spacing, and the nearest domains.
+
+    Parameters
+    ----------
+    run : a run, or its folder
+    data : a CSV or Parquet file with the domain and the inputs
+    out : a CSV or Parquet file to write as well
+    graph : a GraphML file to write as well
+    delimiter : between the columns of a text file; a comma where None
+    force : replace files that are there
+    progress : draw bars on standard error
+    """
+    if out is not None:
+        check_table_path(out, overwrite=force)
+    if graph is not None:
+        check_free_file(Path(graph).expanduser(), overwrite=force)
+    run = opened(run)
+    model = run.model()
+    sources = set(model.source_domains_)
+    places = dict(zip(map(str, model.domains_), model.domain_indices_))
+    roles = ["source" if name in sources else "target" for name in model.domains_]
+    if data is not None:
+        with show_progress(progress) as shown:
+            new = _new_places(model, read_rows(data, run.preparation(), delimiter, shown), shown)
+        places |= new
+        roles += ["new"] * len(new)
+    coordinates = np.array(list(places.values()))
+    table = _table(model, list(places), roles, coordinates)
+    index = TableIndex(table, _graph(table, coordinates))
+    if graph is not None:
+        write_graph(index.graph, graph, overwrite=force)
+    if out is not None:
+        write_table(table, out, overwrite=force)
+    return index
+
+
+def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Write GraphML, complete or not at all."""
+    with new_file(Path(path), overwrite=overwrite) as draft:
+        nx.write_graphml(graph, draft)
+
+
+def _new_places(
+    model: Any, rows: PreparedRows, progress: Progress
+) -> dict[str, NDArray[np.float64]]:
+    """Domains that are not on the map yet, each with the place where its rows belong."""
+    members = pd.Series(rows.domains).groupby(rows.domains).indices
+    known = set(model.domains_)
+    new = [name for name in dict.fromkeys(rows.domains) if name not in known]
+    places: dict[str, NDArray[np.float64]] = {}
+    for name in progress.each("placing", new):
+        part = rows.inputs.iloc[members[name]]
+        places |= model.place_domains(part, sample_domain=[name] * len(part))
+    return places
+
+
+def _table(
+    model: Any, names: list[str], roles: list[str], coordinates: NDArray[np.float64]
+) -> pd.DataFrame:
+    columns: dict[str, object] = {"domain": names, "role": roles}
+    columns |= {f"x{n}": axis for n, axis in enumerate(coordinates.T, start=1)}
+    deviations = model.index_deviations(coordinates)
+    columns |= {f"std{n}": axis for n, axis in enumerate(deviations.T, start=1)}
+    columns["distance"] = distances_to_sources(
+        model.domain_index_, model.source_domains_, coordinates
+    )
+    return pd.DataFrame(columns | _nearest(names, coordinates))
+
+
+def _nearest(names: list[str], coordinates: NDArray[np.float64]) -> dict[str, list[str]]:
+    distances = cdist(coordinates, coordinates)
+    np.fill_diagonal(distances, np.inf)
+    order = np.argsort(distances, axis=1, kind="stable")[:, : min(N_NEIGHBORS, len(names) - 1)]
+    return {
+        f"nearest{rank}": [names[number] for number in column]
+        for rank, column in enumerate(order.T, start=1)
+    }
+
+
+def _graph(table: pd.DataFrame, coordinates: NDArray[np.float64]) -> nx.Graph:
+    """Every domain joined to its nearest, with everything of the table on the nodes."""
+    names = table["domain"].tolist()
+    distances = cdist(coordinates, coordinates)
+    joined = min(N_NEIGHBORS, len(names) - 1)
+    graph = domain_graph(distances, n_neighbors=joined, domains=names)
+    figures = table.loc[:, "role":"distance"]
+    for name, facts in zip(names, figures.to_dict("records")):
+        graph.nodes[name].update(facts)
+    return graph

@@ -1,0 +1,126 @@
+"""Predict a table with a run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from domindex.data import group_rows, order_names
+from domindex.estimators import VDIClassifier
+from domindex.progress import Progress, show_progress
+from domindex.reporting.distances import distances_to_sources
+from domindex.tables.preparation import TablePreparation
+from domindex.tables.reading import check_table_path, read_table, write_table
+from domindex.tables.rows import PreparedRows, prepare_rows
+from domindex.tables.run import Run, opened
+
+
+@dataclass(frozen=True, eq=False)
+class TablePredictions:
+    """A row of `table` for every row of the data.
+
+    Attributes
+    ----------
+    table : the domain; the class and the probability of each, or values and their deviations; and
+        `distance`, from the row's domain to the nearest source in units of the map's median spacing
+    new_domains : names that were not on the map, and were placed
+    notes : what was done to the inputs
+    """
+
+    table: pd.DataFrame
+    new_domains: list[str]
+    notes: tuple[str, ...]
+
+
+def predict_table(
+    run: Run | str | os.PathLike[str],
+    data: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    delimiter: str | None = None,
+    force: bool = False,
+    progress: bool = False,
+) -> TablePredictions:
+    """Predict every row of the table in a file; domains never seen are placed on the map first.
+
+    Parameters
+    ----------
+    run : a run, or its folder
+    data : a CSV or Parquet file with the domain and the inputs; targets are not needed
+    out : a CSV or Parquet file to write as well
+    delimiter : between the columns of a text file; a comma where None
+    force : replace a file that is there
+    progress : draw bars on standard error
+    """
+    if out is not None:
+        check_table_path(out, overwrite=force)
+    run = opened(run)
+    model, preparation = run.model(), run.preparation()
+    with show_progress(progress) as shown:
+        rows = read_rows(data, preparation, delimiter, shown)
+        predicted = _predict_rows(model, rows, preparation, shown)
+    known = set(model.domains_)
+    new = [str(name) for name in order_names(rows.domains) if name not in known]
+    if out is not None:
+        write_table(predicted, out, overwrite=force)
+    return TablePredictions(predicted, new, rows.notes)
+
+
+def read_rows(
+    data: str | os.PathLike[str],
+    preparation: TablePreparation,
+    delimiter: str | None,
+    progress: Progress,
+) -> PreparedRows:
+    """The rows of a file as the model wants them; what was done to them is said."""
+    table = read_table(
+        data, delimiter=delimiter, texts=[preparation.domain], open_file=progress.open_file
+    )
+    rows = prepare_rows(table, preparation)
+    for note in rows.notes:
+        progress.say(f"note: {note}")
+    return rows
+
+
+def _predict_rows(
+    model: Any, rows: PreparedRows, preparation: TablePreparation, progress: Progress
+) -> pd.DataFrame:
+    """Predictions domain by domain, in the order of the rows."""
+    n_rows = len(rows.inputs)
+    parts, gaps = [], np.empty(n_rows)
+    for name, members in progress.each("predicting", list(group_rows(rows.domains, n_rows))):
+        part, domain = rows.inputs.iloc[members], [name] * len(members)
+        parts.append((members, _predict(model, part, domain, preparation.targets)))
+        place = model.place_domains(part, sample_domain=domain)[name]
+        gaps[members] = distances_to_sources(
+            model.domain_index_, model.source_domains_, place[None]
+        )
+    order = np.concatenate([members for members, _ in parts])
+    predicted = pd.concat([part for _, part in parts]).iloc[np.argsort(order)]
+    predicted.index = rows.inputs.index
+    predicted.insert(0, preparation.domain, rows.domains)
+    predicted[_free("distance", predicted)] = gaps
+    return predicted
+
+
+def _free(name: str, table: pd.DataFrame) -> str:
+    """A name for a column that no target has taken."""
+    return name if name not in table else _free(f"{name}_on_map", table)
+
+
+def _predict(
+    model: Any, inputs: pd.DataFrame, domain: list[Any], targets: tuple[str, ...]
+) -> pd.DataFrame:
+    if isinstance(model, VDIClassifier):
+        chances = model.predict_proba(inputs, sample_domain=domain)
+        columns = {targets[0]: model.classes_[chances.argmax(axis=1)]}
+        columns |= {f"p({name})": column for name, column in zip(model.classes_, chances.T)}
+        return pd.DataFrame(columns)
+    mean, deviation = model.predict(inputs, sample_domain=domain, return_std=True)
+    mean, deviation = mean.reshape(len(inputs), -1), deviation.reshape(len(inputs), -1)
+    columns = dict(zip(targets, mean.T))
+    return pd.DataFrame(columns | {f"std({name})": s for name, s in zip(targets, deviation.T)})

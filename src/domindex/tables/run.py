@@ -1,0 +1,109 @@
+"""The folder of a run as a value."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from domindex.errors import InputError
+from domindex.estimators import load
+from domindex.estimators.vdi import BaseVDI
+from domindex.persistence.atomic import new_folder
+from domindex.persistence.json_files import read_json, write_json
+from domindex.reporting.report import REPORT_FILE
+from domindex.tables.preparation import TablePreparation
+
+FORMAT_VERSION = 1
+RUN, PREPARATION, MODEL = "run.json", "preparation.json", "model"
+FORMS = {RUN: "a domindex run", PREPARATION: "a domindex preparation"}
+"""What each file of a run says it is."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A fitted table on disk.
+
+    Attributes
+    ----------
+    folder : run.json, preparation.json, model/, and report.json and report.html where asked for
+    about : run.json: what was fitted, with which settings, versions and seed, and the notes
+    """
+
+    folder: Path
+    about: dict[str, Any]
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Run:
+        """The run in a folder."""
+        path = Path(folder).expanduser()
+        if not path.is_dir():
+            raise InputError(f"There is no folder {path}. Name one that `domindex fit` wrote.")
+        return cls(path, _read_part(path, RUN))
+
+    @classmethod
+    def write(
+        cls,
+        folder: str | os.PathLike[str],
+        model: BaseVDI,
+        preparation: TablePreparation,
+        about: dict[str, Any],
+        *,
+        overwrite: bool,
+    ) -> Run:
+        """Write a run, complete or not at all; only another run is ever replaced."""
+        with new_folder(folder, marker=RUN, overwrite=overwrite) as draft:
+            model.save(draft / MODEL)
+            _write_part(draft, PREPARATION, preparation.to_dict())
+            _write_part(draft, RUN, about)
+        return cls.open(folder)
+
+    @property
+    def domain(self) -> str:
+        """The column that names the domain."""
+        return self.about["domain"]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was done to the table that a user should know."""
+        return list(self.about["notes"])
+
+    @property
+    def report(self) -> Path | None:
+        """The report as one HTML file, where it was drawn."""
+        path = self.folder / REPORT_FILE
+        return path if path.is_file() else None
+
+    def model(self) -> Any:
+        """The fitted estimator."""
+        return load(self.folder / MODEL)
+
+    def preparation(self) -> TablePreparation:
+        """How its inputs are made of a table."""
+        content = _read_part(self.folder, PREPARATION)
+        try:
+            return TablePreparation.from_dict(content)
+        except InputError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise InputError(
+                f"{self.folder / PREPARATION} is damaged ({type(error).__name__}: {error}). "
+                "Copy the run again, or fit it anew."
+            ) from error
+
+
+def opened(run: Run | str | os.PathLike[str]) -> Run:
+    """A run, by itself or by its folder."""
+    return run if isinstance(run, Run) else Run.open(run)
+
+
+def _read_part(folder: Path, name: str) -> dict[str, Any]:
+    """One of the JSON files of a run."""
+    return read_json(folder / name, form=FORMS[name], newest=FORMAT_VERSION)
+
+
+def _write_part(folder: Path, name: str, content: dict[str, Any]) -> None:
+    """One of the JSON files of a run, with what it is and its version."""
+    stamped = {"format": FORMS[name], "format_version": FORMAT_VERSION, **content}
+    write_json(folder / name, stamped)

@@ -1,0 +1,70 @@
+"""Labels in a table: the task, the classes, and which domains are sources."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from domindex.errors import InputError
+from domindex.tables.labels import choose_sources, read_labels
+
+
+def labels(*columns, task="auto"):
+    table = pd.DataFrame({f"y{n}": list(column) for n, column in enumerate(columns)})
+    return read_labels(table, list(table.columns), task)
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (["no", "yes", None, "no"], "classification"),
+        ([0, 1, 1, None], "classification"),
+        ([True, False, True, True], "classification"),
+        ([0.5, 1.0, None, 2.0], "regression"),
+        (list(range(21)), "regression"),
+        (list(range(20)), "classification"),
+        (["1.5", "NA", "2", ""], "regression"),
+    ],
+)
+def test_the_task_is_told_by_the_labels(values, task):
+    assert labels(values).task == task
+
+
+def test_several_targets_are_values_and_a_row_needs_them_all():
+    read = labels([1, 2, None], [4.0, None, 6.0])
+    assert read.task == "regression"
+    assert read.known.tolist() == [True, False, False]
+    assert read.values.shape == (3, 2)
+
+
+def test_classes_are_whole_numbers_or_texts_even_beside_empty_fields():
+    assert labels([0, 1, None]).values.dtype == np.int64
+    assert labels(["a", None, "b"]).values.tolist() == ["a", "", "b"]
+
+
+def test_the_user_may_say_what_the_task_is():
+    assert labels([0, 1, 1], task="regression").task == "regression"
+    with pytest.raises(InputError, match=r"fractions such as 0\.5"):
+        labels([0.5, 1.0], task="classification")
+    with pytest.raises(InputError, match="holds texts, and regression needs numbers"):
+        labels(["a", "b"], task="regression")
+    with pytest.raises(InputError, match="predicts one column, and 2 are named"):
+        labels([1, 2], [3, 4], task="classification")
+    with pytest.raises(InputError, match="Choose auto"):
+        labels([1, 2], task="ranking")
+
+
+def test_text_among_several_targets_is_refused():
+    with pytest.raises(InputError, match="'y1' holds texts"):
+        labels([1, 2], ["a", "b"])
+
+
+def test_sources_are_the_domains_with_any_label():
+    domains, known = ["b", "a", "b", "c"], np.array([True, False, False, False])
+    assert choose_sources(domains, known, None) == ["b"]
+    assert choose_sources(domains, known, ["c", "a", "c"]) == ["c", "a"]
+    with pytest.raises(InputError, match=r"no domain 'B'.*Did you mean 'b'"):
+        choose_sources(domains, known, ["B"])
+    with pytest.raises(InputError, match=r"none is left to predict in.*--sources b,a"):
+        choose_sources(domains, ~known | known, None)
+    with pytest.raises(InputError, match="nothing to learn from"):
+        choose_sources(domains, known & ~known, None)

@@ -1,0 +1,82 @@
+"""Predictions for a table: the same as the model's own, in the order of the rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from domindex.errors import InputError
+from domindex.tables import index_table, predict_table
+
+
+def test_classes_come_with_their_probabilities(classes, data, table):
+    predicted = predict_table(classes, data).table
+    assert list(predicted.columns) == ["site", "outcome", "p(ill)", "p(well)", "distance"]
+    assert predicted["site"].tolist() == table["site"].tolist()
+    chances = predicted[["p(ill)", "p(well)"]].to_numpy()
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    likeliest = np.array(["ill", "well"])[chances.argmax(axis=1)]
+    assert predicted["outcome"].tolist() == likeliest.tolist()
+
+
+def test_predictions_are_the_models_own_whatever_the_order_of_the_rows(values, table, tmp_path):
+    shuffled = table.sample(frac=1.0, random_state=0)
+    shuffled.to_csv(tmp_path / "a.csv", index=False)
+    predicted = predict_table(values, tmp_path / "a.csv").table
+    frame = shuffled[["x", "z"]].fillna(values.preparation().columns[1].fill)
+    mean, deviation = values.model().predict(frame, sample_domain=shuffled["site"], return_std=True)
+    np.testing.assert_allclose(predicted["dose"], mean, rtol=1e-12)
+    np.testing.assert_allclose(predicted["std(dose)"], deviation, rtol=1e-12)
+
+
+def test_distances_are_zero_in_sources_and_count_spacings_elsewhere(classes, data):
+    by_site = predict_table(classes, data).table.groupby("site")["distance"].first()
+    assert (by_site[["s0", "s1", "s2"]] == 0).all()
+    assert (by_site[["s3", "s4", "s5", "s6", "s7"]] > 0).all()
+    assert by_site["s7"] == by_site.max()
+
+
+def test_domains_never_seen_are_placed(classes, data, new_sites):
+    result = predict_table(classes, new_sites)
+    assert result.new_domains == [f"new-s{n}" for n in range(2, 8)]
+    assert predict_table(classes, data).new_domains == []
+    known = predict_table(classes, data).table.groupby("site")["distance"].first()
+    placed = result.table.groupby("site")["distance"].first()
+    assert abs(placed["new-s7"] - known["s7"]) < abs(placed["new-s7"] - known["s3"])
+
+
+def test_a_table_without_targets_is_enough(classes, table, tmp_path):
+    bare = table[["color", "z", "x", "site"]]
+    bare.to_csv(tmp_path / "a.csv", index=False)
+    assert len(predict_table(classes, tmp_path / "a.csv").table) == len(table)
+
+
+def test_a_table_without_an_input_or_a_domain_is_refused(classes, table, tmp_path):
+    for lost, role in (("x", "inputs"), ("site", "domain")):
+        table.drop(columns=lost).to_csv(tmp_path / "a.csv", index=False)
+        with pytest.raises(InputError, match=f"no column '{lost}' for the {role}"):
+            predict_table(classes, tmp_path / "a.csv")
+
+
+def test_the_map_names_roles_and_neighbours(classes):
+    index = index_table(classes.folder)
+    table = index.table
+    assert list(table.columns) == [
+        *("domain", "role", "x1", "x2", "std1", "std2", "distance"),
+        *("nearest1", "nearest2", "nearest3"),
+    ]
+    assert table["role"].tolist() == ["source"] * 3 + ["target"] * 5
+    model = classes.model()
+    np.testing.assert_array_equal(table[["x1", "x2"]], model.domain_indices_)
+    np.testing.assert_array_equal(table[["std1", "std2"]], model.domain_index_std_)
+    assert set(index.graph.nodes) == set(table["domain"])
+    for name, nearest in zip(table["domain"], table["nearest1"]):
+        assert index.graph.has_edge(name, nearest)
+
+
+def test_new_domains_join_the_map_and_move_nothing(classes, new_sites):
+    before, after = index_table(classes).table, index_table(classes, new_sites).table
+    assert after["role"].tolist()[len(before) :] == ["new"] * 6
+    coordinates = ["domain", "x1", "x2", "std1", "std2", "distance"]
+    pd.testing.assert_frame_equal(after[coordinates].iloc[: len(before)], before[coordinates])
+    twin = after.set_index("domain").loc["new-s7", ["nearest1", "nearest2", "nearest3"]]
+    assert "s7" in twin.tolist()

@@ -1,0 +1,153 @@
+"""Tables from files: what is read, and a word of advice on everything that is wrong."""
+
+import builtins
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from domindex.errors import InputError
+from domindex.tables.reading import read_table, require_columns, write_table
+
+TABLE = pd.DataFrame({"site": ["01", "NA", "b,c"], "x": [0.1, 0.2, np.nan], "n": [1, 2, 3]})
+
+
+def write(folder, text, name="data.csv"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "name", ["a.csv", "a.csv.gz", "a.tsv", "a.parquet", "a.parquet.gz", "A.CSV"]
+)
+def test_what_is_written_is_read(tmp_path, name):
+    if "parquet" in name:
+        pytest.importorskip("pyarrow")
+    write_table(TABLE, tmp_path / name, overwrite=False)
+    read = read_table(tmp_path / name, texts=["site"])
+    pd.testing.assert_frame_equal(read, TABLE, check_dtype=False)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_numbers_of_any_size_come_back(tmp_path):
+    values = np.random.default_rng(0).normal(size=600) * 10.0 ** np.arange(-300, 300)
+    write_table(pd.DataFrame({"x": values, "y": 1}), tmp_path / "a.csv", overwrite=False)
+    np.testing.assert_array_equal(read_table(tmp_path / "a.csv")["x"], values)
+
+
+def test_columns_asked_for_as_texts_keep_their_spelling(tmp_path):
+    path = write(tmp_path, "site,x\n01,1\n1.0,2\n NA,3\n")
+    assert read_table(path, texts=["site"])["site"].tolist() == ["01", "1.0", " NA"]
+
+
+def test_words_are_left_as_texts_and_empty_fields_are_missing(tmp_path):
+    table = read_table(write(tmp_path, "a,b\nNA,\nx,2\n"))
+    assert table["a"].tolist() == ["NA", "x"]
+    assert np.isnan(table["b"][0])
+
+
+def test_a_mark_of_byte_order_is_no_part_of_the_first_name(tmp_path):
+    (tmp_path / "a.csv").write_bytes("\ufeffsite,x\na,1\n".encode())
+    assert list(read_table(tmp_path / "a.csv").columns) == ["site", "x"]
+
+
+def test_another_delimiter_can_be_named(tmp_path):
+    path = write(tmp_path, "a;b\n1;2\n")
+    assert list(read_table(path, delimiter=";").columns) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("a,b\n", "a header and no rows"),
+        ("a;b;c\n1;2;3\n", r"a semicolon between them. Pass --delimiter ';'"),
+        ("a\tb\n1\t2\n", r"a tab between them. Pass --delimiter '\\t'"),
+        ("a,b,a\n1,2,3\n", "several columns named 'a'"),
+        (",a,b\n0,1,2\n", r"no name for column 1.*to_csv\(index=False\)"),
+        ("a,b\n1,2\n3,4,5\n", "same columns in every row"),
+        ("a,b\n1,2,3\n4,5,6\n", "same columns in every row"),
+        ('a,b\n1,"2\n3,4\n', "same columns in every row"),
+        ("a,b\n1,\0\n", "not a text file"),
+    ],
+)
+def test_a_bad_text_is_explained(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read_table(write(tmp_path, text))
+
+
+def test_a_missing_file_is_named_with_the_nearest(tmp_path):
+    write(tmp_path, "a,b\n1,2\n", "patients.csv")
+    with pytest.raises(InputError, match=r"no file .*patient\.csv\. Did you mean 'patients\.csv'"):
+        read_table(tmp_path / "patient.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        read_table(tmp_path / "folder.csv")
+
+
+def test_a_name_that_says_nothing_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"names end in \.csv"):
+        read_table(write(tmp_path, "a,b\n1,2\n", "data.xlsx"))
+
+
+def test_text_in_another_encoding_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_bytes("a,b\nü,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"not UTF-8 text .*0xfc"):
+        read_table(tmp_path / "a.csv")
+
+
+def test_a_truncated_gzip_is_refused(tmp_path):
+    content = gzip.compress(("a,b\n" + "1,2\n" * 10_000).encode())
+    (tmp_path / "a.csv.gz").write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match="not a whole gzip file"):
+        read_table(tmp_path / "a.csv.gz")
+    (tmp_path / "b.csv.gz").write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(InputError, match="not a whole gzip file"):
+        read_table(tmp_path / "b.csv.gz")
+
+
+@pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.99])
+def test_a_truncated_parquet_is_refused(tmp_path, share):
+    pytest.importorskip("pyarrow")
+    write_table(TABLE, tmp_path / "a.parquet", overwrite=False)
+    content = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(content[: int(share * len(content))])
+    with pytest.raises(InputError, match=r"not a whole Parquet file|is empty"):
+        read_table(tmp_path / "a.parquet")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return real(name, *arguments, **options)
+
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(InputError, match=r"domindex\[tables\]"):
+        read_table(tmp_path / "a.parquet")
+
+
+def test_an_existing_file_is_replaced_only_when_asked(tmp_path):
+    path = write(tmp_path, "precious", "out.csv")
+    with pytest.raises(InputError, match="--force"):
+        write_table(TABLE, path, overwrite=False)
+    assert path.read_text() == "precious"
+    write_table(TABLE, path, overwrite=True)
+    assert path.read_text().startswith("site,x,n")
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
+    write(tmp_path, "", "file")
+    with pytest.raises(InputError, match="cannot be written to"):
+        write_table(TABLE, tmp_path / "file" / "out.csv", overwrite=True)
+
+
+def test_an_unknown_column_is_answered_with_the_nearest():
+    with pytest.raises(InputError, match=r"no column 'sit' for the domain.*Did you mean 'site'"):
+        require_columns(TABLE, ["sit"], "domain")

@@ -58,6 +58,7 @@ def test_datasets_and_methods_are_listed():
         (["bench", "circel"], "Did you mean 'circle'?"),
         (["bench", "rotating-digits", "--methods", "knn,rigde"], "Did you mean 'ridge'?"),
         (["bench", "rotating-digits", "--jobs", "0"], "jobs is 0"),
+        (["bench", "rotating-digits", "--readme", "README.md"], "Give --render with it"),
         (["bench", "--suite", "papr"], "Did you mean 'paper'?"),
         (["methods", "--suite", "papr"], "Did you mean 'paper'?"),
         (["bench", "--render", "--out", "nowhere"], "no record to read at nowhere"),

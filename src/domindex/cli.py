@@ -297,6 +297,8 @@ def bench(
         from domindex.benchmark import list_suites, run_benchmark, write_documents
 
         names = list_suites() if suite.strip() == "all" else _names([suite]) or []
+        if readme is not None and not render:
+            raise InputError("--readme writes a table of the record. Give --render with it.")
         if render:
             for path in write_documents(out, suites=names, readme=readme, stale=stale):
                 typer.echo(path)

@@ -2,6 +2,8 @@
 
 import json
 import os
+import threading
+import time
 
 import pytest
 
@@ -205,3 +207,19 @@ def test_without_distributed_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'domindex\[cluster\]'"):
         run_benchmark(["rotating-digits"], ["knn"], out=tmp_path, dask="tcp://127.0.0.1:9")
+
+
+def test_cells_of_a_suite_about_time_never_run_side_by_side(tmp_path, monkeypatch):
+    lock, waits = threading.Lock(), []
+
+    def run(cell, data_home=None):
+        waits.append(not lock.acquire(blocking=False))
+        time.sleep(0.02)
+        if lock.locked():
+            lock.release()
+        return cell.ended("done", settings_now(cell), fit_seconds=0.1)
+
+    monkeypatch.setattr(executors, "run_cell", run)
+    cells = [Cell("time", "dg-15", "vdi", seed) for seed in range(6)]
+    list(executors.run_on_cores(cells, alone=True, jobs=3, data_home=None))
+    assert not any(waits)

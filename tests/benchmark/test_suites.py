@@ -144,7 +144,6 @@ def test_our_distances_are_those_of_a_plain_loop():
     assert len(ours.seconds_) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, _, _ in VARIANTS])
 def test_every_ablation_fits_and_predicts(name):
     model = find_suite("ablation").methods[name].build(SMALL, 0)

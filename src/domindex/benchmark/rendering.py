@@ -45,9 +45,7 @@ def render_suite(suite: Suite, results: Sequence[CellResult], *, stale: bool = F
     old = _check_settings(suite, results, stale)
     parts = [f"# {suite.title}", f"{suite.about} {NOTE}"]
     if not results:
-        parts.append(
-            f"Nothing of this suite is in the record: run `domindex bench --suite {suite.name}`."
-        )
+        parts.append(_nothing(suite))
         return "\n\n".join(parts) + "\n"
     summary = Summary(suite, results, old)
     parts += [describe_origin(results, old), suite.render(summary)]
@@ -60,6 +58,8 @@ def render_headline(results: Sequence[CellResult], *, stale: bool = False) -> st
     """The short table of the suite `paper`, and where its rows come from."""
     suite = find_suite(README_SUITE)
     old = _check_settings(suite, results, stale)
+    if not results:
+        return _nothing(suite)
     return f"{headline_table(Summary(suite, results, old))}\n\n{describe_origin(results, old)}"
 
 
@@ -157,6 +157,10 @@ def _check_settings(suite: Suite, results: Sequence[CellResult], allowed: bool) 
             "--stale (stale=True)."
         )
     return old
+
+
+def _nothing(suite: Suite) -> str:
+    return f"Nothing of this suite is in the record: run `domindex bench --suite {suite.name}`."
 
 
 def _failures(summary: Summary) -> str:

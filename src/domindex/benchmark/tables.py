@@ -23,18 +23,14 @@ def by_method(summary: Summary, figure: str) -> str:
     return markdown(["", *map(suite.title_of, datasets)], rows)
 
 
-def by_dataset(summary: Summary, figure: str, words: Sequence[str] = ()) -> str:
-    """A row per dataset, a column per method; after them `words` of the first method."""
+def by_dataset(summary: Summary, figure: str) -> str:
+    """A row per dataset, a column per method."""
     suite, methods = summary.suite, summary.methods
     rows = [
-        [
-            suite.title_of(name),
-            *(summary.text(name, method, figure) for method in methods),
-            *(summary.words(name, methods[0], word) for word in words if methods),
-        ]
+        [suite.title_of(name), *(summary.text(name, method, figure) for method in methods)]
         for name in summary.datasets
     ]
-    return markdown(["", *map(suite.method_title, methods), *words], rows)
+    return markdown(["", *map(suite.method_title, methods)], rows)
 
 
 def by_figure(summary: Summary, figures: dict[str, str], words: Sequence[str] = ()) -> str:

@@ -34,9 +34,10 @@ SUITE = Suite(
     name="regression",
     title="Families for a regressor",
     about=(
-        "Domains along a line, the first third of them sources; every seed draws rows and slopes "
-        "anew. In `changing rule` the rule from x to y itself changes: no method without target "
-        "labels can follow."
+        "Families written after the library's constants were found; its rule for domain levels "
+        "and its flexible rule came from looking at them. Domains along a line, the first third "
+        "of them sources; every seed draws rows and slopes anew. In `changing rule` the rule from "
+        "x to y itself changes: no method without target labels can follow."
     ),
     datasets={
         name: SuiteDataset(name, "regression", partial(family, name), redraws=True)

@@ -89,4 +89,4 @@ def test_what_a_model_does_not_have_has_no_figure():
     assert map_figures(bare) == chosen_figures(bare) == timing_figures(bare) == {}
     rich = SimpleNamespace(normalization_="rows", seconds_=[3.0, 1.0])
     assert chosen_figures(outcome(FORECASTS, None, rich)) == {"chosen": "rows"}
-    assert timing_figures(outcome(FORECASTS, None, rich)) == {"best_seconds": 1.0}
+    assert timing_figures(outcome(FORECASTS, None, rich)) == {"best_time": 1.0}

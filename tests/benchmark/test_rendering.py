@@ -132,12 +132,12 @@ def test_a_readme_without_marks_is_refused(out):
     ("suite", "dataset", "shows"),
     [
         ("ablation", "circle", "| VDI | 50.0 |"),
-        ("generality", "circle, bent", "| Circle, bent | 50.0 |"),
+        ("generality", "circle-bent", "| Circle, bent | 50.0 |"),
         ("regression", "alike", "| alike | 0.900 | rows |"),
-        ("disturbed", "tpt-48-w-e, noise in the inputs", "noise in the inputs | – | – | – | 0.900"),
+        ("disturbed", "tpt-48-w-e-noise-in-the-inputs", "noise in the inputs | – | – | – | 0.900"),
         (
             "coverage",
-            "tpt-48-w-e, without WA",
+            "tpt-48-w-e-without-wa",
             "W (6) → E (42) | 0.900 | 0.900 | 0.900 |",
         ),
         ("time", "circle", "| VDI | 1.0 |"),

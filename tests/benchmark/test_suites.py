@@ -27,6 +27,8 @@ def test_a_suite_says_all_that_a_run_and_its_document_need(name):
     assert suite.name == name
     assert suite.datasets
     assert suite.methods
+    for name in (*suite.datasets, *suite.methods):
+        assert re.fullmatch("[a-z0-9-]+", name), "names go through a command line, by commas"
     for dataset in suite.datasets.values():
         assert suite.headline[dataset.task] in LABELS
     for method in suite.methods:

@@ -25,14 +25,14 @@ from domindex.evaluation import (
     squared_error,
 )
 
-LOWER_IS_BETTER = frozenset({"error", "fit_seconds", "best_seconds"})
+LOWER_IS_BETTER = frozenset({"error", "fit_seconds", "best_time"})
 LABELS = {
     "accuracy": "accuracy, %",
     "error": "error",
     "r2": "R²",
     "coverage": "coverage of 90 % intervals",
     "fit_seconds": "fit, s",
-    "best_seconds": "s",
+    "best_time": "s",
 }
 """What tables call a headline figure."""
 
@@ -127,6 +127,6 @@ def chosen_figures(outcome: Outcome) -> dict[str, float | str]:
 
 
 def timing_figures(outcome: Outcome) -> dict[str, float | str]:
-    """`best_seconds`, of a model that timed its own work several times."""
+    """`best_time`, of a model that timed its own work several times."""
     seconds = getattr(outcome.model, "seconds_", None)
-    return {} if seconds is None else {"best_seconds": min(seconds)}
+    return {} if seconds is None else {"best_time": min(seconds)}

@@ -27,6 +27,8 @@ def measure(cell: Cell, data_home: str | None = None) -> CellResult:
         model = method.build(dataset, cell.seed)
         settings = hash_of(method, model)
         fitted, scored = source.rows(dataset)
+        if suite.warm_up is not None:
+            suite.warm_up(dataset)
         before, start = memory.now_mb(), time.perf_counter()
         model.fit(
             dataset.X[fitted],

@@ -70,6 +70,7 @@ class Suite:
     headline : the figure that a dataset is about, by its task
     render : the tables
     alone : whether cells run one after another, because time is what they measure
+    warm_up : what to do before the clock starts, so that first-time set-up is not part of it
     """
 
     name: str
@@ -82,6 +83,7 @@ class Suite:
     headline: Mapping[Task, str]
     render: Callable[[Summary], str]
     alone: bool = False
+    warm_up: Callable[[DomainDataset], None] | None = None
 
     def title_of(self, dataset: str) -> str:
         return self.datasets[dataset].title if dataset in self.datasets else dataset

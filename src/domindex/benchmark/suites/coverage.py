@@ -7,19 +7,18 @@ import numpy as np
 from domindex.benchmark.figures import chosen_figures, coverage_figures
 from domindex.benchmark.methods import some_methods
 from domindex.benchmark.suite import Suite, SuiteDataset
-from domindex.benchmark.suites.datasets import TITLES, library_dataset
+from domindex.benchmark.suites.datasets import TITLES, library_dataset, slug
 from domindex.benchmark.summary import Summary
 from domindex.benchmark.tables import by_figure, markdown
 from domindex.datasets.paper import SOURCE_STATES
 
 METHOD = "vdi"
-LEFT_OUT = ", without "
 
 
 def _datasets() -> dict[str, SuiteDataset]:
     return {
-        f"{name}{LEFT_OUT}{state}": library_dataset(
-            name, title=f"{TITLES[name][0]}{LEFT_OUT}{state}", held_out=state
+        slug(f"{name} without {state}"): library_dataset(
+            name, title=f"{TITLES[name][0]}, without {state}", held_out=state
         )
         for name, states in SOURCE_STATES.items()
         for state in states.split()
@@ -41,10 +40,11 @@ def _overall(summary: Summary) -> str:
     for name in summary.datasets:
         spread = summary.spread(name, METHOD, "coverage")
         if spread is not None:
-            shares.setdefault(name.split(LEFT_OUT)[0], []).append(spread.mean)
+            whole = summary.suite.title_of(name).rpartition(", without")[0]
+            shares.setdefault(whole, []).append(spread.mean)
     rows = [
-        [TITLES[name][0], f"{np.mean(found):.3f}", f"{min(found):.3f}", f"{max(found):.3f}"]
-        for name, found in shares.items()
+        [title, f"{np.mean(found):.3f}", f"{min(found):.3f}", f"{max(found):.3f}"]
+        for title, found in shares.items()
     ]
     return markdown(["", "coverage", "least", "most"], rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -23,6 +24,11 @@ TITLES: dict[str, tuple[str, Task]] = {
     "tpt-48-n-s": ("TPT-48, N (24) → S (24)", "regression"),
     "rotating-digits": ("Rotating digits", "classification"),
 }
+
+
+def slug(title: str) -> str:
+    """A title as a name that a command line takes: small letters, digits, hyphens."""
+    return "-".join(re.findall(r"[a-z0-9]+", title.lower()))
 
 
 def library_dataset(name: str, **changes: Any) -> SuiteDataset:

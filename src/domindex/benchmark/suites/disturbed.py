@@ -16,7 +16,7 @@ from domindex.benchmark.figures import (
 )
 from domindex.benchmark.methods import some_methods
 from domindex.benchmark.suite import Suite, SuiteDataset
-from domindex.benchmark.suites.datasets import TITLES, keep_rows
+from domindex.benchmark.suites.datasets import TITLES, keep_rows, slug
 from domindex.benchmark.tables import by_figure
 from domindex.datasets import DomainDataset, load_dataset
 from domindex.datasets.files import DataHome
@@ -68,7 +68,7 @@ def _load(name: str, disturb: Disturbance, data_home: DataHome, seed: int) -> Do
 
 def _datasets() -> dict[str, SuiteDataset]:
     return {
-        f"{name}, {how}": SuiteDataset(
+        slug(f"{name} {how}"): SuiteDataset(
             f"{TITLES[name][0]}, {how}",
             "regression",
             partial(_load, name, disturb),

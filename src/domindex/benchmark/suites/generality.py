@@ -10,7 +10,7 @@ import numpy as np
 from domindex.benchmark.figures import map_figures, prediction_figures
 from domindex.benchmark.methods import some_methods
 from domindex.benchmark.suite import Suite, SuiteDataset
-from domindex.benchmark.suites.datasets import TITLES, changed, made
+from domindex.benchmark.suites.datasets import TITLES, changed, made, slug
 from domindex.benchmark.tables import by_dataset
 from domindex.datasets import DomainDataset, make_circle, make_domain_graph
 
@@ -62,9 +62,9 @@ def _datasets() -> dict[str, SuiteDataset]:
         ("circle", "lifted to 5-D", lifted),
     ]
     return {
-        **{name: made(name, "classification", make) for name, make in generated.items()},
+        **{slug(title): made(title, "classification", make) for title, make in generated.items()},
         **{
-            f"{name}, {how}": changed(f"{TITLES[name][0]}, {how}", name, change)
+            slug(f"{name} {how}"): changed(f"{TITLES[name][0]}, {how}", name, change)
             for name, how, change in altered
         },
     }

@@ -12,6 +12,7 @@ from domindex.benchmark.figures import (
 )
 from domindex.benchmark.methods import some_methods
 from domindex.benchmark.suite import Suite, SuiteDataset
+from domindex.benchmark.suites.datasets import slug
 from domindex.benchmark.suites.regression_families import FAMILIES, family
 from domindex.benchmark.summary import Summary
 from domindex.benchmark.tables import by_dataset, by_figure
@@ -40,8 +41,8 @@ SUITE = Suite(
         "x to y itself changes: no method without target labels can follow."
     ),
     datasets={
-        name: SuiteDataset(name, "regression", partial(family, name), redraws=True)
-        for name in FAMILIES
+        slug(title): SuiteDataset(title, "regression", partial(family, title), redraws=True)
+        for title in FAMILIES
     },
     methods=some_methods(OURS, "ridge", "forest", "knn", "boosting"),
     seeds=3,

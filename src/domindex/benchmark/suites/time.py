@@ -96,6 +96,16 @@ TRANSPORT = (
 )
 
 
+def _warm_up(dataset: DomainDataset) -> None:
+    """The shortest fit: imports and what torch sets up once."""
+    vdi(dataset, 0, index_steps=1, steps=1).fit(
+        dataset.X,
+        dataset.y,
+        sample_domain=dataset.sample_domain,
+        source_domains=dataset.source_domains,
+    )
+
+
 def _document(summary: Summary) -> str:
     fits = summary.of_methods(["vdi", "vdi-no-flow", *(part.name for part in PARTS)])
     distances = summary.of_methods([part.name for part in TRANSPORT])
@@ -103,7 +113,7 @@ def _document(summary: Summary) -> str:
         "## Fit, s",
         by_method(fits, "fit_seconds"),
         f"## Transport distances between all domains, s, best of {REPEATS}",
-        by_method(distances, "best_seconds"),
+        by_method(distances, "best_time"),
     ]
     return "\n\n".join(parts)
 
@@ -111,7 +121,7 @@ def _document(summary: Summary) -> str:
 SUITE = Suite(
     name="time",
     title="Where the time goes",
-    about="Wall clock, one thread, one cell at a time.",
+    about="Wall clock, one thread, one cell at a time, first-time set-up left out.",
     datasets=library_datasets("dg-15", "dg-60", "circle"),
     methods={
         **some_methods("vdi", "vdi-no-flow"),
@@ -122,4 +132,5 @@ SUITE = Suite(
     headline={"classification": "fit_seconds"},
     render=_document,
     alone=True,
+    warm_up=_warm_up,
 )

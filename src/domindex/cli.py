@@ -18,6 +18,8 @@ from domindex.errors import DatasetError, DomindexError, InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from domindex.benchmark import BenchmarkRun
+
 STANDARD_OUTPUT = "-"
 WRONG_INPUT = 2
 """Exit code where what was asked for cannot be done as it is."""
@@ -251,35 +253,43 @@ def demo(
         typer.echo(f"Everything is in {out}" + ("" if written is None else f"; read {written}"))
 
 
+DatasetNames = Annotated[
+    list[str] | None,
+    typer.Argument(help="Names of datasets, by spaces or commas.  [default: all of the suite]"),
+]
+SuiteNames = Annotated[str, typer.Option(help="Names of suites, by commas; all for every one.")]
+MethodNames = Annotated[
+    str | None, typer.Option(help="Names of methods, by commas.  [default: all of the suite]")
+]
+Seeds = Annotated[
+    int | None, typer.Option(help="How many seeds: 0, 1, …  [default: the suite's]", min=1)
+]
+Dask = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler to spread the cells over.")
+]
+Render = Annotated[
+    bool, typer.Option("--render", help="Measure nothing; write the tables of OUT's record.")
+]
+Readme = Annotated[
+    Path | None, typer.Option(help="With --render: file that the short table is written into.")
+]
+Stale = Annotated[
+    bool, typer.Option("--stale", help="Accept rows of other settings, marked in the tables.")
+]
+
+
 @app.command()
 def bench(
-    datasets: Annotated[
-        list[str] | None,
-        typer.Argument(help="Names of datasets, by spaces or commas.  [default: all of the suite]"),
-    ] = None,
-    suite: Annotated[
-        str, typer.Option(help="Names of suites, by commas; all for every one.")
-    ] = "paper",
-    methods: Annotated[
-        str | None, typer.Option(help="Names of methods, by commas.  [default: all of the suite]")
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(help="How many seeds: 0, 1, …  [default: the suite's]", min=1)
-    ] = None,
+    datasets: DatasetNames = None,
+    suite: SuiteNames = "paper",
+    methods: MethodNames = None,
+    seeds: Seeds = None,
     jobs: Annotated[int, typer.Option(help="Cells at a time; -1 for one per core.")] = -1,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("benchmark-results"),
-    dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler to spread the cells over.")
-    ] = None,
-    render: Annotated[
-        bool, typer.Option("--render", help="Measure nothing; write the tables of OUT's record.")
-    ] = False,
-    readme: Annotated[
-        Path | None, typer.Option(help="With --render: file that the short table is written into.")
-    ] = None,
-    stale: Annotated[
-        bool, typer.Option("--stale", help="Accept rows of other settings, marked in the tables.")
-    ] = False,
+    dask: Dask = None,
+    render: Render = False,
+    readme: Readme = None,
+    stale: Stale = False,
     data_home: DataHome = None,
 ) -> None:
     """Measure suites of methods on datasets, beside the paper's figures.
@@ -315,14 +325,19 @@ def bench(
             stale=stale,
             progress=True,
         )
-        typer.echo(run.tables())
-        typer.echo(f"Results are in {run.path}", err=True)
-        if run.note:
-            typer.echo(f"note: {run.note}", err=True)
-        for result in run.failed:
-            typer.echo(f"failed: {result.cell}: {result.note}", err=True)
-        if run.failed:
-            raise typer.Exit(FAILED)
+        _show_benchmark(run)
+
+
+def _show_benchmark(run: BenchmarkRun) -> None:
+    """Tables on standard output, remarks on standard error; exits with a code if cells failed."""
+    typer.echo(run.tables())
+    typer.echo(f"Results are in {run.path}", err=True)
+    if run.note:
+        typer.echo(f"note: {run.note}", err=True)
+    for result in run.failed:
+        typer.echo(f"failed: {result.cell}: {result.note}", err=True)
+    if run.failed:
+        raise typer.Exit(FAILED)
 
 
 @app.command()

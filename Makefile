@@ -2,8 +2,8 @@
 # make test   set up, lint, type-check, check the layers, run the tests
 # make quick  the same without the slow tests
 # make docs   build the documentation into out/site, warnings as errors
-# make bench  measure; results go to benchmarks/results
-# make bench-tables  render benchmarks/results/benchmark.jsonl, which `domindex bench` wrote
+# make bench  measure all suites, as far as the record lacks them; benchmarks/results/record.jsonl
+# make bench-tables  render the record: benchmarks/results/*.md and the README's table
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -29,19 +29,15 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/bench_transport.py
-	$(BIN)/python benchmarks/bench_time.py
-	$(BIN)/python benchmarks/bench_model.py
-	$(BIN)/python benchmarks/bench_regression.py
-	$(BIN)/domindex bench --out benchmarks/results
-	$(BIN)/python benchmarks/bench_tables.py
+	$(BIN)/domindex bench --suite all --out benchmarks/results
+	$(MAKE) bench-tables
 
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 bench-tables: $(STAMP)
-	$(BIN)/python benchmarks/bench_tables.py
+	$(BIN)/domindex bench --render --suite all --out benchmarks/results --readme README.md
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -99,14 +99,26 @@ def test_inputs_that_are_all_the_same_become_zero():
     np.testing.assert_array_equal(scaled(data_of(np.full((6, 2), 3.0), [0, 0, 0, 1, 1, 1])), 0.0)
 
 
-def test_applying_leaves_its_argument_alone_and_flattens():
+@pytest.mark.parametrize(("how", "shape"), [("apply", (8, 2, 3)), ("apply_flat", (8, 6))])
+def test_applying_leaves_its_argument_alone_and_keeps_the_shape_or_flattens(how, shape):
     images = np.random.default_rng(0).normal(size=(8, 2, 3))
     scaler = InputScaler.fit(data_of(images, [0, 0, 0, 0, 1, 1, 1, 1]))
     before = images.copy()
-    result = scaler.apply(images)
+    result = getattr(scaler, how)(images)
     np.testing.assert_array_equal(images, before)
-    assert result.shape == (8, 6)
+    assert result.shape == shape
     assert not np.shares_memory(result, images)
+
+
+def test_a_picture_has_the_same_values_in_its_shape_and_flat():
+    images = np.random.default_rng(0).normal(size=(8, 2, 3)) * [1, 5, 100]
+    scaler = InputScaler.fit(data_of(images, [0, 0, 0, 0, 1, 1, 1, 1]))
+    np.testing.assert_array_equal(scaler.apply(images).reshape(8, 6), scaler.apply_flat(images))
+
+
+def test_the_origin_is_where_a_row_of_zeros_lands():
+    scaler = InputScaler.fit(drifting([1.0, 50.0]))
+    np.testing.assert_array_equal(scaler.apply(np.zeros((1, 2)))[0], scaler.origin)
 
 
 def test_new_rows_are_scaled_like_the_old_ones():
@@ -129,3 +141,33 @@ def test_a_constant_output_keeps_its_unit():
     scaler = OutputScaler.fit(np.full((9, 1), 0.1))
     np.testing.assert_allclose(scaler.scale, 1.0)
     np.testing.assert_allclose(scaler.restore(scaler.apply(np.full((2, 1), 0.3))), 0.3)
+
+
+@pytest.mark.parametrize(
+    "scaler",
+    [
+        InputScaler.fit(drifting([1.0, 50.0])),
+        OutputScaler.fit(np.random.default_rng(0).normal(size=(50, 2)) * 3 + 7),
+    ],
+)
+def test_a_scaler_comes_back_from_its_state_to_the_bit(scaler):
+    again = type(scaler).from_state(scaler.state())
+    values = np.random.default_rng(1).normal(size=(5, 2))
+    np.testing.assert_array_equal(again.apply(values), scaler.apply(values))
+
+
+@pytest.mark.parametrize("kind", [InputScaler, OutputScaler])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"offset": np.zeros(3)},
+        {"scale": np.array([1.0, 0.0])},
+        {"scale": np.array([1.0, -1.0])},
+        {"scale": np.array([1.0, np.nan])},
+        {"offset": np.zeros((2, 1)), "scale": np.ones((2, 1))},
+    ],
+)
+def test_a_damaged_scaler_is_refused(kind, damage):
+    state = {"offset": np.zeros(2), "scale": np.ones(2)}
+    with pytest.raises(ValueError, match="an offset does not fit its scale"):
+        kind.from_state({**state, **damage})

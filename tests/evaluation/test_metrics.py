@@ -1,15 +1,19 @@
 """Metrics at their extremes, where the answer is known."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
 
+from domindex.datasets import make_circle
 from domindex.errors import InputError
 from domindex.evaluation import (
     distance_rank_correlation,
     graph_auc,
     index_correlation,
     linear_r2,
+    map_agreement,
     map_stability,
     procrustes_agreement,
 )
@@ -130,3 +134,26 @@ def test_maps_that_cannot_be_compared_are_refused():
     triangle = [[0.0, 0.0], [2.0, 0.0], [1.0, 3**0.5]]
     with pytest.raises(InputError, match="no order"):
         distance_rank_correlation(np.eye(3), triangle)
+
+
+def test_a_map_agrees_with_a_path_it_lies_along():
+    family = make_circle(n_domains=6, n_sources=2)
+    order = [3, 1, 5, 0, 2, 4]
+    along = np.array(order, dtype=float)[:, None]
+    on_path = replace(family, graph=nx.path_graph(6))
+    assert map_agreement(on_path, order, along) == {"index_auc": pytest.approx(1.0)}
+    unknown = replace(family, graph=None, true_index=None)
+    assert map_agreement(unknown, order, along) == {}
+
+
+def test_several_true_numbers_are_read_off_a_map_linearly():
+    rng = np.random.default_rng(0)
+    places = rng.normal(size=(10, 2))
+    family = replace(
+        make_circle(n_domains=10), true_index=places, index_names=("latitude", "longitude")
+    )
+    some = [4, 1, 7, 2, 9]
+    assert map_agreement(family, some, places[some] @ rng.normal(size=(2, 2))) == {
+        "index_latitude": pytest.approx(1.0),
+        "index_longitude": pytest.approx(1.0),
+    }

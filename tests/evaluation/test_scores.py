@@ -9,7 +9,9 @@ from domindex.datasets import make_domain_graph
 from domindex.errors import InputError
 from domindex.evaluation import (
     accuracy,
+    interval_coverage,
     paper_error,
+    r2,
     scores_by_domain,
     scores_by_level,
     squared_error,
@@ -74,3 +76,18 @@ def test_levels_must_be_known_and_scored():
         scores_by_level({"a": 1.0}, None)
     with pytest.raises(InputError, match="lacks 'b'"):
         scores_by_level({"a": 1.0}, {"a": 1, "b": 2})
+
+
+def test_an_interval_of_90_percent_reaches_1_645_deviations():
+    mean, deviation = np.zeros(4), np.ones(4)
+    assert interval_coverage([0.0, 1.6, -1.6, 1.7], mean, deviation) == 0.75
+    assert interval_coverage([0.0, 0.6, -0.7, 0.7], mean, deviation, level=0.5) == 0.5
+    with pytest.raises(InputError, match="level is 90"):
+        interval_coverage([0.0], [0.0], [1.0], level=90)
+
+
+def test_r2_is_one_for_the_truth_and_needs_a_spread():
+    assert r2([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]) == 1.0
+    assert r2([1.0, 2.0, 3.0], [2.0, 2.0, 2.0]) == 0.0
+    with pytest.raises(InputError, match="there is one row"):
+        r2([1.0], [1.0])

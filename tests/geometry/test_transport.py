@@ -94,6 +94,7 @@ def test_far_outliers_do_not_underflow_the_entropic_kernel():
     assert distances[0, 1] == pytest.approx(exact[0, 1], rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_does_not_change_the_result():
     samples = clouds(7, sizes=(12, 8, 12, 5))
     np.testing.assert_array_equal(

@@ -10,13 +10,6 @@ from domindex.model import bound
 from domindex.model.latents import Indices, Latents
 
 
-@pytest.fixture(autouse=True)
-def _seeded():
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
-
-
 def normal(*shape, scale=0.5) -> Normal:
     return Normal(torch.randn(shape), scale + torch.rand(shape))
 

@@ -9,13 +9,6 @@ from torch.nn import functional
 from domindex.model.contrastive import _thin, contrastive_loss
 
 
-@pytest.fixture(autouse=True)
-def _seeded():
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
-
-
 def by_the_formula(h) -> float:
     """The paper's loss by plain loops, the sum over other domains taken as a mean."""
     n_domains, batch, _ = h.shape

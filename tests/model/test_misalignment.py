@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from domindex.model.alignment import sliced_misalignment
+from domindex.model.misalignment import sliced_misalignment
 
 
 def misalignment(z, seed=0) -> float:

@@ -1,84 +1,29 @@
 """Each block of the objective trains its own networks, and no others."""
 
-import numpy as np
+from dataclasses import replace
+
 import pytest
 import torch
-from domindex.networks.carriers import FlowCarrier, IndexedAffine
 from torch.distributions import Bernoulli, Categorical, Normal, kl_divergence
 
-from domindex.model.adversary import Adversary, DomainFacts
-from domindex.model.module import VDIModule
-from domindex.model.objectives import (
-    Batch,
-    EncodingObjective,
-    IndexObjective,
-    Weights,
-    disagreement,
-)
-from domindex.networks.decoders import ClassPredictor
-
-N_DOMAINS, ROWS, N_FEATURES = 4, 6, 2
+from domindex.model.objectives import EncodingObjective, IndexObjective, Weights, disagreement
 
 
-@pytest.fixture(autouse=True)
-def _seeded():
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
-
-
-@pytest.fixture(params=["flow", "indexed"])
-def module(request) -> VDIModule:
-    carrier = (
-        FlowCarrier(np.ones((1, 6)) * 0.3, np.eye(6), np.eye(2), 2, width=8)
-        if request.param == "flow"
-        else IndexedAffine(N_FEATURES, 2, width=8)
-    )
-    predictor = ClassPredictor(carrier.n_outputs, 3)
-    return VDIModule(N_FEATURES, 3, 2, carrier, predictor, width=8)
-
-
-@pytest.fixture
-def batch() -> Batch:
-    raw_index = torch.randn(N_DOMAINS, 2)
-    links = torch.ones(N_DOMAINS, N_DOMAINS).tril(1).triu(-1).bool()
-    return Batch(
-        x=torch.randn(N_DOMAINS, ROWS, N_FEATURES),
-        normalized=torch.randn(N_DOMAINS, ROWS, N_FEATURES),
-        labels=torch.randint(3, (2, ROWS)),
-        sources=torch.tensor([0, 2]),
-        domain_sizes=torch.full((N_DOMAINS,), ROWS),
-        raw_index=raw_index,
-        neighbor_index=raw_index.roll(1, dims=0),
-        facts=DomainFacts(torch.arange(N_DOMAINS), raw_index, links),
-    )
-
-
-def opponent_of(module) -> Adversary:
-    return Adversary(("graph", "domain", "index"), module.data_encoder.latent_dim, N_DOMAINS, 2, 8)
-
-
-def touched(network) -> bool:
-    return any(p.grad is not None and p.grad.abs().sum() > 0 for p in network.parameters())
-
-
-def test_the_encoding_trains_the_encoder_and_the_predictor_only(module, batch):
-    opponent = opponent_of(module)
-    objective = EncodingObjective(module, opponent, Weights())
+def test_the_encoding_trains_the_encoder_and_the_predictor_only(
+    module, indices, adversary, batch, touched
+):
+    objective = EncodingObjective(module, indices, adversary, Weights())
     loss, _ = objective(batch, objective.infer(batch), 1.0)
     loss.backward()
     assert touched(module.data_encoder)
     assert touched(module.predictor)
-    assert not touched(opponent)
-    assert not touched(module.local_encoder)
-    assert not touched(module.index_encoder)
-    assert not touched(module.input_decoder)
-    assert not touched(module.local_decoder)
+    assert not touched(adversary)
+    assert not touched(indices)
 
 
-def test_the_encoding_is_trained_against_the_adversary(module, batch):
+def test_the_encoding_is_trained_against_the_adversary(module, indices, adversary, batch):
     weights = Weights(adversary=1.0, encoding=0.0, smoothness=0.0, strain=0.0)
-    objective = EncodingObjective(module, opponent_of(module), weights)
+    objective = EncodingObjective(module, indices, adversary, weights)
     latents = objective.infer(batch)
     loss, terms = objective(batch, latents, 1.0)
     torch.testing.assert_close(loss, -terms["label_prediction"] - terms["adversary"])
@@ -86,51 +31,125 @@ def test_the_encoding_is_trained_against_the_adversary(module, batch):
     torch.testing.assert_close(off, -terms["label_prediction"])
 
 
-def test_the_adversary_is_no_part_of_what_the_encoding_optimises(module):
-    opponent = opponent_of(module)
-    own = {id(p) for p in EncodingObjective(module, opponent, Weights()).parameters()}
-    assert not own & {id(p) for p in opponent.parameters()}
+def test_neither_the_adversary_nor_the_indices_are_part_of_what_the_encoding_optimises(
+    module, indices, adversary
+):
+    objective = EncodingObjective(module, indices, adversary, Weights())
+    own = {id(p) for p in objective.parameters()}
+    assert own == {id(p) for p in module.parameters()}
+    assert not own & {id(p) for p in adversary.parameters()}
+    assert not own & {id(p) for p in indices.parameters()}
 
 
-def test_the_encoding_sees_what_the_adversary_has_learned_since(module, batch):
-    opponent = opponent_of(module)
-    objective = EncodingObjective(module, opponent, Weights())
+def test_the_encoding_sees_what_the_adversary_has_learned_since(module, indices, adversary, batch):
+    objective = EncodingObjective(module, indices, adversary, Weights())
     latents = objective.infer(batch)
     before = objective(batch, latents, 1.0)[1]["adversary"]
     with torch.no_grad():
-        for parameter in opponent.parameters():
+        for parameter in adversary.parameters():
             parameter.mul_(3.0)
     torch.testing.assert_close(
-        objective(batch, latents, 1.0)[1]["adversary"], opponent(latents.z, batch.facts)
+        objective(batch, latents, 1.0)[1]["adversary"], adversary(latents.z, batch.facts)
     )
-    assert before != opponent(latents.z, batch.facts)
+    assert before != adversary(latents.z, batch.facts)
 
 
-def test_the_indices_train_neither_the_encoder_nor_the_predictor(module, batch):
-    loss, terms = IndexObjective(module, Weights())(batch)
+def test_the_indices_stand_at_their_means_while_the_encoding_is_drawn(module, indices, batch):
+    objective = EncodingObjective(module, indices, None, Weights())
+    first, second = objective.infer(batch), objective.infer(batch)
+    assert torch.equal(first.u, indices.local_posterior(batch.x).mean)
+    assert torch.equal(first.beta, batch.raw_index)
+    assert not torch.equal(first.z, second.z)
+    torch.testing.assert_close(first.z_posterior.mean, second.z_posterior.mean)
+
+
+def test_without_an_adversary_nothing_is_hidden(module, indices, batch):
+    objective = EncodingObjective(module, indices, None, Weights())
+    latents = objective.infer(batch)
+    early, terms = objective(batch, latents, 0.0)
+    late, _ = objective(batch, latents, 1.0)
+    assert terms["adversary"].item() == 0.0
+    assert early == late
+
+
+def test_every_term_counts_by_its_weight(module, indices, adversary, batch):
+    weights = Weights(adversary=2.0, encoding=3.0, smoothness=5.0, strain=7.0)
+    objective = EncodingObjective(module, indices, adversary, weights)
+    loss, terms = objective(batch, objective.infer(batch), 0.5)
+    by_hand = (
+        -terms["label_prediction"]
+        - 3.0 * terms["encoding_divergence"]
+        - 2.0 * 0.5 * terms["adversary"]
+        + 5.0 * terms["smoothness"]
+        + 7.0 * terms["strain"]
+    )
+    torch.testing.assert_close(loss, by_hand)
+    assert terms["strain"] == module.alignment.penalty(batch.raw_index)
+
+
+def test_the_indices_train_every_network_of_theirs(indices, batch, touched):
+    objective = IndexObjective(indices, Weights())
+    loss, terms = objective(batch, objective.infer(batch), 1.0)
     loss.backward()
-    assert touched(module.local_encoder)
-    assert touched(module.index_encoder)
-    assert touched(module.input_decoder)
-    assert touched(module.local_decoder)
-    assert touched(module.contrast)
-    assert not touched(module.data_encoder)
-    assert not touched(module.predictor)
+    assert touched(indices.local_encoder)
+    assert touched(indices.index_encoder)
+    assert touched(indices.input_decoder)
+    assert touched(indices.local_decoder)
+    assert touched(indices.contrast)
     assert all(torch.isfinite(term) for term in terms.values())
 
 
-def test_a_neighbour_with_the_same_index_makes_no_roughness(module, batch):
+def test_the_indices_are_learned_from_all_inputs_and_no_label(indices, batch):
+    objective = IndexObjective(indices, Weights())
+    latents = objective.infer(batch)
+    blind = replace(
+        batch,
+        labels=torch.full_like(batch.labels, -1),
+        sources=batch.sources[:0],
+        represented=torch.full_like(batch.represented, torch.nan),
+    )
+    loss, terms = objective(batch, latents, 1.0)
+    assert objective(blind, latents, 1.0)[0] == loss
+    assert set(terms) == {
+        "input_reconstruction",
+        "local_index_reconstruction",
+        "local_index_entropy",
+        "global_index_divergence",
+        "contrastive",
+    }
+    weights = Weights()
+    by_hand = (
+        weights.contrastive * terms["contrastive"]
+        - weights.input_reconstruction * terms["input_reconstruction"]
+        - weights.local_index
+        * (
+            terms["local_index_reconstruction"]
+            + terms["local_index_entropy"]
+            + terms["global_index_divergence"]
+        )
+    )
+    torch.testing.assert_close(loss, by_hand)
+
+
+def test_a_neighbour_with_the_same_index_makes_no_roughness(module, indices, adversary, batch):
     module.eval()
-    batch = Batch(**{**vars(batch), "neighbor_index": batch.raw_index})
-    objective = EncodingObjective(module, opponent_of(module), Weights())
+    batch = replace(batch, neighbor_index=batch.raw_index)
+    objective = EncodingObjective(module, indices, adversary, Weights())
     _, terms = objective(batch, objective.infer(batch), 1.0)
     assert terms["smoothness"].item() == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_neighbour_with_another_index_does(module, batch):
-    objective = EncodingObjective(module, opponent_of(module), Weights())
+def test_a_neighbour_with_another_index_does(module, indices, adversary, batch):
+    objective = EncodingObjective(module, indices, adversary, Weights())
     _, terms = objective(batch, objective.infer(batch), 1.0)
     assert terms["smoothness"] > 0
+
+
+def test_what_does_not_follow_the_index_has_no_roughness(still_module, indices, batch):
+    objective = EncodingObjective(still_module, indices, None, Weights())
+    _, terms = objective(batch, objective.infer(batch), 1.0)
+    assert terms["smoothness"].item() == 0.0
+    assert terms["strain"].item() == 0.0
 
 
 def test_equal_predictions_do_not_disagree():

@@ -5,7 +5,10 @@ import pytest
 import torch
 from scipy.stats import ortho_group
 
-from domindex.networks.alignments import AffineAlignment, IdentityAlignment
+from domindex.geometry.flow import AffineFlow
+from domindex.geometry.flow_families import family_basis
+from domindex.geometry.subspace import Subspace
+from domindex.networks.alignments import AffineAlignment, FlowAlignment, IdentityAlignment
 from domindex.networks.encoders import (
     ENCODING_LOG_VARIANCE,
     ENCODING_SCALE,
@@ -61,8 +64,19 @@ def test_the_mean_of_the_global_index_is_the_raw_index(assert_within):
     assert_within(normal.stddev, INDEX_LOG_VARIANCE)
 
 
-def test_prior_and_posterior_of_the_encoding_start_almost_together(assert_within):
-    alignment = IdentityAlignment.onto(np.eye(2), 16, may_bend=True)
+def turning() -> FlowAlignment:
+    basis = family_basis("spin", 2, np.array([0.3, -0.5]))
+    flow = AffineFlow(np.full((1, basis.shape[1]), 0.8), basis, "spin", 0.0)
+    return FlowAlignment.along(flow, Subspace(np.eye(2), 2), width=16)
+
+
+def staying() -> IdentityAlignment:
+    return IdentityAlignment.onto(np.eye(2), 16, may_bend=True)
+
+
+@pytest.mark.parametrize("start", [turning, staying])
+def test_prior_and_posterior_of_the_encoding_start_almost_together(start, assert_within):
+    alignment = start()
     encoder = DataEncoder(alignment, local_dim=4, index_dim=2, width=16)
     posterior, prior = encoder(torch.randn(3, 7, 2), torch.randn(3, 7, 4), torch.randn(3, 2))
     assert posterior.mean.shape == prior.mean.shape == (3, 7, 2)

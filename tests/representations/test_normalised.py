@@ -2,10 +2,20 @@
 
 import numpy as np
 import pytest
-from domindex.data.normalizing import NORMALIZATIONS, RowNormalizer, share_units
 
 from domindex.data import check_domain_data
 from domindex.errors import InputError
+from domindex.representations import PlacedRows
+from domindex.representations.domain_normalised import DomainScaled
+from domindex.representations.row_normalised import (
+    RowCentred,
+    RowStandardised,
+    Shapes,
+    inputs_share_units,
+    outputs_share_units,
+)
+
+NOWHERE = np.empty(0)
 
 
 @pytest.fixture
@@ -15,33 +25,69 @@ def data():
     return check_domain_data(X, X[:, :2], np.resize(["a", "b", "c"], 30), ["a", "b"])
 
 
-@pytest.mark.parametrize("kind", NORMALIZATIONS)
+def placed(inputs, name=None) -> PlacedRows:
+    """Rows of one domain, wherever that lies."""
+    return PlacedRows.of(inputs, [name] * len(inputs), {name: NOWHERE})
+
+
+def shapes_of(kind: type[Shapes], representation: Shapes, rows: PlacedRows) -> np.ndarray:
+    """The shapes before they are brought to one scale."""
+    scaler = representation.scaler
+    return representation.apply(rows).features * scaler.scale + scaler.offset
+
+
+@pytest.mark.parametrize("kind", [RowCentred, RowStandardised, DomainScaled])
 def test_what_is_normalized_is_restored(data, kind):
-    split = RowNormalizer.fit(kind, data).split(data.inputs, ["a"] * 30)
-    np.testing.assert_allclose(split.restore(split.shapes), data.inputs)
+    fitted = kind.of(data)
+    rows = placed(data.inputs, "a")
+    split = fitted.apply(rows)
+    np.testing.assert_allclose(split.restore(shapes_of(kind, fitted, rows)), data.inputs)
     np.testing.assert_allclose(split.restore(split.normalize(data.inputs)), data.inputs)
 
 
+@pytest.mark.parametrize("kind", [RowCentred, RowStandardised, DomainScaled])
+def test_shapes_of_the_fit_have_zero_mean_and_unit_variance_in_one_unit(data, kind):
+    fitted = kind.of(data)
+    features = fitted.apply(PlacedRows.of_data(data)).features
+    np.testing.assert_allclose(features.mean(axis=0), 0.0, atol=1e-9)
+    assert features.var(axis=0).mean() == pytest.approx(1.0)
+    assert len(set(fitted.scaler.scale)) == 1
+
+
 def test_shapes_of_rows_do_not_change_when_a_row_is_shifted_and_stretched(data):
-    normalizer = RowNormalizer.fit("rows", data)
+    fitted = RowStandardised.of(data)
     np.testing.assert_allclose(
-        normalizer.split(data.inputs).shapes, normalizer.split(7 * data.inputs - 100).shapes
+        fitted.apply(placed(data.inputs)).features,
+        fitted.apply(placed(7 * data.inputs - 100)).features,
     )
 
 
 def test_row_means_keep_the_spread(data):
-    split = RowNormalizer.fit("row_means", data).split(data.inputs)
-    np.testing.assert_allclose(split.shapes.mean(axis=1), 0.0, atol=1e-12)
-    np.testing.assert_allclose(split.spread, 1.0)
+    fitted, rows = RowCentred.of(data), placed(data.inputs)
+    shapes = shapes_of(RowCentred, fitted, rows)
+    np.testing.assert_allclose(shapes.mean(axis=1), 0.0, atol=1e-12)
+    np.testing.assert_allclose(fitted.apply(rows).spread, 1.0)
 
 
 def test_a_domain_keeps_the_level_that_fit_saw_and_a_new_one_is_measured(data):
-    normalizer = RowNormalizer.fit("domains", data)
-    alone = normalizer.split(data.inputs[:1], ["a"])
+    fitted = DomainScaled.of(data)
+    alone = fitted.apply(placed(data.inputs[:1], "a"))
     cloud = data.inputs_by_domain()[0]
     assert alone.level[0, 0] == pytest.approx(cloud.mean())
-    new = normalizer.split(data.inputs[:5] + 50, ["new"] * 5)
+    assert alone.spread[0, 0] == pytest.approx(cloud.std())
+    new = fitted.apply(placed(data.inputs[:5] + 50, "new"))
     np.testing.assert_allclose(new.level, (data.inputs[:5] + 50).mean())
+    np.testing.assert_allclose(new.spread, data.inputs[:5].std())
+
+
+def test_a_known_and_a_new_domain_in_one_table_are_each_measured_by_themselves(data):
+    fitted = DomainScaled.of(data)
+    inputs = np.vstack([data.inputs[:2], data.inputs[:3] + 50])
+    places = {"a": NOWHERE, "new": NOWHERE}
+    rows = PlacedRows.of(inputs[[0, 2, 1, 3, 4]], ["a", "new", "a", "new", "new"], places)
+    level = fitted.apply(rows).level[:, 0]
+    known, new = data.inputs_by_domain()[0].mean(), (data.inputs[:3] + 50).mean()
+    np.testing.assert_allclose(level, [known, new, known, new, new])
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
@@ -49,17 +95,46 @@ def test_a_flat_row_has_a_finite_shape_at_any_scale(data, scale):
     inputs = data.inputs * scale
     flat = np.full((1, 4), inputs.mean())
     whole = check_domain_data(inputs, inputs[:, 0], np.resize([1, -2], 30))
-    split = RowNormalizer.fit("rows", whole).split(flat)
-    assert np.isfinite(split.shapes).all()
+    split = RowStandardised.of(whole).apply(placed(flat))
+    assert np.isfinite(split.features).all()
     assert split.spread[0, 0] > 0
 
 
-def test_refuses_an_unknown_kind_and_one_without_shapes(data):
-    with pytest.raises(InputError, match=r"normalize is 'row'\. Choose one of none, row_means"):
-        RowNormalizer.fit("row", data)
-    narrow = check_domain_data(data.inputs[:, :2], data.inputs[:, 0], np.resize([1, -2], 30))
-    with pytest.raises(InputError, match="needs 3 features or more, but X has 2"):
-        RowNormalizer.fit("rows", narrow)
+@pytest.mark.parametrize("kind", [RowCentred, RowStandardised, DomainScaled])
+def test_inputs_that_are_all_the_same_have_finite_shapes(kind):
+    same = check_domain_data(np.full((8, 3), 7.0), np.arange(8.0), np.resize([1, -2], 8))
+    assert np.isfinite(kind.of(same).apply(PlacedRows.of_data(same)).features).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_features", "message"),
+    [
+        (RowCentred, 1, r"'row_centred' needs 2 features or more, but X has 1\. Choose 'raw'"),
+        (RowStandardised, 2, r"'row_standardised' needs 3 features or more, but X has 2\. Choose"),
+    ],
+)
+def test_refuses_a_kind_without_shapes(data, kind, n_features, message):
+    X = data.inputs[:, :n_features]
+    narrow = check_domain_data(X, data.inputs[:, 0], np.resize([1, -2], 30))
+    with pytest.raises(InputError, match=message):
+        kind.of(narrow)
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_features"), [(RowCentred, 2), (RowStandardised, 3), (DomainScaled, 1)]
+)
+def test_as_many_features_as_needed_will_do(data, kind, n_features):
+    X = data.inputs[:, :n_features]
+    narrow = check_domain_data(X, data.inputs[:, 0], np.resize([1, -2], 30))
+    assert np.isfinite(kind.of(narrow).apply(PlacedRows.of_data(narrow)).features).all()
+
+
+def test_some_rows_are_represented_like_all(data):
+    split = RowStandardised.of(data).apply(placed(data.inputs))
+    part = split.part(np.array([4, 1]))
+    np.testing.assert_array_equal(part.features, split.features[[4, 1]])
+    np.testing.assert_array_equal(part.level, split.level[[4, 1]])
+    np.testing.assert_array_equal(part.restore(np.ones((2, 1))), split.restore(np.ones((30, 1)))[[4, 1]])
 
 
 @pytest.mark.parametrize(
@@ -76,4 +151,12 @@ def test_refuses_an_unknown_kind_and_one_without_shapes(data):
 def test_units_are_shared_by_values_of_one_size_in_one_place(scale_x, scale_y, shift_y, shared):
     values = np.random.default_rng(0).normal(size=(60, 5)) + 2
     X, y = values[:, :4] * scale_x, values[:, 4] * scale_y + shift_y
-    assert share_units(check_domain_data(X, y, np.resize([1, 2, -3], 60))) is shared
+    assert outputs_share_units(check_domain_data(X, y, np.resize([1, 2, -3], 60))) is shared
+
+
+@pytest.mark.parametrize(
+    ("scale", "shared"), [(1.0, True), (1e-6, True), ([1, 2, 1, 2], True), ([1, 1, 1, 0], False)]
+)
+def test_inputs_share_units_where_their_deviations_are_of_one_size(scale, shared):
+    X = np.random.default_rng(0).normal(size=(60, 4)) * scale
+    assert inputs_share_units(check_domain_data(X, X[:, 0], np.resize([1, -3], 60))) is shared

@@ -20,7 +20,7 @@ _GRAPH_FILES = {
     "dg-15": ("toy_d15_spiral_tight_boundary.pkl", [0, 12, 3, 4, 14, 8]),
     "dg-60": ("toy_d60_pi_random.pkl", [40, 32, 12, 29, 22, 52]),
 }
-_SOURCE_STATES = {
+SOURCE_STATES = {
     "tpt-48-w-e": "WA OR CA ID NV AZ",
     "tpt-48-n-s": "ND VT NH ME WA MT SD MN WI MI NY MA OR ID WY NE IA IL IN OH PA NJ CT RI",
 }
@@ -90,7 +90,7 @@ def _graph_of(adjacency: Array) -> nx.Graph:
 def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
     """TPT-48, west to east or north to south: X and y (windows, 6), in standard units."""
     months = read_pickle(find_file("month_temp_data.pkl", data_home))
-    states, sources = sorted(months), _SOURCE_STATES[name].split()
+    states, sources = sorted(months), SOURCE_STATES[name].split()
     graph = _adjacency(find_file("usa_map.txt", data_home), states)
     steps = [1 if state in sources else _WINDOW for state in states]
     windows = [_windows(months[state], step) for state, step in zip(states, steps, strict=True)]

@@ -12,6 +12,9 @@ from domindex.estimators.base import Floats, Names
 from domindex.estimators.wrapping import WrappingEstimator
 from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.flow_selection import NEIGHBORHOODS
+from domindex.geometry.local_projection import RELIABLE
+from domindex.geometry.matching import MOST_COST
 from domindex.representations import PlacedRows, RepresentedRows
 from domindex.representations.flow import FlowAligned
 from domindex.representations.map_rows import rows_for_map
@@ -66,6 +69,10 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
     def transform(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """Inputs at β = 0; domains never seen are placed on the map first."""
         return self._represent(*self._check_query(X, sample_domain)).features
+
+    def _all_settings(self) -> dict[str, Any]:
+        """Constants that a fit depends on."""
+        return {"neighborhoods": NEIGHBORHOODS, "matching": MOST_COST, "reliable": RELIABLE}
 
     def _fit_representation(self, data: DomainData) -> None:
         geometry = DomainGeometry.fit(

@@ -25,12 +25,16 @@ from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.flow_selection import NEIGHBORHOODS
 from domindex.model.fitted_indices import FittedIndices
+from domindex.model.module import PREDICTOR_RATE
+from domindex.networks.alignments import AFFINE_RATE, FLOW_RATE
 from domindex.persistence.model_folder import save_model
 from domindex.persistence.tables import table_from_state, table_state
 from domindex.representations import representation_named
 from domindex.representations.map_rows import rows_for_map
 from domindex.training.settings import Network, Training, TrainingSettings, require_counts
+from domindex.training.straightening import LEARNING_RATE, PRICE, STEPS
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -143,7 +147,11 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             return infer_paper_indices(
                 data, self.index_dim, self.local_dim, context, n_jobs=self.n_jobs
             )
-        geometry = DomainGeometry.fit(
+        return infer_indices(data, self._solve_geometry(data, context), context)
+
+    def _solve_geometry(self, data: DomainData, context: FitContext) -> DomainGeometry:
+        """The closed form: where domains differ, the map, the flow."""
+        return DomainGeometry.fit(
             data,
             self.index_dim,
             map_rows=rows_for_map(data, context.choices.most_matching_cost),
@@ -151,7 +159,6 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             reliable=context.choices.reliable_shapes,
             n_jobs=self.n_jobs,
         )
-        return infer_indices(data, geometry, context)
 
     def _remember(self, indices: FittedIndices, member: Member) -> None:
         self._indices, self._member = indices, member
@@ -196,6 +203,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "network": network.get_params(),
             "training": asdict(self._training_settings(training)),
             "weights": asdict(network.weights()),
+            "neighborhoods": NEIGHBORHOODS,
+            "rates": (FLOW_RATE, AFFINE_RATE, PREDICTOR_RATE),
+            "straightening": (STEPS, LEARNING_RATE, PRICE),
         }
 
     def state(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,6 +13,7 @@ from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
+from domindex.datasets import DomainDataset
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex
 
@@ -122,6 +123,38 @@ def distance_rank_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float
     if np.ptp(distances) == 0.0 or np.ptp(true_distances) == 0.0:
         raise InputError("All distances are equal in one of the two maps, so they have no order.")
     return float(spearmanr(distances, true_distances).statistic)
+
+
+def map_agreement(
+    dataset: DomainDataset, domains: Sequence[Hashable], coordinates: ArrayLike
+) -> dict[str, float]:
+    """How well a map agrees with what is known of a dataset's domains; nothing where nothing is.
+
+    A true index of several numbers is read off the map linearly (`index_<name>`, R²); a true graph
+    by closeness (`index_auc`); a single true number along the map's main axis
+    (`index_correlation`).
+
+    Parameters
+    ----------
+    dataset : knows the truth
+    domains : those on the map, in its order; the dataset may know more
+    coordinates : (domains, components), the map
+    """
+    points = np.asarray(coordinates, dtype=np.float64)
+    order = [dataset.domains.index(name) for name in domains]
+    if dataset.true_index is not None and dataset.true_index.shape[1] > 1:
+        known = dataset.true_index[order]
+        return {
+            f"index_{name}": linear_r2(points, column)
+            for name, column in zip(dataset.index_names, known.T)
+        }
+    if dataset.graph is not None:
+        distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
+        index = DomainIndex(tuple(domains), points.copy(), distances, np.zeros(len(domains)))
+        return {"index_auc": graph_auc(index, dataset.graph)}
+    if dataset.true_index is not None:
+        return {"index_correlation": index_correlation(points, dataset.true_index[order])}
+    return {}
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
+from sklearn.metrics import r2_score
 
 from domindex.data import check_domain_names, group_rows
 from domindex.data.messages import preview
@@ -50,6 +52,25 @@ def squared_error(y: Any, predicted: Any) -> float:
     """
     truth, guess = (_numbers(values) for values in _matching(y, predicted))
     return float(((truth - guess) ** 2).reshape(len(truth), -1).sum(axis=1).mean())
+
+
+def r2(y: Any, predicted: Any) -> float:
+    """1 for perfect predictions, 0 for the mean of `y`; averaged over outputs."""
+    truth, guess = (_numbers(values) for values in _matching(y, predicted))
+    if len(truth) < 2:
+        raise InputError(
+            "R² compares with the spread of y, and there is one row. Pass two or more."
+        )
+    return float(r2_score(truth, guess))
+
+
+def interval_coverage(y: Any, mean: Any, deviation: Any, level: float = 0.9) -> float:
+    """Share of values inside the central Gaussian intervals that should hold `level` of them."""
+    if not 0 < level < 1:
+        raise InputError(f"level is {level}. Choose a share between 0 and 1, such as 0.9.")
+    truth, centre = (_numbers(values) for values in _matching(y, mean))
+    _, width = (_numbers(values) for values in _matching(y, deviation))
+    return float((np.abs(truth - centre) <= norm.ppf((1 + level) / 2) * width).mean())
 
 
 def target_accuracy(dataset: DomainDataset, predicted: Any) -> float:

@@ -1,0 +1,132 @@
+"""Which scores a suite wants. Target labels are read here, after the fit, and nowhere else.
+
+The scores themselves are those of `domindex.evaluation`; a suite chooses among the functions
+below, each from an `Outcome` to figures by name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.datasets import DomainDataset
+from domindex.evaluation import (
+    accuracy,
+    interval_coverage,
+    map_agreement,
+    r2,
+    scores_by_domain,
+    scores_by_level,
+    squared_error,
+)
+
+LOWER_IS_BETTER = frozenset({"error", "fit_seconds", "best_time"})
+LABELS = {
+    "accuracy": "accuracy, %",
+    "error": "error",
+    "r2": "R²",
+    "coverage": "coverage of 90 % intervals",
+    "fit_seconds": "fit, s",
+    "best_time": "s",
+}
+"""What tables call a headline figure."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A fitted model, and what it predicts.
+
+    Attributes
+    ----------
+    dataset : all rows, with all labels
+    model : fitted
+    rows : (rows,) True for those that are scored: of targets, or of a source that was left out
+    predicted : the predictions of these, in their order
+    """
+
+    dataset: DomainDataset
+    model: Any
+    rows: NDArray[np.bool_]
+    predicted: NDArray
+
+    @property
+    def truth(self) -> NDArray:
+        return self.dataset.y[self.rows]
+
+    @property
+    def names(self) -> NDArray:
+        return self.dataset.sample_domain[self.rows]
+
+
+FigureFunction = Callable[[Outcome], Mapping[str, float | str]]
+
+
+def prediction_figures(outcome: Outcome) -> dict[str, float | str]:
+    """`accuracy` in % or the paper's `error`, by the task; and the domain that fares worst."""
+    if outcome.dataset.task == "classification":
+        return _accuracies(outcome)
+    return _errors(outcome)
+
+
+def _accuracies(outcome: Outcome) -> dict[str, float | str]:
+    by_domain = scores_by_domain(outcome.truth, outcome.predicted, outcome.names, accuracy)
+    worst = min(by_domain, key=by_domain.__getitem__)
+    return {
+        "accuracy": 100 * accuracy(outcome.truth, outcome.predicted),
+        "worst_domain": str(worst),
+        "worst": 100 * by_domain[worst],
+    }
+
+
+def _errors(outcome: Outcome) -> dict[str, float | str]:
+    """Squared errors summed over outputs, averaged over a domain's rows, then over domains."""
+    by_domain = scores_by_domain(outcome.truth, outcome.predicted, outcome.names, squared_error)
+    levels = outcome.dataset.levels
+    by_level = scores_by_level(by_domain, levels) if levels else {}
+    worst = max(by_domain, key=by_domain.__getitem__)
+    return {
+        "error": float(np.mean(list(by_domain.values()))),
+        **{f"error_level_{level}": error for level, error in by_level.items()},
+        "worst_domain": str(worst),
+        "worst": by_domain[worst],
+    }
+
+
+def explained_figures(outcome: Outcome) -> dict[str, float | str]:
+    """`r2` over all scored rows together."""
+    return {"r2": r2(outcome.truth, outcome.predicted)}
+
+
+def coverage_figures(outcome: Outcome) -> dict[str, float | str]:
+    """`coverage` of 90 % intervals, of models that give deviations."""
+    predict = outcome.model.predict
+    if "return_std" not in inspect.signature(predict).parameters:
+        return {}
+    inputs = outcome.dataset.X[outcome.rows]
+    mean, deviation = predict(inputs, sample_domain=outcome.names, return_std=True)
+    return {"coverage": interval_coverage(outcome.truth, mean, deviation)}
+
+
+def map_figures(outcome: Outcome) -> dict[str, float | str]:
+    """How well the model's map agrees with the truth, where it draws one and one is known."""
+    if not hasattr(outcome.model, "domain_indices_"):
+        return {}
+    model = outcome.model
+    return {**map_agreement(outcome.dataset, model.domains_, model.domain_indices_)}
+
+
+def chosen_figures(outcome: Outcome) -> dict[str, float | str]:
+    """`chosen`: in which terms the model decided to compare rows, where it says."""
+    chosen = getattr(outcome.model, "representation_", None)
+    return {} if chosen is None else {"chosen": str(chosen)}
+
+
+def timing_figures(outcome: Outcome) -> dict[str, float | str]:
+    """`best_time`, of a model that timed its own work several times."""
+    seconds = getattr(outcome.model, "seconds_", None)
+    return {} if seconds is None else {"best_time": min(seconds)}

@@ -1,0 +1,24 @@
+"""Every method on every dataset, beside the figures that the paper printed."""
+
+from __future__ import annotations
+
+from domindex.benchmark.figures import map_figures, prediction_figures
+from domindex.benchmark.methods import METHODS
+from domindex.benchmark.paper_tables import paper_document
+from domindex.benchmark.suite import Suite
+from domindex.benchmark.suites.datasets import TITLES, library_datasets
+
+SUITE = Suite(
+    name="paper",
+    title="Every method on every dataset",
+    about=(
+        "*paper* is the published figure, *difference* ours minus it. A method without chance "
+        "has a single figure."
+    ),
+    datasets=library_datasets(*TITLES),
+    methods=METHODS,
+    seeds=3,
+    figures=(prediction_figures, map_figures),
+    headline={"classification": "accuracy", "regression": "error"},
+    render=paper_document,
+)

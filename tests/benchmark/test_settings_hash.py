@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from domindex import MomentFlow, VDIClassifier
+from domindex import MomentFlow, Network, VDIClassifier
 from domindex.benchmark import METHODS, settings_hash, settings_of
 from domindex.datasets import make_circle
 from domindex.errors import InputError
@@ -79,7 +79,7 @@ ALIKE = {
     "functions": (Holder(scale(2.0)), Holder(scale(2.0))),
 }
 UNLIKE = {
-    "a parameter": (VDIClassifier(), VDIClassifier(adversary_weight=6.5)),
+    "a parameter": (VDIClassifier(), VDIClassifier(network=Network(adversary_weight=6.5))),
     "the class": (Ridge(), Holder()),
     "a nested parameter": (MomentFlow(Ridge(alpha=1.0)), MomentFlow(Ridge(alpha=2.0))),
     "a pipeline's step": (

@@ -8,15 +8,13 @@ from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 from domindex.committee.linear_rule import held_out_predictions, solve_rules
 from domindex.committee.representation_trials import Candidate, Sources, choose_rule
 from domindex.committee.settings import ChoiceSettings
-from domindex.geometry.entropy_balancing import balancing_weights
 from domindex.representations import RepresentedRows, representation_named
 
 
 def candidate(name, rows, is_source):
     """Rows as they would come out of that representation."""
-    weights = balancing_weights(rows[is_source], rows[~is_source])
     plain = RepresentedRows.plain(rows)
-    return Candidate(representation_named(name), plain, np.eye(rows.shape[1]), weights)
+    return Candidate(representation_named(name), plain, np.eye(rows.shape[1]), is_source)
 
 
 def choose(candidates, sources):

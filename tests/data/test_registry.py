@@ -62,3 +62,10 @@ def test_a_name_that_could_not_be_asked_for_is_refused(fruit, name):
     with pytest.raises(InputError, match=r"A fruit cannot be named .* a text of its own, not"):
         fruit.add(name, str)
     assert fruit.names() == ["apple", "pear"]
+
+
+def test_a_name_can_be_forgotten_once(fruit):
+    fruit.remove("apple")
+    assert fruit.names() == ["pear"]
+    with pytest.raises(InputError, match="There is no fruit 'apple'; there are pear"):
+        fruit.remove("apple")

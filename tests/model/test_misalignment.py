@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from domindex.model.misalignment import sliced_misalignment
 
 

@@ -86,7 +86,8 @@ def test_pictures_come_back_from_their_state():
 
 
 def test_encodings_come_back_from_their_state(module, indices, batch):
-    indices.double(), module.double().eval()
+    indices.double()
+    module.double().eval()
     given = indices.infer(batch.x.double(), batch.raw_index.double(), sample=False)
     twin = EncodingModule.from_state(module.state())
     ours, theirs = (

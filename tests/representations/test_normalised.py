@@ -30,7 +30,7 @@ def placed(inputs, name=None) -> PlacedRows:
     return PlacedRows.of(inputs, [name] * len(inputs), {name: NOWHERE})
 
 
-def shapes_of(kind: type[Shapes], representation: Shapes, rows: PlacedRows) -> np.ndarray:
+def shapes_of(representation: Shapes, rows: PlacedRows) -> np.ndarray:
     """The shapes before they are brought to one scale."""
     scaler = representation.scaler
     return representation.apply(rows).features * scaler.scale + scaler.offset
@@ -41,7 +41,7 @@ def test_what_is_normalized_is_restored(data, kind):
     fitted = kind.of(data)
     rows = placed(data.inputs, "a")
     split = fitted.apply(rows)
-    np.testing.assert_allclose(split.restore(shapes_of(kind, fitted, rows)), data.inputs)
+    np.testing.assert_allclose(split.restore(shapes_of(fitted, rows)), data.inputs)
     np.testing.assert_allclose(split.restore(split.normalize(data.inputs)), data.inputs)
 
 
@@ -64,7 +64,7 @@ def test_shapes_of_rows_do_not_change_when_a_row_is_shifted_and_stretched(data):
 
 def test_row_means_keep_the_spread(data):
     fitted, rows = RowCentred.of(data), placed(data.inputs)
-    shapes = shapes_of(RowCentred, fitted, rows)
+    shapes = shapes_of(fitted, rows)
     np.testing.assert_allclose(shapes.mean(axis=1), 0.0, atol=1e-12)
     np.testing.assert_allclose(fitted.apply(rows).spread, 1.0)
 
@@ -134,7 +134,8 @@ def test_some_rows_are_represented_like_all(data):
     part = split.part(np.array([4, 1]))
     np.testing.assert_array_equal(part.features, split.features[[4, 1]])
     np.testing.assert_array_equal(part.level, split.level[[4, 1]])
-    np.testing.assert_array_equal(part.restore(np.ones((2, 1))), split.restore(np.ones((30, 1)))[[4, 1]])
+    restored = split.restore(np.ones((30, 1)))
+    np.testing.assert_array_equal(part.restore(np.ones((2, 1))), restored[[4, 1]])
 
 
 @pytest.mark.parametrize(

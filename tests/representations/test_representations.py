@@ -48,7 +48,7 @@ def data() -> DomainData:
     X[:, 0] += 6 * numbers
     X[:, 1] *= 1 + 0.1 * numbers
     names = [f"site {number}" for number in numbers]
-    return check_domain_data(X, X[:, 1], names, ["site 0", "site 1", "site 2"], "regression")
+    return check_domain_data(X, X[:, 1], names, ["site 0", "site 1", "site 2"], task="regression")
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +76,7 @@ def kept(state: dict) -> dict:
 
 
 @EVERY
-def test_known_rows_are_represented_row_by_row_whatever_their_company(
-    kind, data, geometry, rows
-):
+def test_known_rows_are_represented_row_by_row_whatever_their_company(kind, data, geometry, rows):
     fitted = kind.fit(data, geometry)
     whole = fitted.apply(rows)
     assert whole.features.shape[0] == data.n_rows
@@ -140,7 +138,7 @@ def test_a_state_with_a_part_missing_is_refused(kind, data, geometry):
 @EVERY
 def test_labels_are_not_looked_at(kind, data, geometry, rows):
     other = check_domain_data(
-        data.inputs, -np.arange(180.0), data.row_names, data.source_domains, "regression"
+        data.inputs, -np.arange(180.0), data.row_names, data.source_domains, task="regression"
     )
     first, second = kind.fit(data, geometry), kind.fit(other, geometry)
     np.testing.assert_array_equal(first.apply(rows).features, second.apply(rows).features)
@@ -202,7 +200,7 @@ def test_a_known_domain_keeps_the_offset_that_fit_saw_and_a_new_one_has_its_own(
     np.testing.assert_allclose(features[1::2].mean(axis=0), 0.0, atol=1e-9)
 
 
-def test_a_feature_that_does_not_vary_within_a_domain_is_only_centred(geometry):
+def test_a_feature_that_does_not_vary_within_a_domain_is_only_centred():
     X = np.random.default_rng(0).normal(size=(40, 2))
     X[:20, 1] = 3.0
     flat = check_domain_data(X, X[:, 0], np.repeat([1, -2], 20))
@@ -264,9 +262,7 @@ def test_without_a_flow_aligned_rows_are_the_directions_on_one_scale(data, geome
     still = DomainGeometry.without_flow(data, geometry.scaler, directions, geometry.domain_map)
     features = FlowAligned.fit(data, still).apply(rows).features
     scaled = geometry.scaler.apply(data.inputs)[:, :2]
-    np.testing.assert_allclose(
-        np.corrcoef(features.T, scaled.T)[[0, 1], [2, 3]], 1.0, atol=1e-9
-    )
+    np.testing.assert_allclose(np.corrcoef(features.T, scaled.T)[[0, 1], [2, 3]], 1.0, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -316,25 +312,20 @@ def test_an_unknown_name_is_refused_with_those_there_are():
         representation_named("row_centered")
 
 
-@pytest.fixture
-def registered():
-    """Forget afterwards what a test registers."""
-    before = dict(REPRESENTATIONS._kinds)
-    yield
-    REPRESENTATIONS._kinds.clear()
-    REPRESENTATIONS._kinds.update(before)
-
-
-def test_a_representation_of_ones_own_is_known_once_registered(registered):
+def test_a_representation_of_ones_own_is_known_once_registered():
     @register_representation
     class Doubled(Raw):
         name = "doubled"
 
-    assert representation_named("doubled") is Doubled
-    assert list_representations()[-1] == "doubled"
+    try:
+        assert representation_named("doubled") is Doubled
+        assert list_representations()[-1] == "doubled"
+    finally:
+        REPRESENTATIONS.remove("doubled")
+    assert "doubled" not in list_representations()
 
 
-def test_auto_is_no_name_for_a_representation(registered):
+def test_auto_is_no_name_for_a_representation():
     class Auto(Raw):
         name = "auto"
 

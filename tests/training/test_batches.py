@@ -1,15 +1,16 @@
-"""Batches of a problem: the right rows, labels, neighbours and domains."""
+"""Batches of training rows: the right rows, labels, neighbours and domains."""
 
 import numpy as np
 import pytest
 import torch
-from domindex.training.problem import BatchMaker, Problem
 
 from domindex.data import DomainData
+from domindex.representations import RepresentedRows
+from domindex.training.batches import BatchSampler, TrainingRows
 from domindex.training.settings import TrainingSettings
 
 
-def problem_of(is_source, rows_per_domain=5, task="classification") -> Problem:
+def rows_of(is_source, rows_per_domain=5, task="classification") -> TrainingRows:
     """Every row carries its own number and its domain's; its label is ten times the domain."""
     n_domains = len(is_source)
     of_row = np.repeat(np.arange(n_domains), rows_per_domain)
@@ -22,13 +23,12 @@ def problem_of(is_source, rows_per_domain=5, task="classification") -> Problem:
         is_source=np.array(is_source),
         task=task,
     )
-    return Problem.of(data, inputs.copy(), data.labels, torch.device("cpu"))
+    return TrainingRows.of(data, inputs.copy(), torch.device("cpu"))
 
 
-def maker_of(problem, seed=0, **settings) -> BatchMaker:
-    maker = BatchMaker(problem, TrainingSettings(**settings), np.random.default_rng(seed))
-    maker.use_map(line(problem.data.n_domains))
-    return maker
+def sampler_of(rows, seed=0, links=None, **settings) -> BatchSampler:
+    rng = np.random.default_rng(seed)
+    return BatchSampler(rows, TrainingSettings(**settings), rng, line(rows.data.n_domains), links)
 
 
 def line(n_domains) -> np.ndarray:
@@ -40,7 +40,7 @@ SIX = [True, False, True, False, False, True]
 
 
 def test_a_batch_has_the_shapes_it_says():
-    batch = maker_of(problem_of(SIX), batch_size=4).draw()
+    batch = sampler_of(rows_of(SIX), batch_size=4).draw()
     assert batch.x.shape == (6, 4, 2)
     assert batch.labels.shape == (3, 4)
     assert batch.raw_index.shape == batch.neighbor_index.shape == (6, 2)
@@ -50,22 +50,22 @@ def test_a_batch_has_the_shapes_it_says():
 
 
 def test_values_keep_their_outputs():
-    batch = maker_of(problem_of(SIX, task="regression"), batch_size=4).draw()
+    batch = sampler_of(rows_of(SIX, task="regression"), batch_size=4).draw()
     assert batch.labels.shape == (3, 4, 1)
     assert batch.labels.dtype == torch.float32
 
 
 def test_labels_belong_to_the_rows_of_the_sources():
-    batch = maker_of(problem_of(SIX), batch_size=4).draw()
+    batch = sampler_of(rows_of(SIX), batch_size=4).draw()
     assert batch.sources.tolist() == [0, 2, 5]
     torch.testing.assert_close(batch.labels.float(), 10 * batch.x[batch.sources][..., 1])
 
 
 def test_neighbours_on_the_spanning_tree_lend_their_index():
-    maker = maker_of(problem_of([True] * 8))
+    sampler = sampler_of(rows_of([True] * 8))
     lent = {number: set() for number in range(8)}
     for _ in range(60):
-        batch = maker.draw()
+        batch = sampler.draw()
         for own, other in zip(batch.raw_index[:, 0], batch.neighbor_index[:, 0]):
             lent[int(own)].add(int(other))
     assert lent[4] == {3, 5}
@@ -74,23 +74,68 @@ def test_neighbours_on_the_spanning_tree_lend_their_index():
 
 
 def test_the_graph_joins_the_closest_pairs():
-    batch = maker_of(problem_of([True] * 5), link_quantile=0.4).draw()
+    batch = sampler_of(rows_of([True] * 5), link_quantile=0.4).draw()
     numbers = torch.arange(5)
     assert torch.equal(batch.facts.links, (numbers[:, None] - numbers).abs() == 1)
 
 
-def test_a_new_map_replaces_the_old_one():
-    maker = maker_of(problem_of(SIX))
-    maker.use_map(-line(6))
-    np.testing.assert_array_equal(maker.draw().raw_index, -line(6))
+def test_a_graph_that_is_given_is_taken():
+    links = np.zeros((6, 6), dtype=bool)
+    links[0, 5] = links[5, 0] = True
+    batch = sampler_of(rows_of(SIX), links=links).draw()
+    np.testing.assert_array_equal(batch.facts.links, links)
+
+
+def test_another_map_gives_another_sampler_of_the_same_rows():
+    sampler = sampler_of(rows_of(SIX), batch_size=3)
+    other = sampler.on_map(-line(6))
+    np.testing.assert_array_equal(other.draw().raw_index, -line(6))
+    np.testing.assert_array_equal(sampler.draw().raw_index, line(6))
+    assert other.rows is sampler.rows
+    assert other.draw().x.shape == (6, 3, 2)
+
+
+def test_a_row_is_told_as_its_representation_tells_it():
+    rows = rows_of(SIX)
+    plain = sampler_of(rows).draw()
+    assert torch.equal(plain.represented, plain.x)
+    told = rows.told_as(RepresentedRows.plain(np.hstack([-rows.data.inputs, rows.data.inputs])))
+    batch = sampler_of(told).draw()
+    assert torch.equal(batch.represented, torch.cat([-batch.x, batch.x], dim=-1))
+    assert batch.represented.dtype == torch.float32
+
+
+def test_pictures_stay_pictures_for_the_indices_and_are_laid_flat_for_the_encoder():
+    data = rows_of(SIX).data
+    rows = TrainingRows.of(data, np.random.default_rng(0).normal(size=(30, 2, 3)), "cpu")
+    batch = sampler_of(rows, batch_size=4).draw()
+    assert batch.x.shape == (6, 4, 2, 3)
+    assert torch.equal(batch.represented, batch.x.flatten(2))
+
+
+def test_values_on_another_scale_replace_the_labels_alone():
+    rows = rows_of(SIX, task="regression")
+    scaled = rows.with_labels(rows.data.labels / 10.0)
+    assert scaled.inputs is rows.inputs
+    batch = sampler_of(scaled).draw()
+    torch.testing.assert_close(batch.labels[..., 0], batch.x[batch.sources][..., 1])
+
+
+def test_a_row_of_no_weight_is_never_drawn():
+    rows = rows_of(SIX)
+    weights = (np.arange(30) % 5 != 2).astype(float)
+    told = rows.told_as(RepresentedRows.plain(rows.data.inputs), weights)
+    sampler = sampler_of(told, batch_size=16)
+    drawn = {int(number) for _ in range(5) for number in sampler.draw().x[..., 0].flatten()}
+    assert drawn == set(np.flatnonzero(weights))
 
 
 def test_of_many_domains_a_step_takes_some_and_keeps_the_sources():
-    problem = problem_of([True] * 4 + [False] * 36)
-    maker = maker_of(problem, max_domains=10, batch_size=3, link_quantile=0.05)
+    rows = rows_of([True] * 4 + [False] * 36)
+    sampler = sampler_of(rows, max_domains=10, batch_size=3, link_quantile=0.05)
     seen = set()
     for _ in range(40):
-        batch = maker.draw()
+        batch = sampler.draw()
         numbers = batch.facts.numbers
         assert len(numbers) == len(set(numbers.tolist())) == 10
         assert numbers[batch.sources].tolist() == [0, 1, 2, 3]
@@ -103,15 +148,15 @@ def test_of_many_domains_a_step_takes_some_and_keeps_the_sources():
 
 
 def test_many_sources_fill_at_most_half_of_a_step():
-    maker = maker_of(problem_of([True] * 20 + [False] * 20), max_domains=10)
-    batch = maker.draw()
+    sampler = sampler_of(rows_of([True] * 20 + [False] * 20), max_domains=10)
+    batch = sampler.draw()
     assert len(batch.sources) == 5
     assert len(batch.x) == 10
 
 
 def test_a_seed_fixes_the_batches():
-    problem = problem_of(SIX)
-    first, second, other = (maker_of(problem, seed, batch_size=3).draw() for seed in (1, 1, 2))
+    rows = rows_of(SIX)
+    first, second, other = (sampler_of(rows, seed, batch_size=3).draw() for seed in (1, 1, 2))
     assert torch.equal(first.x, second.x)
     assert torch.equal(first.neighbor_index, second.neighbor_index)
     assert not torch.equal(first.x, other.x)
@@ -119,15 +164,15 @@ def test_a_seed_fixes_the_batches():
 
 @pytest.mark.parametrize("is_source", [[True, False], [True, True]])
 def test_two_domains_are_enough(is_source):
-    batch = maker_of(problem_of(is_source)).draw()
+    batch = sampler_of(rows_of(is_source)).draw()
     torch.testing.assert_close(batch.neighbor_index, batch.raw_index.flip(0))
     assert batch.facts.links.tolist() == [[False, True], [True, False]]
 
 
 def test_targets_are_admitted_nearest_first_and_borrow_only_from_those_present():
-    maker = maker_of(problem_of([True, False, False, False, False]))
-    early, later = maker.draw(progress=0.0), maker.draw(progress=0.5)
+    sampler = sampler_of(rows_of([True, False, False, False, False]))
+    early, later = sampler.draw(progress=0.0), sampler.draw(progress=0.5)
     assert early.facts.numbers.tolist() == [0, 1]
     assert later.facts.numbers.tolist() == [0, 1, 2]
     assert set(later.neighbor_index[:, 0].tolist()) <= {0.0, 1.0, 2.0}
-    assert maker.draw().facts.numbers.tolist() == [0, 1, 2, 3, 4]
+    assert sampler.draw().facts.numbers.tolist() == [0, 1, 2, 3, 4]

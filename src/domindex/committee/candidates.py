@@ -66,7 +66,6 @@ def choose_candidate(
     table = pd.DataFrame(
         {
             "candidate": [candidate.name for candidate in candidates],
-            "effective_sample_fraction": [candidate.fraction for candidate in candidates],
             "chosen": [number == 0 for number in range(len(candidates))],
         }
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -44,31 +45,34 @@ class Candidate:
     representation : the representation
     rows : all rows in it
     projection : (p, ≤ max_latent), its principal components where there are many features
-    weights : (n,) of the source rows, summing to 1, under which they look like the targets
+    is_source : (rows,) which rows have labels
     """
 
     representation: Representation
     rows: RepresentedRows
     projection: Floats
-    weights: Floats
+    is_source: NDArray[np.bool_]
 
     @classmethod
     def of(
         cls, representation: Representation, rows: RepresentedRows, data: DomainData, most: int
     ) -> Candidate:
         projection = principal_components(rows.features, most)
-        latent, sources = rows.features @ projection, data.row_is_source
-        weights = balancing_weights(latent[sources], latent[~sources])
-        return cls(representation, rows, projection, weights)
+        return cls(representation, rows, projection, data.row_is_source)
 
     @property
     def name(self) -> str:
         return self.representation.name
 
-    @property
+    @cached_property
     def latent(self) -> Floats:
         """(rows, components), what a linear rule is given."""
         return self.rows.features @ self.projection
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(n,) of the source rows, summing to 1, under which they look like the targets."""
+        return balancing_weights(self.latent[self.is_source], self.latent[~self.is_source])
 
     @property
     def fraction(self) -> float:

@@ -26,6 +26,11 @@ class Registry(Generic[Kind]):
         self._kinds[name] = kind
         return kind
 
+    def remove(self, name: str) -> None:
+        """Forget a name, such as one that a test had added."""
+        self[name]
+        del self._kinds[name]
+
     def __getitem__(self, name: str) -> Kind:
         if name not in self._kinds:
             hint = did_you_mean(name, self._kinds) if isinstance(name, str) else ""

@@ -36,11 +36,6 @@ def check_domain_data(
         names, negative for targets; there, −1 (a class) and NaN (a value) mark hidden labels.
     task : "classification", "regression", or None to tell by the source labels
 
-    Raises
-    ------
-    InputError
-        With what is wrong, what there is, and what to do.
-
     Examples
     --------
     What stands in rows of a target domain is not read, so that nothing can be trained on it:
@@ -70,14 +65,7 @@ def check_domain_data(
     _require_labels(domains, row_domains, source_rows, hidden)
 
     chosen = task or label_rules.guess_task(array, source_rows)
-    classes: NDArray | None = None
-    labels: NDArray
-    if chosen == "classification":
-        classes, labels = label_rules.encode_classes(array, source_rows)
-    elif chosen == "regression":
-        labels = label_rules.encode_values(array, source_rows)
-    else:
-        raise InputError(f"task is {task!r}. Choose 'classification', 'regression' or None.")
+    classes, labels = _encode(array, source_rows, chosen)
     return DomainData(
         inputs=inputs,
         labels=labels,
@@ -88,6 +76,17 @@ def check_domain_data(
         classes=classes,
         single_output=array.ndim == 1,
     )
+
+
+def _encode(
+    array: NDArray, source_rows: NDArray[np.bool_], task: Task
+) -> tuple[NDArray | None, NDArray]:
+    """The classes, None for values; and the labels, those of targets hidden."""
+    if task == "classification":
+        return label_rules.encode_classes(array, source_rows)
+    if task == "regression":
+        return None, label_rules.encode_values(array, source_rows)
+    raise InputError(f"task is {task!r}. Choose 'classification', 'regression' or None.")
 
 
 def _sources_by_name(

@@ -1,0 +1,82 @@
+"""docs/architecture.md says where a row goes; here a real fit and a real prediction are watched."""
+
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from domindex import Training, VDIClassifier
+from domindex.datasets import make_circle
+
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+MOST_HOPS = {"fit": 12, "predict": 6}
+TRAINER = "domindex.training.trainer.Trainer.run"
+
+
+def hops(part: str) -> list[str]:
+    """The dotted names of the numbered steps, in their order."""
+    text = re.search(rf"<!-- {part} -->(.*)<!-- end of {part} -->", PAGE.read_text(), re.DOTALL)
+    return re.findall(r"^\d+\. `(domindex[\w.]+)`", text.group(1), re.MULTILINE)
+
+
+def code_of(dotted: str):
+    """The code object behind a dotted name of a function or method."""
+    parts = dotted.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            found = import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[cut:]:
+            found = getattr(found, name)
+        return getattr(found, "__func__", found).__code__
+    raise AssertionError(f"there is no {dotted}")
+
+
+def first_calls(names: list[str], act) -> list[str]:
+    """The names in the order in which they were first called while `act` ran."""
+    wanted = {code_of(name): name for name in names}
+    seen: list[str] = []
+
+    def watch(frame, event, argument):
+        name = wanted.get(frame.f_code)
+        if event == "call" and name is not None and name not in seen:
+            seen.append(name)
+
+    sys.setprofile(watch)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+@pytest.fixture(scope="module")
+def family():
+    return make_circle(n_domains=6, n_sources=3, samples_per_domain=20, random_state=0)
+
+
+def test_a_row_goes_through_fit_and_predict_as_the_page_says(family):
+    model = VDIClassifier(training=Training(index_steps=2, steps=2), random_state=0)
+    rows = {"sample_domain": family.sample_domain}
+    steps = {
+        "fit": lambda: model.fit(family.X, family.y, source_domains=family.source_domains, **rows),
+        "predict": lambda: model.predict(family.X, **rows),
+    }
+    for part, act in steps.items():
+        named = hops(part)
+        assert 0 < len(named) <= MOST_HOPS[part]
+        seen = first_calls(named, act)
+        assert set(seen) == set(named)
+        # The trainer runs twice: first for the indices, then where the page has it.
+        assert [n for n in seen if n != TRAINER] == [n for n in named if n != TRAINER]
+
+
+def test_every_room_of_the_page_is_there_and_every_room_is_on_the_page():
+    rooms = {
+        path.name for path in (PAGE.parents[1] / "src" / "domindex").iterdir() if path.is_dir()
+    }
+    named = set(re.findall(r"`(\w+)/`", PAGE.read_text()))
+    assert rooms - {"__pycache__"} <= named

@@ -125,7 +125,9 @@ def test_they_fit_predict_a_new_domain_save_and_load(model, family, registered, 
     revived = domindex.load(tmp_path / "model")
     assert getattr(revived, asked)(family.X, **new).tobytes() == predicted.tobytes()
     known = {"sample_domain": family.sample_domain}
-    np.testing.assert_array_equal(revived.predict(family.X, **known), model.predict(family.X, **known))
+    np.testing.assert_array_equal(
+        revived.predict(family.X, **known), model.predict(family.X, **known)
+    )
 
 
 def test_they_are_listed_and_gone_when_taken_away(registered):

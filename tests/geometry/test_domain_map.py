@@ -227,3 +227,19 @@ def test_a_map_with_a_damaged_index_is_refused():
     state["index"] = {**state["index"], "domains": (0, 1, 1)}
     with pytest.raises(ValueError, match="do not have a name each"):
         DomainMap.from_state(state)
+
+
+@pytest.mark.parametrize(
+    ("damage", "word"),
+    [
+        ({"unit": 0.0}, "usable"),
+        ({"unit": float("nan")}, "usable"),
+        ({"transport": np.full((4, 4), np.nan)}, "usable"),
+        ({"neighbors": [0]}, "neighbours"),
+    ],
+)
+def test_a_map_that_could_place_nothing_is_refused(damage, word):
+    clouds = [np.random.default_rng(0).normal(size=(9, 2)) + number for number in range(4)]
+    state = DomainMap.fit(range(4), clouds, 2).state()
+    with pytest.raises(ValueError, match=word):
+        DomainMap.from_state({**state, **damage})

@@ -195,6 +195,7 @@ def test_a_still_flow_comes_back_still(n_features):
         {"coefficients": np.zeros(6)},
         {"basis": np.eye(6)[:, :5]},
         {"basis": np.zeros((5, 6))},
+        {"basis": np.zeros(6), "coefficients": np.zeros(3)},
     ],
 )
 def test_a_damaged_flow_is_refused(damage):

@@ -7,12 +7,20 @@ import torch
 from domindex.data import DomainData
 from domindex.training.batches import TrainingRows
 from domindex.training.settings import TrainingSettings
+from domindex.training.threads import one_thread
 
 
 @pytest.fixture(autouse=True)
 def _seeded():
     with torch.random.fork_rng():
         torch.manual_seed(0)
+        yield
+
+
+@pytest.fixture
+def _one_thread():
+    """As a fit has it: small steps take many times longer where threads compete for cores."""
+    with one_thread():
         yield
 
 

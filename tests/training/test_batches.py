@@ -124,7 +124,7 @@ def test_values_on_another_scale_replace_the_labels_alone():
 def test_a_row_of_no_weight_is_never_drawn():
     rows = rows_of(SIX)
     weights = (np.arange(30) % 5 != 2).astype(float)
-    told = rows.told_as(RepresentedRows.plain(rows.data.inputs), weights)
+    told = rows.told_as(RepresentedRows.plain(rows.data.inputs.copy()), weights)
     sampler = sampler_of(told, batch_size=16)
     drawn = {int(number) for _ in range(5) for number in sampler.draw().x[..., 0].flatten()}
     assert drawn == set(np.flatnonzero(weights))

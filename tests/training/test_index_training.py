@@ -14,6 +14,8 @@ from domindex.training.index_training import MapRefresh, local_indices, train_in
 from domindex.training.settings import TrainingSettings
 from domindex.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("_one_thread")
+
 
 @pytest.fixture
 def module() -> IndexModule:

@@ -16,6 +16,8 @@ from domindex.training.batches import BatchSampler, TrainingRows
 from domindex.training.settings import TrainingSettings
 from domindex.training.straightening import straighten
 
+pytestmark = pytest.mark.usefixtures("_one_thread")
+
 PLACES = np.linspace(-1.3, 1.3, 5)
 
 
@@ -25,9 +27,7 @@ def shifted_domains(bent: bool) -> tuple[FlowAlignment, BatchSampler]:
     cloud = rng.normal(size=(60, 2))
     clouds = [cloud + [2.0 * place, 0.0] for place in PLACES]
     if bent:
-        clouds = [
-            points + np.column_stack([0 * points[:, 0], points[:, 0] ** 2 / 2]) for points in clouds
-        ]
+        clouds = [np.column_stack([x, y + 0.5 * x**2]) for x, y in (c.T for c in clouds)]
     inputs = np.concatenate(clouds)
     of_row = np.repeat(np.arange(5), 60)
     labels = np.zeros((300, 1))

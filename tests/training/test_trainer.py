@@ -16,6 +16,8 @@ from domindex.training.history import History
 from domindex.training.settings import TrainingSettings
 from domindex.training.trainer import Phase, Trainer
 
+pytestmark = pytest.mark.usefixtures("_one_thread")
+
 
 class Distance(Objective):
     """The squared distance of a point from where the rows of a batch are on average."""
@@ -93,14 +95,8 @@ def test_whoever_looks_on_is_told_of_every_phase_and_step(fabric, settings, batc
     trainer = Trainer(fabric, settings, [first])
     trainer.run(phase_of(Distance(point), batches, "one", n_steps=2), second)
     trainer.run(phase_of(Distance(point), batches, "two", n_steps=1))
-    one = [
-        ("start", "one"),
-        ("before", 0),
-        ("terms", 0),
-        ("before", 1),
-        ("terms", 1),
-        ("end", "one"),
-    ]
+    steps = [("before", 0), ("terms", 0), ("before", 1), ("terms", 1)]
+    one = [("start", "one"), *steps, ("end", "one")]
     two = [("start", "two"), *steps[:2], ("end", "two")]
     assert first.events == one + two
     assert second.events == one

@@ -32,16 +32,17 @@ class Registry(Generic[Kind]):
         del self._kinds[name]
 
     def __getitem__(self, name: str) -> Kind:
-        if name not in self._kinds:
+        if not isinstance(name, str) or name not in self._kinds:
             hint = did_you_mean(name, self._kinds) if isinstance(name, str) else ""
             raise InputError(
-                f"There is no {self._what} {name!r}; there are {', '.join(self._kinds)}. "
+                f"There is no {self._what} {name!r}; there are "
+                f"{', '.join(self._kinds) or 'none yet'}. "
                 f"{hint or 'Choose one of these, or register your own.'}"
             )
         return self._kinds[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._kinds
+        return isinstance(name, str) and name in self._kinds
 
     def names(self) -> list[str]:
         return list(self._kinds)

@@ -103,6 +103,7 @@ class OutputScaler:
 
 def _checked_scale(state: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     offset, scale = state["offset"], state["scale"]
-    if offset.ndim != 1 or offset.shape != scale.shape or not (scale > 0.0).all():
+    usable = np.isfinite([*offset.ravel(), *scale.ravel()]).all() and (scale > 0.0).all()
+    if offset.ndim != 1 or offset.shape != scale.shape or not usable:
         raise ValueError("an offset does not fit its scale")
     return offset, scale

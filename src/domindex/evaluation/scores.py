@@ -55,7 +55,14 @@ def squared_error(y: Any, predicted: Any) -> float:
 
 
 def r2(y: Any, predicted: Any) -> float:
-    """1 for perfect predictions, 0 for the mean of `y`; averaged over outputs."""
+    """1 for perfect predictions, 0 for the mean of `y`; averaged over outputs.
+
+    Examples
+    --------
+    >>> from domindex.evaluation import r2
+    >>> r2([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), r2([1.0, 2.0, 3.0], [2.0, 2.0, 2.0])
+    (1.0, 0.0)
+    """
     truth, guess = (_numbers(values) for values in _matching(y, predicted))
     if len(truth) < 2:
         raise InputError(
@@ -65,7 +72,14 @@ def r2(y: Any, predicted: Any) -> float:
 
 
 def interval_coverage(y: Any, mean: Any, deviation: Any, level: float = 0.9) -> float:
-    """Share of values inside the central Gaussian intervals that should hold `level` of them."""
+    """Share of values inside the central Gaussian intervals that should hold `level` of them.
+
+    Examples
+    --------
+    >>> from domindex.evaluation import interval_coverage
+    >>> interval_coverage([0.0, 1.0, 5.0, 0.5], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0])
+    0.75
+    """
     if not 0 < level < 1:
         raise InputError(f"level is {level}. Choose a share between 0 and 1, such as 0.9.")
     truth, centre = (_numbers(values) for values in _matching(y, mean))

@@ -94,9 +94,9 @@ class DomainGeometry:
         return cls(scaler, rows, subspace, LocalProjection(directions), selected, has_flow=False)
 
     def on_map(self, domain_map: DomainMap, data: DomainData) -> DomainGeometry:
-        """The same domains on another map, with the flow along that."""
+        """The same domains on another map, with a flow along that."""
         selected = select_flow(self.moving_clouds(data), [domain_map], self.moving_origin)
-        return replace(self, selected=selected)
+        return replace(self, selected=selected, has_flow=True)
 
     def moving_clouds(self, data: DomainData) -> list[Floats]:
         """The moving coordinates of each domain, (rows, n_moving)."""

@@ -120,6 +120,10 @@ class DomainMap:
             raise ValueError("the clouds do not match the domains")
         if state["transport"].shape != (n_domains, n_domains):
             raise ValueError("the transport distances do not match the domains")
+        if not np.isfinite(state["transport"]).all() or not 0.0 < state["unit"] < np.inf:
+            raise ValueError("the distances of the map are not usable numbers")
+        if any(type(number) is not int or number < 1 for number in state["neighbors"]):
+            raise ValueError(f"geodesics pass through {state['neighbors']} neighbours")
         return cls(
             index,
             state["transport"],

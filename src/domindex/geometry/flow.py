@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.optimize import minimize
 
-from domindex.geometry.flow_families import family_basis
+from domindex.geometry.flow_families import FAMILIES, family_basis
 
 RIDGE = 1e-2
 PENALTY = 1e-4
@@ -76,9 +76,11 @@ class AffineFlow:
     def from_state(cls, state: dict[str, Any]) -> AffineFlow:
         """The flow, without what it cost to describe the clouds that it was solved from."""
         coefficients, basis = state["coefficients"], state["basis"]
-        size = _n_features(basis)
-        if coefficients.shape[1:] != basis.shape[1:] or len(basis) != size * (size + 1):
+        size, pairs = _n_features(basis), (coefficients.shape[1:], basis.shape[1:])
+        if len(pairs[0]) != 1 or pairs[0] != pairs[1] or len(basis) != size * (size + 1):
             raise ValueError("the coefficients of the flow do not fit its basis")
+        if state["family"] not in ("none", *FAMILIES):
+            raise ValueError(f"there is no family of flows {state['family']!r}")
         return cls(coefficients, basis, str(state["family"]), float("nan"))
 
     @property

@@ -68,7 +68,7 @@ def _balanced(clouds: Sequence[Floats], reliable: float) -> LocalProjection | No
     if _mean_square(means, "sliced") <= _mean_square(centred, "sliced"):
         return None
     matrix = whitening(np.concatenate([cloud / len(cloud) ** 0.5 for cloud in centred]))
-    matrix *= len(clouds) ** -0.5
+    matrix *= (len(clouds) / sum(len(cloud) for cloud in clouds)) ** 0.5
     white = [cloud @ matrix for cloud in centred]
     method: Method = "exact" if len(clouds) <= SHAPE_DOMAINS else "sliced"
     if _reliability(white, method, rng) <= reliable:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -55,8 +55,10 @@ class DomainScaled(Shapes):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         pairs = [(float(level), float(spread)) for level, spread in state["levels"]]
-        domains = dict(zip(state["names"], pairs, strict=True))
-        return cls(float(state["unit"]), InputScaler.from_state(state["scaler"]), domains)
+        domains = dict(zip(_distinct(state["names"]), pairs, strict=True))
+        if not all(np.isfinite(level) and 0 < spread < np.inf for level, spread in pairs):
+            raise ValueError("the levels of the domains are not usable numbers")
+        return replace(super().from_state(state), domains=domains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,7 @@ class DomainCentred(Representation):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        scaler, names = InputScaler.from_state(state["scaler"]), state["names"]
+        scaler, names = InputScaler.from_state(state["scaler"]), _distinct(state["names"])
         if state["offsets"].shape != (len(names), len(scaler.offset)):
             raise ValueError("the offsets do not fit the domains")
         if state["scales"].shape != state["offsets"].shape or not (state["scales"] > 0).all():
@@ -131,6 +133,12 @@ class DomainStandardised(DomainCentred):
     def scale_of(cloud: Floats) -> Floats:
         deviation = cloud.std(axis=0)
         return np.where(deviation > SPREAD_FLOOR, deviation, 1.0)
+
+
+def _distinct(names: Sequence[Hashable]) -> Sequence[Hashable]:
+    if len(set(names)) < len(names):
+        raise ValueError("two domains have the same name")
+    return names
 
 
 def _one_level(cloud: NDArray, unit: float) -> tuple[float, float]:

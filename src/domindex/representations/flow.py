@@ -73,9 +73,12 @@ class FlowAligned(Representation):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        return cls(
-            InputScaler.from_state(state["scaler"]),
-            Subspace.from_state(state["subspace"]),
-            AffineFlow.from_state(state["flow"]),
-            InputScaler.from_state(state["outputs"]),
-        )
+        scaler = InputScaler.from_state(state["scaler"])
+        subspace = Subspace.from_state(state["subspace"])
+        flow = AffineFlow.from_state(state["flow"])
+        outputs = InputScaler.from_state(state["outputs"])
+        if subspace.matrix.shape != (len(scaler.offset), len(outputs.offset)):
+            raise ValueError("the directions do not fit the scales")
+        if flow.generators.shape[1] != subspace.n_moving:
+            raise ValueError("the flow does not fit the directions that move")
+        return cls(scaler, subspace, flow, outputs)

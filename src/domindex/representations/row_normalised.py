@@ -82,7 +82,10 @@ class Shapes(Representation):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        return cls(float(state["unit"]), InputScaler.from_state(state["scaler"]))
+        unit = float(state["unit"])
+        if not 0.0 < unit < np.inf:
+            raise ValueError(f"the unit of the inputs is {unit}")
+        return cls(unit, InputScaler.from_state(state["scaler"]))
 
 
 class RowCentred(Shapes):

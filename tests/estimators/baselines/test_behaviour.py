@@ -4,19 +4,20 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from domindex.baselines import ADDA, CDANN, CIDA, D2V, DANN, GRDA, MDD, SourceOnly
-from domindex.baselines.adda import SourceOrTarget, TwoEncoders
-from domindex.baselines.cdann import as_features
-from domindex.baselines.d2v import nearness
-from domindex.baselines.given import check_domain_graph, check_domain_index
-from domindex.baselines.grda import embed_nodes
-from domindex.baselines.mdd import log_agreement
-from domindex.baselines.sentry import view
-from domindex.networks.plain import PlainEncoder
 from sklearn.datasets import make_moons
 from torch.distributions import Categorical, Normal
 
+from domindex import Training
 from domindex.datasets import make_circle, make_domain_graph
+from domindex.estimators.baselines import ADDA, CDANN, CIDA, D2V, DANN, GRDA, MDD, SourceOnly
+from domindex.estimators.baselines.adda import SourceOrTarget, TwoEncoders
+from domindex.estimators.baselines.cdann import as_features
+from domindex.estimators.baselines.d2v import nearness
+from domindex.estimators.baselines.given import check_domain_graph, check_domain_index
+from domindex.estimators.baselines.grda import embed_nodes
+from domindex.estimators.baselines.mdd import log_agreement
+from domindex.estimators.baselines.sentry import view
+from domindex.networks.plain_encoder import PlainEncoder
 
 
 def target_accuracy(model, family) -> float:
@@ -80,7 +81,7 @@ def test_the_true_graph_helps_where_a_source_model_fails():
 
 def test_domain_vectors_of_neighbours_are_close():
     family = make_domain_graph(n_domains=12, samples_per_domain=60, random_state=0)
-    model = D2V(steps=200, random_state=0)
+    model = D2V(training=Training(steps=200), random_state=0)
     target_accuracy(model, family)
     angle = family.true_index[:, 0]
     gaps = np.linalg.norm(model.domain_indices_[:, None] - model.domain_indices_[None], axis=-1)

@@ -1,26 +1,43 @@
 """Every baseline as a user meets it: one interface, one seed, no target labels, clear refusals."""
 
+import inspect
+
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from domindex.baselines import ADDA, CDANN, CIDA, D2V, DANN, GRDA, MDD, SENTRY, SourceOnly
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from domindex import VDIClassifier
+import domindex
+from domindex import Training, VDIClassifier
 from domindex.datasets import make_domain_graph
 from domindex.errors import InputError, TrainingDiverged
+from domindex.estimators import baselines
+from domindex.estimators.base import DomainEstimator
+from domindex.estimators.baselines import (
+    ADDA,
+    CDANN,
+    CIDA,
+    D2V,
+    DANN,
+    GRDA,
+    MDD,
+    SENTRY,
+    SourceOnly,
+)
 
 FAMILY = make_domain_graph(n_domains=8, n_sources=3, samples_per_domain=30, random_state=1)
 INDEX = dict(zip(FAMILY.domains, FAMILY.true_index))
 NO_GIVEN = (SourceOnly, DANN, ADDA, CDANN, MDD, SENTRY, D2V)
+ONE_STEP = Training(steps=1)
 WITH_REGRESSION = ("SourceOnly", "DANN", "ADDA", "CDANN", "MDD", "SENTRY", "CIDA", "GRDA")
 
 
-def make(name, **settings):
-    settings = {"steps": 15, "random_state": 0, **settings}
+def make(name, steps=15, learning_rate=3e-3, **settings):
+    training = Training(steps=steps, learning_rate=learning_rate)
+    settings = {"training": training, "random_state": 0, **settings}
     if name == "CIDA":
         return CIDA(INDEX, **settings)
     if name == "GRDA":
@@ -134,7 +151,7 @@ def test_d2v_says_that_it_has_no_regression():
 
 @pytest.mark.parametrize("kind", NO_GIVEN)
 def test_no_domain_is_needed_to_predict_where_none_is_given(kind):
-    model = fit(kind(steps=5, random_state=0))
+    model = fit(kind(training=Training(steps=5), random_state=0))
     rows = FAMILY.X[FAMILY.sample_domain == 3]
     unnamed = model.predict_proba(rows)
     np.testing.assert_array_equal(unnamed, model.predict_proba(rows, sample_domain=[99] * 30))
@@ -159,12 +176,12 @@ def test_a_domain_of_which_nothing_is_known_is_refused(name):
         ({**INDEX, 2: [1.0, 2.0]}, r"shapes \(1,\), \(2,\)"),
         ({**INDEX, 2: "north"}, r"not numbers"),
         (dict.fromkeys(FAMILY.domains, 1.0), r"same for every domain.*DANN"),
-        (fit(SourceOnly(steps=1)), r"SourceOnly, which does not name"),
+        (fit(SourceOnly(training=ONE_STEP)), r"SourceOnly, which does not name"),
     ],
 )
 def test_an_index_that_cannot_be_used_is_refused_with_advice(index, message):
     with pytest.raises(InputError, match=message):
-        fit(CIDA(index, steps=1))
+        fit(CIDA(index, training=ONE_STEP))
 
 
 @pytest.mark.parametrize(
@@ -177,29 +194,77 @@ def test_an_index_that_cannot_be_used_is_refused_with_advice(index, message):
 )
 def test_a_graph_that_cannot_be_used_is_refused_with_advice(graph, message):
     with pytest.raises(InputError, match=message):
-        fit(GRDA(graph, steps=1))
+        fit(GRDA(graph, training=ONE_STEP))
 
 
 def test_an_inferred_index_and_graph_serve_as_well_as_given_ones():
-    found = fit(VDIClassifier(index_steps=5, steps=5, random_state=0))
-    by_index = fit(CIDA(found.domain_index_, steps=3))
-    by_graph = fit(GRDA(found.domain_graph(quantile=0.3), steps=3))
+    found = fit(VDIClassifier(training=Training(index_steps=5, steps=5), random_state=0))
+    by_index = fit(CIDA(found.domain_index_, training=Training(steps=3)))
+    by_graph = fit(GRDA(found.domain_graph(quantile=0.3), training=Training(steps=3)))
     assert probabilities(by_index).shape == probabilities(by_graph).shape == (len(FAMILY.X), 2)
     with pytest.raises(InputError, match=r"VDIClassifier.*Pass its domain_index_"):
-        fit(CIDA(found, steps=1))
+        fit(CIDA(found, training=ONE_STEP))
 
 
 def test_a_graph_in_two_parts_is_taken():
     halves = nx.disjoint_union(nx.path_graph(4), nx.path_graph(4))
-    assert np.isfinite(probabilities(fit(GRDA(halves, steps=5, random_state=0)))).all()
+    model = fit(GRDA(halves, training=Training(steps=5), random_state=0))
+    assert np.isfinite(probabilities(model)).all()
 
 
 @every
 def test_settings_can_be_read_and_cloned(name):
-    model = make(name, width=8)
+    model = make(name, width=8).set_params(training__batch_size=7)
     twin = clone(model)
     assert twin.width == 8
+    assert twin.training is not model.training
+    assert twin.get_params()["training__batch_size"] == 7
     assert set(twin.get_params()) == set(model.get_params())
+
+
+@every
+def test_fitting_leaves_the_settings_as_they_were(name):
+    model = make(name)
+    before = {key: value for key, value in model.get_params().items() if key != "training"}
+    fit(model)
+    after = {key: value for key, value in model.get_params().items() if key != "training"}
+    assert repr(after) == repr(before)
+
+
+def test_the_history_has_a_row_an_epoch_and_every_phase_in_its_order():
+    """30 rows a domain in batches of 10 are 3 steps an epoch."""
+    training = Training(steps=9, batch_size=10)
+    alone = fit(SourceOnly(training=training)).history_
+    assert alone["phase"].tolist() == ["encoding"] * 3
+    assert alone["step"].tolist() == [3, 6, 9]
+    both = fit(ADDA(training=training)).history_
+    assert both["phase"].tolist() == ["sources"] * 3 + ["targets"] * 3
+    assert both["label_prediction"].isna().tolist() == [False] * 3 + [True] * 3
+
+
+PUBLIC = [
+    *(getattr(baselines, name) for name in baselines.__all__),
+    *(getattr(domindex, name) for name in ("MomentFlow", "VDIClassifier", "VDIRegressor")),
+]
+
+
+@pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.__name__)
+def test_every_estimator_has_one_base_and_few_parameters(kind):
+    assert issubclass(kind, DomainEstimator)
+    assert 1 <= len(inspect.signature(kind).parameters) <= 12
+    for method in ("fit", "predict", "score"):
+        assert "sample_domain" in inspect.signature(getattr(kind, method)).parameters
+
+
+def test_an_unknown_baseline_is_no_attribute():
+    with pytest.raises(AttributeError, match="no attribute 'DAN'"):
+        _ = baselines.DAN
+
+
+@pytest.mark.parametrize("training", [{"steps": 5}, 500, Training])
+def test_a_training_is_a_training(training):
+    with pytest.raises(InputError, match=r"training is .* Pass a domindex\.Training, or None"):
+        fit(DANN(training=training))
 
 
 @pytest.mark.parametrize(
@@ -207,6 +272,8 @@ def test_settings_can_be_read_and_cloned(name):
     [
         ({"steps": 0}, r"steps is 0. Choose a whole number"),
         ({"latent_dim": 1.5}, r"latent_dim is 1.5"),
+        ({"width": 0}, r"width is 0. Choose a whole number"),
+        ({"training": Training(batch_size=0)}, r"batch_size is 0. Choose a whole number"),
         ({"learning_rate": 0.0}, r"learning_rate is 0.0. Choose a positive"),
         ({"adaptation_weight": -1.0}, r"adaptation_weight is -1.0. Choose 0 or more"),
         ({"adaptation_weight": np.nan}, r"adaptation_weight is nan"),

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("skada")
 pytest.importorskip("skorch")
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "bench_skada.py"
+BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "bench_skada.py"
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def main() -> None:
         ax=axes[1],
     )
     axes[1].set_title("2. The map of the domains")
-    scatter(axes[2], encoded, data, "3. All rows, carried to one place")
+    scatter(axes[2], encoded, data, "3. All rows, aligned in one place")
     figure.savefig(PICTURES / "idea.png", dpi=110)
 
 

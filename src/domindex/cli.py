@@ -45,7 +45,7 @@ Sources = Annotated[
 ]
 Exclude = Annotated[str | None, typer.Option(help="Columns that are not inputs, by commas.")]
 Config = Annotated[
-    Path | None, typer.Option(help="TOML file with settings of the model: steps = 500")
+    Path | None, typer.Option(help="TOML file with settings of the model: index_dim = 2")
 ]
 Delimiter = Annotated[
     str | None, typer.Option(help="Between the columns of a text file.  [default: a comma]")

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from domindex import MomentFlow
 from domindex.datasets import load_dataset, make_circle
+from domindex.errors import InputError
 from domindex.evaluation import index_correlation
 
 
@@ -30,7 +32,7 @@ def family():
     return make_circle(n_domains=20, samples_per_domain=60, random_state=0)
 
 
-def test_a_linear_model_on_carried_inputs_holds_where_one_on_raw_inputs_fails(family):
+def test_a_linear_model_on_aligned_inputs_holds_where_one_on_raw_inputs_fails(family):
     sources = family.is_source
     raw = LogisticRegression().fit(family.X[sources], family.y[sources])
     assert raw.score(family.X[~sources], family.y[~sources]) < 0.8
@@ -40,10 +42,10 @@ def test_a_linear_model_on_carried_inputs_holds_where_one_on_raw_inputs_fails(fa
     assert index_correlation(model.domain_indices_, family.true_index) > 0.99
 
 
-def test_carried_domains_coincide(family):
+def test_aligned_domains_coincide(family):
     model = fit(MomentFlow(), family)
-    carried = model.transform(family.X, sample_domain=family.sample_domain)
-    means = np.stack([carried[family.sample_domain == k].mean(axis=0) for k in family.domains])
+    aligned = model.transform(family.X, sample_domain=family.sample_domain)
+    means = np.stack([aligned[family.sample_domain == k].mean(axis=0) for k in family.domains])
     raw_means = np.stack([family.X[family.sample_domain == k].mean(axis=0) for k in family.domains])
     assert np.ptp(means, axis=0).max() < 0.2 * np.ptp(raw_means, axis=0).max()
     assert model.misfit_ < 1.15
@@ -69,8 +71,88 @@ def test_regressors_work_too(family):
     assert model.predict(family.X, sample_domain=family.sample_domain).shape == values.shape
 
 
+def test_whole_numbers_are_values_for_a_regressor(family):
+    model = fit(MomentFlow(Ridge()), family)
+    assert model.task_ == "regression"
+    assert len(np.unique(model.predict(family.X, sample_domain=family.sample_domain))) > 2
+    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "classes_")
+
+
+def test_several_outputs_come_back_side_by_side(family):
+    values = np.column_stack([family.X.sum(axis=1), family.X[:, 0]])
+    hidden = np.where(family.is_source[:, None], values, np.nan)
+    model = MomentFlow(Ridge()).fit(
+        family.X, hidden, sample_domain=family.sample_domain, source_domains=family.source_domains
+    )
+    assert model.predict(family.X, sample_domain=family.sample_domain).shape == values.shape
+
+
+def test_a_score_is_the_accuracy_or_the_share_of_variance(family):
+    model = fit(MomentFlow(LogisticRegression()), family)
+    target = ~family.is_source
+    rows = {"sample_domain": family.sample_domain[target]}
+    scored = model.score(family.X[target], family.y[target], **rows)
+    assert scored == target_accuracy(model, family)
+    weights = np.zeros(target.sum())
+    weights[0] = 1.0
+    first = model.predict(family.X[target], **rows)[0] == family.y[target][0]
+    assert model.score(family.X[target], family.y[target], weights, **rows) == float(first)
+    regressor = fit(MomentFlow(Ridge()), family)
+    predicted = regressor.predict(family.X, sample_domain=family.sample_domain)
+    share = 1.0 - ((predicted - family.y) ** 2).mean() / family.y.var()
+    scored = regressor.score(family.X, family.y, sample_domain=family.sample_domain)
+    assert scored == pytest.approx(share)
+
+
+def test_what_it_was_fitted_to_can_be_read(family):
+    model = fit(MomentFlow(LogisticRegression()), family)
+    assert model.domains_ == list(family.domains)
+    assert set(model.source_domains_) == set(family.source_domains)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.domain_indices_.shape == (20, 2)
+    assert model.domain_index_.domains == tuple(family.domains)
+    assert is_classifier(model)
+    assert is_regressor(MomentFlow(Ridge()))
+    assert clone(model).get_params()["estimator__C"] == 1.0
+
+
+def test_target_labels_are_never_read(family):
+    spoiled = np.where(family.is_source, family.y, 7)
+    honest = fit(MomentFlow(LogisticRegression()), family)
+    blind = MomentFlow(LogisticRegression()).fit(
+        family.X, spoiled, sample_domain=family.sample_domain, source_domains=family.source_domains
+    )
+    rows = {"sample_domain": family.sample_domain}
+    np.testing.assert_array_equal(
+        honest.predict_proba(family.X, **rows), blind.predict_proba(family.X, **rows)
+    )
+
+
+def test_fitting_and_transforming_at_once_is_fitting_and_then_transforming(family):
+    given = {"sample_domain": family.sample_domain, "source_domains": family.source_domains}
+    at_once = MomentFlow().fit_transform(family.X, family.y, **given)
+    model = fit(MomentFlow(), family)
+    np.testing.assert_allclose(
+        at_once, model.transform(family.X, sample_domain=family.sample_domain)
+    )
+
+
+def test_pictures_of_another_shape_are_refused(family):
+    model = MomentFlow(LogisticRegression()).fit(
+        np.stack([family.X, family.X], axis=1),
+        family.y,
+        sample_domain=family.sample_domain,
+        source_domains=family.source_domains,
+    )
+    with pytest.raises(InputError, match=r"rows of shape \(2, 1\), but fit saw \(2, 2\)"):
+        model.transform(family.X[:, :, None])
+
+
 def test_without_an_estimator_there_is_nothing_to_predict_with(family):
     assert not hasattr(MomentFlow(), "predict")
+    assert not hasattr(MomentFlow(), "predict_proba")
+    assert not hasattr(fit(MomentFlow(), family), "estimator_")
     with pytest.raises(NotFittedError):
         MomentFlow().transform(family.X)
 

@@ -76,10 +76,13 @@ def test_a_target_of_one_row_is_no_pattern():
     assert [len(rows) for rows in kept] == [20, 1]
 
 
-def test_only_a_source_larger_than_the_median_target_may_be_cut():
+def test_only_a_source_larger_than_the_median_target_and_wider_than_all_may_be_cut():
+    rng = np.random.default_rng(0)
     sizes, is_source = [30, 10, 12, 14], np.array([True, False, False, False])
-    clouds = [np.zeros((size, 2)) for size in sizes]
+    clouds = [rng.normal(size=(size, 2)) for size in sizes]
+    clouds[0] *= 5.0
     assert may_be_cut(clouds, is_source)
+    assert not may_be_cut([clouds[0] / 50.0, *clouds[1:]], is_source)
     assert not may_be_cut([clouds[0][:12], *clouds[1:]], is_source)
     assert not may_be_cut(clouds, ~is_source)
     assert not may_be_cut(clouds, np.ones(4, dtype=bool))

@@ -95,12 +95,14 @@ def test_another_map_gives_another_sampler_of_the_same_rows():
     assert other.draw().x.shape == (6, 3, 2)
 
 
-def test_a_row_is_told_as_its_representation_tells_it():
+def test_a_row_is_represented_as_its_representation_tells_it():
     rows = rows_of(SIX)
     plain = sampler_of(rows).draw()
     assert torch.equal(plain.represented, plain.x)
-    told = rows.told_as(RepresentedRows.plain(np.hstack([-rows.data.inputs, rows.data.inputs])))
-    batch = sampler_of(told).draw()
+    other = rows.represented_as(
+        RepresentedRows.plain(np.hstack([-rows.data.inputs, rows.data.inputs]))
+    )
+    batch = sampler_of(other).draw()
     assert torch.equal(batch.represented, torch.cat([-batch.x, batch.x], dim=-1))
     assert batch.represented.dtype == torch.float32
 
@@ -124,8 +126,8 @@ def test_values_on_another_scale_replace_the_labels_alone():
 def test_a_row_of_no_weight_is_never_drawn():
     rows = rows_of(SIX)
     weights = (np.arange(30) % 5 != 2).astype(float)
-    told = rows.told_as(RepresentedRows.plain(rows.data.inputs.copy()), weights)
-    sampler = sampler_of(told, batch_size=16)
+    other = rows.represented_as(RepresentedRows.plain(rows.data.inputs.copy()), weights)
+    sampler = sampler_of(other, batch_size=16)
     drawn = {int(number) for _ in range(5) for number in sampler.draw().x[..., 0].flatten()}
     assert drawn == set(np.flatnonzero(weights))
 

@@ -89,7 +89,7 @@ def test_a_redrawn_map_is_that_of_the_local_indices_turned_onto_the_one_before(
         method="sliced",
         reference=-domain_map.coordinates,
     )
-    refresh = MapRefresh(rows, turned, every=3, rng=np.random.default_rng(0))
+    refresh = MapRefresh(rows, turned, every=3)
     for step in (0, 1, 2):
         refresh.before_step(Standing, step)
     assert refresh.coordinates is turned.coordinates

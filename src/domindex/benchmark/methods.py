@@ -83,7 +83,7 @@ def vdi(dataset: DomainDataset, seed: int, **settings: Any) -> Any:
 
 
 def _moment_flow(dataset: DomainDataset, seed: int) -> Any:
-    """The closed form, and a quadratic model on what it carries."""
+    """The closed form, and a quadratic model on what it aligns."""
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -204,7 +204,7 @@ class _PlainModel:
 
         return PlainBaseline(self.make(dataset.task, seed), **aids)
 
-    def carried(self, dataset: DomainDataset, seed: int) -> Any:
+    def aligned(self, dataset: DomainDataset, seed: int) -> Any:
         from domindex.estimators import MomentFlow
 
         return MomentFlow(self.make(dataset.task, seed))
@@ -217,8 +217,8 @@ class _PlainModel:
         rows = partial(self.bare, representation="row_standardised")
         yield plain(self.name, self.title, build=self.bare)
         yield varied(f"{self.name}-means", f"{self.title}, with domain means", build=means)
-        carried = partial(varied, group="plain, after MomentFlow")
-        yield carried(f"{self.name}-flow", f"{self.title}, after MomentFlow", build=self.carried)
+        aligned = partial(varied, group="plain, after MomentFlow")
+        yield aligned(f"{self.name}-flow", f"{self.title}, after MomentFlow", build=self.aligned)
         if self.objection is not _CLASSES_ONLY:
             title = f"{self.title}, on normalised rows"
             yield varied(f"{self.name}-rows", title, build=rows, objection=_RESTORABLE_ONLY)

@@ -44,7 +44,7 @@ def fit_network(
     start = network_start(choice, data, geometry, indices.module.local_dim, context)
     scaled = geometry.scaler.apply(data.inputs)
     rows = TrainingRows.of(data, scaled, context.fabric.device)
-    rows = rows.told_as(start.rows, _drawing_weights(start, data))
+    rows = rows.represented_as(start.rows, _drawing_weights(start, data))
     if start.outputs is not None:
         rows = rows.with_labels(start.outputs.apply(start.rows.normalize(data.labels)))
     coordinates = geometry.domain_map.coordinates
@@ -74,12 +74,12 @@ def fit_predictor(
     sources, rows = data.row_is_source, choice.candidate.rows.part(data.row_is_source)
     n_classes = None if data.classes is None else len(data.classes)
     labels = data.labels[sources]
-    told = labels if n_classes is not None else rows.normalize(labels)
-    predictor = kind.fit(rows.features, told, n_classes, seed)
+    learned = labels if n_classes is not None else rows.normalize(labels)
+    predictor = kind.fit(rows.features, learned, n_classes, seed)
     representation = choice.candidate.representation
     if n_classes is not None:
         return PredictorMember(representation, predictor)
-    held_out = _held_out(kind, rows, told, data.row_domains[sources], seed)
+    held_out = _held_out(kind, rows, learned, data.row_domains[sources], seed)
     raw = np.broadcast_to(rows.spread, labels.shape)
     factors = conformal_factors(labels - held_out, raw, np.ones(len(labels)))
     return PredictorMember(representation, predictor, Deviations(factors, _least(labels)))
@@ -116,17 +116,17 @@ def _calibrate(
 def _held_out(
     kind: type[Predictor],
     rows: RepresentedRows,
-    told: Floats,
+    values: Floats,
     domains: NDArray[np.int64],
     seed: int,
 ) -> Floats:
     """Values (n, outputs) by predictors that never saw the row's domain, user's units."""
-    predicted = np.empty_like(told)
+    predicted = np.empty_like(values)
     for test in held_out_folds(domains, DEVIATION_FOLDS):
-        train = np.setdiff1d(np.arange(len(told)), test)
+        train = np.setdiff1d(np.arange(len(values)), test)
         if not len(train):
             train = test
-        fitted = kind.fit(rows.features[train], told[train], None, seed)
+        fitted = kind.fit(rows.features[train], values[train], None, seed)
         part = rows.part(test)
         predicted[test] = check_predictions(fitted, fitted.predict(part.features), part)
     return rows.restore(predicted)

@@ -81,7 +81,7 @@ class NetworkMember(Member):
 
     Attributes
     ----------
-    representation : how rows are told to the encoder
+    representation : how rows are represented for the encoder
     module : the averaged networks, on the CPU, in double precision
     outputs : values from the network's scale; None for classes
     deviations : how they are calibrated; None for classes
@@ -101,10 +101,10 @@ class NetworkMember(Member):
         predicted = [self.module.predict(z.z) for z in self._latents(rows, indices)]
         mean = _gathered(rows, [part.mean[0] for part in predicted])
         raw = _gathered(rows, [part.stddev[0] for part in predicted])
-        told = self.representation.apply(rows)
-        raw = raw * told.spread * self.outputs.scale
+        represented = self.representation.apply(rows)
+        raw = raw * represented.spread * self.outputs.scale
         deviation = raw if self.deviations is None else self.deviations.apply(raw)
-        return Prediction(told.restore(self.outputs.restore(mean)), deviation)
+        return Prediction(represented.restore(self.outputs.restore(mean)), deviation)
 
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         return _gathered(rows, [latents.z[0] for latents in self._latents(rows, indices)])
@@ -157,7 +157,7 @@ class PredictorMember(Member):
 
     Attributes
     ----------
-    representation : how rows are told to it
+    representation : how rows are represented for it
     predictor : what was learned from the sources
     deviations : how far values are off in domains that were held out; None for classes
     """
@@ -168,12 +168,13 @@ class PredictorMember(Member):
     deviations: Deviations | None = None
 
     def predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
-        told = self.representation.apply(rows)
-        predicted = check_predictions(self.predictor, self.predictor.predict(told.features), told)
+        represented = self.representation.apply(rows)
+        predicted = self.predictor.predict(represented.features)
+        predicted = check_predictions(self.predictor, predicted, represented)
         if self.deviations is None:
             return Prediction(predicted / predicted.sum(axis=1, keepdims=True))
-        raw = np.broadcast_to(told.spread, predicted.shape)
-        return Prediction(told.restore(predicted), self.deviations.apply(raw))
+        raw = np.broadcast_to(represented.spread, predicted.shape)
+        return Prediction(represented.restore(predicted), self.deviations.apply(raw))
 
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         return self.representation.apply(rows).features

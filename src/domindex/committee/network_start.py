@@ -39,7 +39,7 @@ class NetworkStart:
 
     Attributes
     ----------
-    representation : how rows are told to the encoder
+    representation : how rows are represented for the encoder
     rows : all rows in it
     module : the untrained encoding
     rule : the linear rule that values start from; None for classes

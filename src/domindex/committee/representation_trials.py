@@ -1,6 +1,6 @@
 """In which representation values are learned: chosen without any target label.
 
-A representation tells rows so that a rule learned on the sources holds in the targets. Error on
+A representation puts rows so that a rule learned on the sources holds in the targets. Error on
 held-out source domains says how well a rule carries over between sources, and nothing of targets
 that look like no source. So it is read together with the effective sample fraction: the share of
 source rows that remains once they are weighted to look like the targets. A representation in which

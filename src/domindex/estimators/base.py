@@ -135,12 +135,18 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _check_rows(self, X: Any) -> NDArray:
         check_is_fitted(self)
         inputs = check_inputs(X)
-        validate_data(self, X=X, skip_check_array=True, reset=False)
-        if inputs.shape[1:] != self._input_shape:
+        if (
+            inputs.shape[1:] != self._input_shape
+            and max(inputs.ndim - 1, len(self._input_shape)) > 1
+        ):
             raise InputError(
                 f"X has rows of shape {inputs.shape[1:]}, but fit saw {self._input_shape}. "
                 "Pass inputs of the same shape."
             )
+        try:  # scikit-learn's own words on features and their names
+            validate_data(self, X=X, skip_check_array=True, reset=False)
+        except ValueError as error:
+            raise InputError(f"{error} Pass the columns that fit saw.") from None
         return inputs
 
     def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:

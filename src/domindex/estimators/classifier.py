@@ -19,8 +19,8 @@ class VDIClassifier(BaseVDI):
         (4 for the paper's model)
     flow : "auto" aligns inputs along the map by an affine flow solved in closed form and then
         trained; None is the paper's model as written
-    representation : how rows are told to the predictor, by name (`list_representations`); "auto"
-        follows the flow
+    representation : how rows are represented for the predictor, by name
+        (`list_representations`); "auto" follows the flow
     predictor : "network" is the variational network; others by name (`list_predictors`); "auto"
         is the network
     network : sizes of the networks and weights of their objective, a `Network`

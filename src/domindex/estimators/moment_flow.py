@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
@@ -12,7 +13,11 @@ from domindex.estimators.base import Floats, Names
 from domindex.estimators.wrapping import WrappingEstimator
 from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.flow_selection import NEIGHBORHOODS
+from domindex.geometry.flow_selection import (
+    DOMAINS_PER_NEIGHBOR,
+    FEW_NEIGHBORS,
+    MOST_NEIGHBORS,
+)
 from domindex.geometry.local_projection import RELIABLE
 from domindex.geometry.matching import MOST_COST
 from domindex.representations import PlacedRows, RepresentedRows
@@ -66,13 +71,26 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         self.index_dim = index_dim
         self.n_jobs = n_jobs
 
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_domain: Any = None,
+        source_domains: Iterable[Hashable] | None = None,
+    ) -> Floats:
+        """`fit`, then the same rows at β = 0."""
+        self.fit(X, y, sample_domain=sample_domain, source_domains=source_domains)
+        return self.transform(X, sample_domain=sample_domain)
+
     def transform(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """Inputs at β = 0; domains never seen are placed on the map first."""
         return self._represent(*self._check_query(X, sample_domain)).features
 
     def _all_settings(self) -> dict[str, Any]:
         """Constants that a fit depends on."""
-        return {"neighborhoods": NEIGHBORHOODS, "matching": MOST_COST, "reliable": RELIABLE}
+        neighbors = (*FEW_NEIGHBORS, MOST_NEIGHBORS, DOMAINS_PER_NEIGHBOR)
+        return {"neighbors": neighbors, "matching": MOST_COST, "reliable": RELIABLE}
 
     def _fit_representation(self, data: DomainData) -> None:
         geometry = DomainGeometry.fit(

@@ -23,7 +23,7 @@ class VDIRegressor(BaseVDI):
         (4 for the paper's model)
     flow : "auto" lets inputs be aligned along the map by an affine flow if that is the best
         choice; None is the paper's model as written
-    representation : how rows are told so that a rule holds in every domain, by name
+    representation : how rows are represented so that a rule holds in every domain, by name
         (`list_representations`). "row_standardised" subtracts a row's own mean and divides by its
         own deviation, "row_centred" only subtracts, "domain_scaled" does both with one mean and
         deviation of the domain; each is undone in the output, which must share the units of the

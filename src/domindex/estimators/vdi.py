@@ -25,7 +25,11 @@ from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.flow_selection import NEIGHBORHOODS
+from domindex.geometry.flow_selection import (
+    DOMAINS_PER_NEIGHBOR,
+    FEW_NEIGHBORS,
+    MOST_NEIGHBORS,
+)
 from domindex.model.fitted_indices import FittedIndices
 from domindex.model.module import PREDICTOR_RATE
 from domindex.networks.alignments import AFFINE_RATE, FLOW_RATE
@@ -203,7 +207,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "network": network.get_params(),
             "training": asdict(self._training_settings(training)),
             "weights": asdict(network.weights()),
-            "neighborhoods": NEIGHBORHOODS,
+            "neighbors": (*FEW_NEIGHBORS, MOST_NEIGHBORS, DOMAINS_PER_NEIGHBOR),
             "rates": (FLOW_RATE, AFFINE_RATE, PREDICTOR_RATE),
             "straightening": (STEPS, LEARNING_RATE, PRICE),
         }

@@ -14,13 +14,20 @@ from domindex.geometry.domain_map import DomainMap
 from domindex.geometry.flow import Moments, still_flow
 from domindex.geometry.flow_selection import (
     SelectedFlow,
+    description_length,
     maps_along_neighborhoods,
     select_flow,
 )
-from domindex.geometry.local_projection import RELIABLE, LocalProjection, choose_local_projection
-from domindex.geometry.subspace import Subspace, moving_directions
+from domindex.geometry.local_projection import RELIABLE, LocalProjection, local_projections
+from domindex.geometry.subspace import Subspace, moving_directions, principal_components
+from domindex.geometry.transport import Method
 
 Floats = NDArray[np.float64]
+
+
+DESCRIBED_COMPONENTS = 6
+"""Principal components whose movement compares two projections: more would take seconds. Chosen
+with the maps of TPT-48 and of the families of `domindex bench --suite generality` in view."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +65,8 @@ class DomainGeometry:
         """Find where the domains differ, map them along geodesics, and solve for the flow.
 
         `map_rows` numbers the rows within each domain that the map shall rest on, all where None.
+        Where u may start along several projections, the one counts whose map, measured by slices,
+        describes the principal components of these rows in fewest nats.
         """
         scaler = InputScaler.fit(data)
         clouds = scaled_clouds(data, scaler)
@@ -65,17 +74,17 @@ class DomainGeometry:
             map_rows = [np.arange(len(cloud)) for cloud in clouds]
         shown = [cloud[rows] for cloud, rows in zip(clouds, map_rows)]
         subspace = moving_directions(clouds)
-        projection = choose_local_projection(shown, subspace, local_dim, reliable)
-        plain = DomainMap.fit(
-            data.domains,
-            [cloud @ projection.matrix for cloud in shown],
-            index_dim,
-            level_share=projection.level_share,
-            n_jobs=n_jobs,
-        )
-        moving = [cloud @ subspace.moving for cloud in clouds]
-        maps = maps_along_neighborhoods(plain)
-        selected = select_flow(moving, maps, scaler.origin @ subspace.moving)
+        origin = scaler.origin @ subspace.moving
+        projections = local_projections(shown, subspace, local_dim, reliable)
+        projection = projections[0]
+        if len(projections) > 1:
+            widest = principal_components(np.concatenate(shown), DESCRIBED_COMPONENTS)
+            described = [cloud @ widest for cloud in shown]
+            maps = [_maps(data, shown, one, index_dim, "sliced") for one in projections]
+            lengths = [description_length(described, one, scaler.origin @ widest) for one in maps]
+            projection = projections[int(np.argmin(lengths))]
+        chosen = _maps(data, shown, projection, index_dim, None, n_jobs)
+        selected = select_flow([cloud @ subspace.moving for cloud in clouds], chosen, origin)
         return cls(scaler, tuple(map_rows), subspace, projection, selected)
 
     @classmethod
@@ -110,6 +119,26 @@ class DomainGeometry:
     @property
     def domain_map(self) -> DomainMap:
         return self.selected.domain_map
+
+
+def _maps(
+    data: DomainData,
+    clouds: Sequence[Floats],
+    projection: LocalProjection,
+    index_dim: int,
+    method: Method | None,
+    n_jobs: int | None = None,
+) -> list[DomainMap]:
+    """The map of projected clouds, through fewer and through more neighbours."""
+    plain = DomainMap.fit(
+        data.domains,
+        [cloud @ projection.matrix for cloud in clouds],
+        index_dim,
+        level_share=projection.level_share,
+        method=method,
+        n_jobs=n_jobs,
+    )
+    return maps_along_neighborhoods(plain)
 
 
 def scaled_clouds(data: DomainData, scaler: InputScaler) -> list[Floats]:

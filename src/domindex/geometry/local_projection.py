@@ -39,24 +39,25 @@ class LocalProjection:
     level_share: float = 1.0
 
 
-def choose_local_projection(
+def local_projections(
     clouds: Sequence[Floats],
     subspace: Subspace,
     local_dim: int | None = None,
     reliable: float = RELIABLE,
-) -> LocalProjection:
-    """The directions in which the domains, clouds (rows, features), are told apart.
+) -> list[LocalProjection]:
+    """Directions in which the domains, clouds (rows, features), may be told apart.
 
-    Where domains differ most by level but also, reliably, in shape, every feature counts: clouds
-    are whitened and the levels drawn together until both weigh the same. Everywhere else it is
-    the subspace that holds the differences. `local_dim` asks for other than all of them.
+    The subspace that holds the differences; and, where domains differ most by level but also,
+    reliably, in shape, every feature: clouds whitened, and the levels drawn together until both
+    weigh the same. `local_dim` asks for other than all directions.
     """
+    moving = subspace.n_moving if local_dim is None else local_dim
+    found = [LocalProjection(subspace.matrix[:, :moving])]
     balanced = _balanced(clouds, reliable)
-    if balanced is None:
-        size = subspace.n_moving if local_dim is None else local_dim
-        return LocalProjection(subspace.matrix[:, :size])
-    size = balanced.matrix.shape[1] if local_dim is None else local_dim
-    return LocalProjection(balanced.matrix[:, :size], balanced.level_share)
+    if balanced is not None:
+        size = balanced.matrix.shape[1] if local_dim is None else local_dim
+        found.append(LocalProjection(balanced.matrix[:, :size], balanced.level_share))
+    return found
 
 
 def _balanced(clouds: Sequence[Floats], reliable: float) -> LocalProjection | None:

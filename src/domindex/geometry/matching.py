@@ -51,13 +51,13 @@ def resembling_rows(
     everything = [np.arange(len(cloud)) for cloud in clouds]
     targets = _spread_out([cloud for cloud, source in zip(clouds, is_source) if not source])
     size = int(np.median([len(target) for target in targets])) if targets else 0
-    large = _large_sources(clouds, is_source, size)
+    large = _wide_sources(clouds, is_source, size)
     if not large:
         return everything
     whiten = whitening(np.concatenate([target - target.mean(axis=0) for target in targets]))
     targets = [target @ whiten for target in targets]
     sources = {number: clouds[number] @ whiten for number in large}
-    shares = {number: weights[number] / weights[number].sum() for number in large}
+    shares = {number: _shares(weights[number]) for number in large}
     if _cost_against_mirror(targets, sources, shares) >= most_cost:
         return everything
     for turn in range(ROUNDS):
@@ -80,17 +80,24 @@ def may_be_cut(clouds: Sequence[Floats], is_source: NDArray[np.bool_]) -> bool:
     """Whether there is a source that `resembling_rows` could cut at all."""
     sizes = [len(cloud) for cloud, source in zip(clouds, is_source) if not source]
     usable = [size for size in sizes if size <= MATCHED_ROWS]
-    return bool(usable and _large_sources(clouds, is_source, int(np.median(usable))))
+    return bool(usable and _wide_sources(clouds, is_source, int(np.median(usable))))
 
 
-def _large_sources(clouds: Sequence[Floats], is_source: NDArray[np.bool_], size: int) -> list[int]:
-    """Sources with more rows than a target has, and not too many to match."""
+def _wide_sources(clouds: Sequence[Floats], is_source: NDArray[np.bool_], size: int) -> list[int]:
+    """Sources that are wider than every target, with more rows, and not too many to match.
+
+    A source that holds more kinds of rows than the targets spreads further than any of them.
+    """
     if size < 2:
         return []
+    variances = np.stack([cloud.var(axis=0) for cloud in clouds])
+    unit = variances[~is_source].mean(axis=0)
+    widths = (variances / np.where(unit > 0.0, unit, 1.0)).mean(axis=1)
+    widest = widths[~is_source].max()
     return [
         number
         for number, cloud in enumerate(clouds)
-        if is_source[number] and size < len(cloud) <= MATCHED_ROWS
+        if is_source[number] and size < len(cloud) <= MATCHED_ROWS and widths[number] > widest
     ]
 
 
@@ -99,6 +106,12 @@ def _spread_out(targets: list[Floats]) -> list[Floats]:
     usable = [target for target in targets if len(target) <= MATCHED_ROWS]
     chosen = np.linspace(0, len(usable) - 1, min(len(usable), MAX_PATTERNS)).round().astype(int)
     return [usable[number] for number in np.unique(chosen)]
+
+
+def _shares(weights: Floats) -> Floats:
+    """Weights summing to 1; all the same where none of the rows counts."""
+    total = weights.sum()
+    return weights / total if total > 0.0 else np.full(len(weights), 1.0 / len(weights))
 
 
 def _most(shares: Floats, size: int) -> NDArray[np.int64]:

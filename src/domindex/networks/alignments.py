@@ -52,6 +52,10 @@ class Alignment(nn.Module, ABC):
     def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
         """Where the structure puts x, and where it may be bent to."""
 
+    @abstractmethod
+    def redrawn(self) -> Alignment:
+        """A copy to be trained, with what starts at random drawn anew."""
+
     @property
     def is_settled(self) -> bool:
         """Whether there is nothing left to learn, and so nothing to hide from an adversary."""
@@ -64,10 +68,6 @@ class Alignment(nn.Module, ABC):
     def parameter_groups(self) -> list[ParameterGroup]:
         """What is to be trained, and how fast."""
         return [ParameterGroup(trainable(self.parameters()), 1.0)]
-
-    def redrawn(self) -> Alignment:
-        """A copy to be trained, with what starts at random drawn anew."""
-        return copy.deepcopy(self)
 
 
 def trainable(parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
@@ -120,8 +120,18 @@ class FlowAlignment(Alignment):
         self.warp = mlp(n_features, n_moving, width, depth=2)
         start_small(self.warp, 0.0)
         self.warp.requires_grad_(False)
-        self.bend = mlp(n_features, n_moving, width, depth=2)
-        start_small(self.bend, 0.01)
+        self.bend = self._fresh_bend()
+
+    def _fresh_bend(self) -> nn.Sequential:
+        bend = mlp(self.sizes["n_features"], self.n_moving, self.sizes["width"], depth=2)
+        start_small(bend, 0.01)
+        return bend
+
+    def redrawn(self) -> FlowAlignment:
+        """On the same flow, with another start of the network that may bend it."""
+        twin = copy.deepcopy(self)
+        twin.bend = self._fresh_bend()
+        return twin
 
     @classmethod
     def along(cls, flow: AffineFlow, subspace: Subspace, width: int) -> FlowAlignment:
@@ -216,6 +226,12 @@ class IdentityAlignment(Alignment):
         start_small(alignment.bend, 0.01 if may_bend else 0.0)
         alignment.bend.requires_grad_(may_bend)
         return alignment
+
+    def redrawn(self) -> IdentityAlignment:
+        """On the same projection, with another start of the network that may bend it."""
+        return IdentityAlignment.onto(
+            self.projection.numpy(), self.sizes["width"], may_bend=not self.is_settled
+        )
 
     def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
         straight = x @ self.projection

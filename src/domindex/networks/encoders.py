@@ -19,7 +19,7 @@ ENCODING_SCALE = 0.1
 
 
 class LocalIndexEncoder(nn.Module):
-    """q(u|x): a projection of x, plus a network that starts at nothing.
+    """q(u|x): a projection of x, plus a network that starts small.
 
     The projection holds the directions along which the domains differ; the network bends it where
     the bound gains from it.

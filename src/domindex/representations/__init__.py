@@ -1,4 +1,4 @@
-"""Ways of telling rows so that a rule carries over between domains. NumPy, no torch, no labels."""
+"""Rows represented so that a rule carries over between domains. NumPy, no torch, no labels."""
 
 from domindex.representations.base import PlacedRows, Representation, RepresentedRows
 from domindex.representations.registry import (

@@ -1,4 +1,4 @@
-"""Rows told relative to their domain: its level, and its spread, taken out."""
+"""Rows relative to their domain: its level, and its spread, taken out."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Rows told by a level, a spread and a shape of their own, so that a rule on shapes carries over.
+"""Rows as a level, a spread and a shape of their own, so that a rule on shapes carries over.
 
-x = level + spread · shape. Where outputs share the units of the inputs they are told the same way,
+x = level + spread · shape. Where outputs share the units of the inputs they are split the same way,
 y = level + spread · shape of y, and a prediction is restored with the row's own two numbers
 (reversible instance normalisation).
 """

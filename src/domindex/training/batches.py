@@ -46,7 +46,7 @@ class TrainingRows:
     def of(cls, data: DomainData, scaled: NDArray, device: torch.device) -> TrainingRows:
         """Scaled inputs (rows, *input_shape), which the encoder is given as they are."""
         kind = torch.int64 if data.task == "classification" else torch.float32
-        inputs = torch.as_tensor(scaled, dtype=torch.float32, device=device)
+        inputs = torch.tensor(scaled, dtype=torch.float32, device=device)
         labels = torch.tensor(data.labels, dtype=kind, device=device)
         return cls(data, inputs, inputs.flatten(1), labels)
 
@@ -54,12 +54,14 @@ class TrainingRows:
         """The same rows, with values (rows, outputs) on another scale."""
         return replace(self, labels=self._tensor(values))
 
-    def told_as(self, rows: RepresentedRows, row_weights: Floats | None = None) -> TrainingRows:
+    def represented_as(
+        self, rows: RepresentedRows, row_weights: Floats | None = None
+    ) -> TrainingRows:
         """The same rows as a representation gives them to the encoder."""
         return replace(self, represented=self._tensor(rows.features), row_weights=row_weights)
 
     def _tensor(self, array: NDArray) -> Tensor:
-        return torch.as_tensor(array, dtype=torch.float32, device=self.inputs.device)
+        return torch.tensor(array, dtype=torch.float32, device=self.inputs.device)
 
 
 class BatchSampler:

@@ -45,7 +45,7 @@ def train_encoding(
         averaged = _train_once(
             EncodingObjective(module, indices, adversary, weights), batches, trainer
         )
-        cost = history.recent("smoothness") - history.recent("label_prediction")
+        cost = history.recent("smoothness", begin) - history.recent("label_prediction", begin)
         if best is None or cost < best[0]:
             if best is not None:
                 history.drop(best[2])

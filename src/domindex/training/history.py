@@ -40,9 +40,9 @@ class History(Callback):
         """Epochs so far."""
         return len(self._rows)
 
-    def recent(self, term: str, n_epochs: int = 10) -> float:
-        """Mean of a term over the last epochs that have it."""
-        values = [float(row[term]) for row in self._rows if term in row][-n_epochs:]
+    def recent(self, term: str, since: int = 0, n_epochs: int = 10) -> float:
+        """Mean of a term over the last epochs that have it, none of them before `since`."""
+        values = [float(row[term]) for row in self._rows[since:] if term in row][-n_epochs:]
         return sum(values) / len(values)
 
     def drop(self, epochs: slice) -> None:

@@ -23,10 +23,8 @@ class MapRefresh(Callback):
     Slices will do while u still moves.
     """
 
-    def __init__(
-        self, rows: TrainingRows, start: DomainMap, every: int, rng: np.random.Generator
-    ) -> None:
-        self._rows, self._every, self._rng = rows, every, rng
+    def __init__(self, rows: TrainingRows, start: DomainMap, every: int) -> None:
+        self._rows, self._every = rows, every
         self.coordinates = start.coordinates
 
     def before_step(self, phase: Phase, step: int) -> None:
@@ -67,7 +65,7 @@ def train_indices(
         memory=0.999,
     )
     every = max(1, settings.index_steps // max(settings.index_refreshes, 1))
-    refresh = MapRefresh(rows, domain_map, every, rng)
+    refresh = MapRefresh(rows, domain_map, every)
     trainer.run(phase, *([refresh] if redraw else []))
     return refresh.coordinates
 

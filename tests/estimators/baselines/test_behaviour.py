@@ -66,6 +66,7 @@ def test_turned_moons_leave_no_room_for_a_second_opinion():
     assert score_on_clouds(MDD(random_state=0), moons) > alone + 0.05
 
 
+@pytest.mark.slow
 def test_the_true_index_helps_along_a_turning_family():
     family = make_circle(random_state=0)
     alone = target_accuracy(SourceOnly(random_state=0), family)
@@ -73,6 +74,7 @@ def test_the_true_index_helps_along_a_turning_family():
     assert target_accuracy(CIDA(index, random_state=0), family) > alone + 0.05
 
 
+@pytest.mark.slow
 def test_the_true_graph_helps_where_a_source_model_fails():
     family = make_domain_graph(n_domains=15, samples_per_domain=60, random_state=0)
     alone = target_accuracy(SourceOnly(random_state=0), family)

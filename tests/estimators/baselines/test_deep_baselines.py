@@ -290,6 +290,12 @@ def test_rows_that_cannot_be_used_are_refused():
         fit(make("DANN"), sample_domain=None)
     with pytest.raises(NotFittedError):
         make("DANN").predict(FAMILY.X)
+    model = fit(make("DANN"), X=np.stack([FAMILY.X, FAMILY.X], axis=1))
+    with pytest.raises(InputError, match=r"fit saw \(2, 2\)"):
+        model.predict(FAMILY.X.reshape(-1, 2, 1))
+
+
+def test_pictures_that_stand_on_their_side_are_refused_with_both_shapes():
     model = fit(make("DANN"), X=FAMILY.X.reshape(-1, 1, 2))
     with pytest.raises(InputError, match=r"fit saw \(1, 2\)"):
         model.predict(FAMILY.X.reshape(-1, 2, 1))

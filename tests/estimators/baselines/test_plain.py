@@ -1,9 +1,8 @@
-"""scikit-learn's models on the sources, with domain means and reversible normalisation."""
+"""scikit-learn's models on the sources, with domain means and representations of their rows."""
 
 import numpy as np
 import pytest
-from domindex.baselines import PlainBaseline
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -11,6 +10,16 @@ from sklearn.multioutput import MultiOutputRegressor
 
 from domindex.datasets import load_dataset, make_circle
 from domindex.errors import InputError
+from domindex.estimators.baselines import PlainBaseline
+
+REPRESENTATIONS = (
+    "raw",
+    "row_centred",
+    "row_standardised",
+    "domain_scaled",
+    "domain_centred",
+    "domain_standardised",
+)
 
 
 def fit(model, family, y=None):
@@ -68,16 +77,16 @@ def test_normalised_rows_make_a_forecast_move_with_its_input():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = X[:, :2] + 0.1 * rng.normal(size=(60, 2))
-    model = PlainBaseline(Ridge(), normalize="rows").fit(
+    model = PlainBaseline(Ridge(), representation="row_standardised").fit(
         X, y, sample_domain=np.repeat(["a", "b", "c"], 20), source_domains=["a", "b"]
     )
     np.testing.assert_allclose(model.predict(3.0 * X + 40.0), 3.0 * model.predict(X) + 40.0)
 
 
-@pytest.mark.parametrize("kind", ["none", "row_means", "rows", "domains"])
+@pytest.mark.parametrize("kind", REPRESENTATIONS)
 def test_one_output_stays_one_column(family, kind):
     X = np.hstack([family.X, family.X**2])
-    model = PlainBaseline(Ridge(), normalize=kind).fit(
+    model = PlainBaseline(Ridge(), representation=kind).fit(
         X, X.sum(axis=1), sample_domain=family.sample_domain, source_domains=family.source_domains
     )
     assert model.predict(X, sample_domain=family.sample_domain).shape == (len(X),)
@@ -92,15 +101,88 @@ def test_images_are_flattened_and_text_classes_come_back():
 
 
 def test_what_is_wrong_is_said(family):
-    model = PlainBaseline(Ridge(), normalize="rows")
+    model = PlainBaseline(Ridge(), representation="row_standardised")
     with pytest.raises(NotFittedError):
         model.predict(family.X)
     with pytest.raises(InputError, match="needs 3 features or more"):
         fit(model, family)
-    with pytest.raises(InputError, match="X has 1 features, but PlainBaseline is expecting 2"):
+    with pytest.raises(ValueError, match="X has 1 features, but PlainBaseline is expecting 2"):
         fit(PlainBaseline(Ridge()), family).predict(family.X[:, :1])
     assert not hasattr(PlainBaseline(Ridge()), "predict_proba")
-    assert clone(model).get_params()["normalize"] == "rows"
+    assert clone(model).get_params()["representation"] == "row_standardised"
+
+
+def test_columns_that_are_missing_are_refused_as_all_input_is(family):
+    model = fit(PlainBaseline(Ridge()), family)
+    with pytest.raises(InputError, match="X has 1 features, but PlainBaseline is expecting 2"):
+        model.predict(family.X[:, :1])
+
+
+@pytest.mark.parametrize("kind", ["rows", "flow", "none", None])
+def test_a_representation_that_plain_models_do_not_have_is_refused_with_those_there_are(
+    family, kind
+):
+    with pytest.raises(InputError, match="There is no representation") as caught:
+        fit(PlainBaseline(Ridge(), representation=kind), family)
+    assert repr(kind) in str(caught.value)
+    assert all(known in str(caught.value) for known in REPRESENTATIONS)
+
+
+def moving_domains(n_domains=4, n_rows=30):
+    """The same cloud and rule in every domain, which shifts and stretches each feature."""
+    rng = np.random.default_rng(0)
+    cloud = rng.normal(size=(n_rows, 3))
+    moves, stretches = rng.normal(size=(n_domains, 3)) * 20, rng.uniform(1, 9, (n_domains, 3))
+    X = np.concatenate([cloud * s + m for s, m in zip(stretches, moves)])
+    y = np.tile(cloud @ [1.0, -2.0, 3.0], n_domains)
+    return X, y, np.repeat(np.arange(n_domains), n_rows)
+
+
+def test_a_shift_and_a_stretch_of_every_feature_are_taken_out_by_the_domain():
+    X, y, domains = moving_domains()
+    scores = {}
+    for kind in ("raw", "domain_centred", "domain_standardised"):
+        model = PlainBaseline(Ridge(alpha=1e-6), representation=kind)
+        model.fit(X, y, sample_domain=domains, source_domains=[0])
+        scores[kind] = model.score(X, y, sample_domain=domains)
+    assert scores["domain_standardised"] > 0.999
+    assert scores["raw"] < scores["domain_centred"] < 0.999
+
+
+@pytest.mark.parametrize("kind", ["domain_centred", "domain_standardised", "domain_scaled"])
+@pytest.mark.parametrize("with_domain_means", [False, True])
+def test_a_new_domain_is_told_by_its_own_rows(kind, with_domain_means):
+    X, y, domains = moving_domains()
+    model = PlainBaseline(Ridge(), representation=kind, with_domain_means=with_domain_means)
+    model.fit(X, y, sample_domain=domains, source_domains=[0, 1])
+    rows = domains == 3
+    named = model.predict(X[rows], sample_domain=domains[rows])
+    np.testing.assert_allclose(named, model.predict(X[rows]))
+    np.testing.assert_allclose(named, model.predict(X[rows], sample_domain=["new"] * rows.sum()))
+
+
+def test_a_domain_that_was_seen_is_told_as_it_was_whatever_rows_are_asked_for():
+    X, y, domains = moving_domains()
+    for kind in REPRESENTATIONS:
+        model = PlainBaseline(Ridge(), representation=kind, with_domain_means=True)
+        model.fit(X, y, sample_domain=domains, source_domains=[0, 1])
+        together = model.predict(X, sample_domain=domains)
+        np.testing.assert_allclose(model.predict(X[:3], sample_domain=domains[:3]), together[:3])
+
+
+def test_what_it_was_fitted_to_can_be_read(family):
+    classifier = fit(PlainBaseline(LogisticRegression()), family)
+    assert classifier.task_ == "classification"
+    assert is_classifier(classifier)
+    assert classifier.domains_ == list(family.domains)
+    assert set(classifier.source_domains_) == set(family.source_domains)
+    assert classifier.n_features_in_ == 2
+    predicted = classifier.predict(family.X)
+    assert classifier.score(family.X, family.y) == np.mean(predicted == family.y)
+    regressor = PlainBaseline(Ridge())
+    assert is_regressor(regressor)
+    assert fit(regressor, family).task_ == "regression"
+    assert not hasattr(regressor, "classes_")
 
 
 def papers_error(model, dataset) -> float:
@@ -114,20 +196,20 @@ def papers_error(model, dataset) -> float:
 @pytest.mark.parametrize(
     ("name", "kind", "error"),
     [
-        ("tpt-48-w-e", "none", 1.070),
-        ("tpt-48-n-s", "none", 3.662),
-        ("tpt-48-w-e", "rows", 0.771),
-        ("tpt-48-n-s", "rows", 0.777),
+        ("tpt-48-w-e", "raw", 1.070),
+        ("tpt-48-n-s", "raw", 3.662),
+        ("tpt-48-w-e", "row_standardised", 0.771),
+        ("tpt-48-n-s", "row_standardised", 0.777),
     ],
 )
 def test_ridge_sets_the_bar_on_temperatures(paper_data, name, kind, error):
     dataset = load_dataset(name, paper_data)
-    model = fit(PlainBaseline(Ridge(alpha=1e-3), normalize=kind), dataset)
+    model = fit(PlainBaseline(Ridge(alpha=1e-3), representation=kind), dataset)
     assert papers_error(model, dataset) == pytest.approx(error, abs=6e-4)
 
 
 def test_boosting_foretells_several_outputs(paper_data):
     dataset = load_dataset("tpt-48-w-e", paper_data)
     boosting = MultiOutputRegressor(HistGradientBoostingRegressor(max_iter=20))
-    model = fit(PlainBaseline(boosting, normalize="rows"), dataset)
+    model = fit(PlainBaseline(boosting, representation="row_standardised"), dataset)
     assert papers_error(model, dataset) < 3.0

@@ -33,10 +33,10 @@ class PlainBaseline(WrappingEstimator):
     estimator : any scikit-learn classifier or regressor
     with_domain_means : append the mean input of its domain to every row, the simplest thing that
         tells one domain from another and says something about domains without labels
-    representation : how rows are told to it: "raw", "row_centred", "row_standardised",
+    representation : how rows are represented for it: "raw", "row_centred", "row_standardised",
         "domain_scaled", "domain_centred" or "domain_standardised". Under the first three after
-        "raw" a regressor's outputs must share the units of the inputs: they are told with the same
-        two numbers, and predictions restored
+        "raw" a regressor's outputs must share the units of the inputs: they are normalised with
+        the same two numbers, and predictions restored
 
     Attributes
     ----------

@@ -85,7 +85,7 @@ function drawTrials() {
   const names = Object.keys(report.trials[0]);
   const show = (value) => (value === true ? "yes" : value === false ? "no" : typeof value === "string" ? spaced(value) : number(value));
   const kind = (name) => (typeof report.trials[0][name] === "number" ? "number" : null);
-  section.append(heading("trials", "How rows were normalised"),
+  section.append(heading("trials", "How rows were represented"),
     element("p", {}, "Each way was tried on held-out source domains; a lower score is better."),
     element("div", { class: "box", tabindex: "0", role: "region", "aria-labelledby": "trials-title" }, element("table", {},
       element("thead", {}, element("tr", {}, ...names.map((name) => element("th", { scope: "col", class: kind(name) }, spaced(name))))),

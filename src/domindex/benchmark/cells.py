@@ -75,6 +75,18 @@ class CellResult:
     def cell(self) -> Cell:
         return Cell(self.suite, self.dataset, self.method, self.seed)
 
+    def __str__(self) -> str:
+        """A finished cell on one line."""
+        if self.status != "done":
+            return f"{self.cell}: {self.status}: {self.note}"
+        figures = ", ".join(
+            f"{name.replace('_', ' ')} {value:.4g}"
+            for name, value in self.figures.items()
+            if isinstance(value, float) and "level" not in name
+        )
+        memory = "" if self.peak_mb is None else f", {self.peak_mb:.0f} MB"
+        return f"{self.cell}: {figures}; fit {self.fit_seconds:.1f} s{memory}"
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from domindex.benchmark.cells import MORE_IS_NOT_NEEDED, Cell, CellResult, Key
 from domindex.benchmark.choosing import choose_names
 from domindex.benchmark.executors import Executor, connected, run_on_cluster, run_on_cores
-from domindex.benchmark.progress import show_progress
 from domindex.benchmark.record import RECORD_NAME, Record
 from domindex.benchmark.rendering import of_suite, render_suite, write_documents
 from domindex.benchmark.suite import Suite
 from domindex.benchmark.suites import SUITES, find_suite, settings_now
 from domindex.errors import InputError
+from domindex.progress import show_progress
 
 PathLike = str | os.PathLike[str]
 
@@ -130,10 +130,15 @@ def _measure(plan: _Plan, record: Record, execute: Executor, stale: bool, progre
             record.append(cell.ended("not applicable", settings_now(cell), note=reason))
     to_run = [cell for cell in to_settle if not plan.cells[cell]]
     already = len(plan.cells) - len(to_run)
-    with show_progress(plan.suite.name, len(to_run), already, visible=progress) as tell:
-        for result in execute(to_run, plan.suite.alone):
+    name, rows = plan.suite.name, execute(to_run, plan.suite.alone)
+    with show_progress(progress) as shown:
+        if already:
+            shown.say(
+                f"{name}: {len(to_run)} cells to measure; {already} are known or not applicable."
+            )
+        for result in shown.each(name, rows, total=len(to_run), keep=True):
             record.append(result)
-            tell(result)
+            shown.say(str(result))
 
 
 def _find_suites(names: str | Sequence[str]) -> list[Suite]:

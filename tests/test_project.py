@@ -1,5 +1,6 @@
 """What the project says of itself in several files is the same in all of them."""
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -86,3 +87,26 @@ def test_the_slow_tests_are_left_out_of_quick_only():
     recipes = dict(re.findall(r"^([\w-]+):.*\n((?:\t.*\n)*)", read("Makefile"), re.MULTILINE))
     assert '-m "not slow"' in recipes["quick"]
     assert "slow" not in recipes["pytest"]
+
+
+def functions_of_src() -> list[tuple[str, ast.FunctionDef]]:
+    found = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                found.append((f"{path.name}:{node.lineno} {node.name}", node))
+    return found
+
+
+def test_no_function_is_longer_than_a_screen():
+    lengths = {name: f.end_lineno - f.lineno + 1 for name, f in functions_of_src()}
+    assert {name: length for name, length in lengths.items() if length > 60} == {}
+
+
+def test_no_constructor_takes_more_than_twelve_arguments():
+    counts = {
+        name: len(f.args.args) + len(f.args.kwonlyargs) - 1
+        for name, f in functions_of_src()
+        if f.name == "__init__"
+    }
+    assert {name: count for name, count in counts.items() if count > 12} == {}

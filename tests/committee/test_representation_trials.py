@@ -5,9 +5,9 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
+from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.linear_rule import held_out_predictions, solve_rules
 from domindex.committee.representation_trials import Candidate, Sources, choose_rule
-from domindex.committee.settings import ChoiceSettings
 from domindex.representations import RepresentedRows, representation_named
 
 

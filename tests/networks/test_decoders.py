@@ -9,7 +9,7 @@ from torch.distributions import Categorical, Normal
 
 from domindex.networks.decoders import (
     INPUT_SCALE,
-    PREDICTORS,
+    OUTPUT_PREDICTORS,
     VALUE_LOG_VARIANCE,
     ClassPredictor,
     InputDecoder,
@@ -58,7 +58,7 @@ def test_deviations_of_values_stay_within_bounds():
 
 @pytest.mark.parametrize("predictor", [ClassPredictor(3, 4), ValuePredictor(3, 2, width=5)])
 def test_a_predictor_is_built_from_its_name_and_sizes(predictor):
-    twin = PREDICTORS[predictor.name](**predictor.sizes)
+    twin = OUTPUT_PREDICTORS[predictor.name](**predictor.sizes)
     twin.load_state_dict(predictor.state_dict())
     z = torch.randn(2, 6, 3)
     labels = torch.ones(2, 6, 1) if predictor.name == "values" else torch.ones(2, 6)

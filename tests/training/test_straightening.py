@@ -66,7 +66,7 @@ def test_a_straight_family_stays_together():
 
 
 def test_afterwards_the_warp_is_held_and_the_bend_untouched(monkeypatch):
-    monkeypatch.setattr(straightening, "STEPS", 3)
+    monkeypatch.setattr(straightening, "STRAIGHTENING_STEPS", 3)
     alignment, batches = shifted_domains(bent=True)
     bend = [p.detach().clone() for p in alignment.bend.parameters()]
     flow = alignment.coefficients.detach().clone()

@@ -8,22 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.representation_trials import Candidate, ChosenRule, Sources, choose_rule
-from domindex.committee.settings import ChoiceSettings
 from domindex.data import DomainData
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.representations import PlacedRows, representation_named
-from domindex.representations.domain_normalised import DomainScaled
+from domindex.representations.domain_normalised import SHAPES
 from domindex.representations.flow import FlowAligned
 from domindex.representations.raw import Raw
-from domindex.representations.row_normalised import (
-    RowCentred,
-    RowStandardised,
-    outputs_share_units,
-)
-
-SHAPES = (RowCentred, RowStandardised, DomainScaled)
-"""Representations by shape, for outputs that share the units of the inputs."""
+from domindex.representations.row_normalised import outputs_share_units
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from domindex.committee.settings import ChoiceSettings
+from domindex.committee.choice_settings import ChoiceSettings
 from domindex.data import DomainData
 from domindex.progress import Progress, show_progress
 from domindex.training.callbacks import DivergenceAlarm, ProgressBar

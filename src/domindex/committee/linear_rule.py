@@ -13,7 +13,7 @@ from domindex.committee.folds import held_out_folds
 
 Floats = NDArray[np.float64]
 
-PENALTIES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
+RULE_PENALTIES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
 """Tried on held-out domains, for rows of unit mean variance."""
 
 MAX_RULE_FOLDS = 24

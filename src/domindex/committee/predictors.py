@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-PENALTIES = tuple(np.logspace(-3, 4, 15))
+RIDGE_PENALTIES = tuple(np.logspace(-3, 4, 15))
 """Ridge penalties that cross-validation over rows chooses from."""
 
 
@@ -76,7 +76,7 @@ class LinearPredictor(Predictor):
     @classmethod
     def fit(cls, features: Floats, labels: NDArray, n_classes: int | None, seed: int) -> Self:
         if n_classes is None:
-            ridge = RidgeCV(PENALTIES).fit(features, labels)
+            ridge = RidgeCV(RIDGE_PENALTIES).fit(features, labels)
             slopes = np.atleast_2d(ridge.coef_).T
             return cls(slopes, np.atleast_1d(ridge.intercept_).astype(np.float64), False)
         slopes = np.zeros((features.shape[1], n_classes))

@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.linear_rule import (
-    PENALTIES,
+    RULE_PENALTIES,
     LinearRule,
     held_out_predictions,
     solve_rules,
 )
-from domindex.committee.settings import ChoiceSettings
 from domindex.data import DomainData
 from domindex.geometry.domain_map import DomainMap
 from domindex.geometry.entropy_balancing import balancing_weights, effective_sample_fraction
@@ -245,11 +245,11 @@ def _try(candidate: Candidate, sources: Sources, settings: ChoiceSettings) -> Tr
 def _held_out(latent: Floats, rows: RepresentedRows, values: Floats, sources: Sources) -> HeldOut:
     """The best of all penalties."""
     uniform = np.full(len(latent), 1.0 / len(latent))
-    predicted = held_out_predictions(latent, values, uniform, sources.domains, PENALTIES)
+    predicted = held_out_predictions(latent, values, uniform, sources.domains, RULE_PENALTIES)
     restored = [rows.restore(part) for part in predicted]
     errors = [sources.error(part) for part in restored]
     best = int(np.argmin(errors))
-    return HeldOut(restored[best], errors[best], PENALTIES[best])
+    return HeldOut(restored[best], errors[best], RULE_PENALTIES[best])
 
 
 def _fit(trial: Trial, sources: Sources, trials: pd.DataFrame) -> ChosenRule:

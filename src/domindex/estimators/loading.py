@@ -10,7 +10,7 @@ from domindex.estimators.regressor import VDIRegressor
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.model_folder import load_model
 
-KINDS: dict[str, type[BaseVDI]] = {
+SAVED_ESTIMATORS: dict[str, type[BaseVDI]] = {
     "VDIClassifier": VDIClassifier,
     "VDIRegressor": VDIRegressor,
 }
@@ -22,4 +22,4 @@ def load(path: str | os.PathLike[str]) -> Any:
     It predicts bit for bit what the saved one did. Opening a folder from a stranger runs no code.
     A representation or predictor of your own must be registered first.
     """
-    return load_model(path, {name: kind.from_state for name, kind in KINDS.items()})
+    return load_model(path, {name: kind.from_state for name, kind in SAVED_ESTIMATORS.items()})

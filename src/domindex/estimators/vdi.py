@@ -13,12 +13,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from domindex.committee.candidates import build_candidates, choose_candidate
+from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.fit_context import FitContext, fit_context
 from domindex.committee.fitting_members import fit_network, fit_predictor
 from domindex.committee.index_inference import infer_indices, infer_paper_indices
 from domindex.committee.members import Member, NetworkMember, member_from_state
 from domindex.committee.predictors import predictor_named
-from domindex.committee.settings import ChoiceSettings
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
@@ -34,11 +34,11 @@ from domindex.model.fitted_indices import FittedIndices
 from domindex.model.module import PREDICTOR_RATE
 from domindex.networks.alignments import AFFINE_RATE, FLOW_RATE
 from domindex.persistence.model_folder import save_model
-from domindex.persistence.tables import table_from_state, table_state
+from domindex.persistence.table_states import table_from_state, table_state
 from domindex.representations import representation_named
 from domindex.representations.map_rows import rows_for_map
 from domindex.training.settings import Network, Training, TrainingSettings, require_counts
-from domindex.training.straightening import LEARNING_RATE, PRICE, STEPS
+from domindex.training.straightening import STRAIGHTENING_RATE, STRAIGHTENING_STEPS, WARP_PRICE
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -209,7 +209,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "weights": asdict(network.weights()),
             "neighbors": (*FEW_NEIGHBORS, MOST_NEIGHBORS, DOMAINS_PER_NEIGHBOR),
             "rates": (FLOW_RATE, AFFINE_RATE, PREDICTOR_RATE),
-            "straightening": (STEPS, LEARNING_RATE, PRICE),
+            "straightening": (STRAIGHTENING_STEPS, STRAIGHTENING_RATE, WARP_PRICE),
         }
 
     def state(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ BALANCED_DIRECTIONS = 8
 BALANCED_ROWS = 10_000
 """Rows on which the multipliers are found; they weigh all."""
 
-PENALTY = 1e-3
+BALANCING_PENALTY = 1e-3
 """Of the squared multipliers, for moments in units of their deviation: moments that only extreme
 weights could match are matched in part."""
 
@@ -36,8 +36,10 @@ def balancing_weights(rows: Floats, goal: Floats) -> Floats:
 
     def dual(multipliers: Floats) -> tuple[float, Floats]:
         weights, log_mean = _tilted(some, multipliers)
-        value = log_mean - multipliers @ wanted_mean + PENALTY / 2 * multipliers @ multipliers
-        return value, weights @ some - wanted_mean + PENALTY * multipliers
+        value = (
+            log_mean - multipliers @ wanted_mean + BALANCING_PENALTY / 2 * multipliers @ multipliers
+        )
+        return value, weights @ some - wanted_mean + BALANCING_PENALTY * multipliers
 
     start = np.zeros(moments.shape[1])
     found = minimize(dual, start, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x

@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 from domindex.geometry.flow_families import FAMILIES, family_basis
 
 RIDGE = 1e-2
-PENALTY = 1e-4
+FLOW_PENALTY = 1e-4
 MAX_ITERATIONS = 100
 MAX_EXPONENT = 30.0
 OUT_OF_BOUNDS = 1e6
@@ -214,7 +214,9 @@ def _penalised_code_length(
     if np.abs(homogeneous(generators, index)).max() > MAX_EXPONENT:  # a step too far: turn back
         return OUT_OF_BOUNDS * float(parameters @ parameters), 2 * OUT_OF_BOUNDS * parameters
     cost, gradient = _code_length(parameters, basis, index, moments)
-    return cost + PENALTY * float(parameters @ parameters), gradient + 2 * PENALTY * parameters
+    return cost + FLOW_PENALTY * float(
+        parameters @ parameters
+    ), gradient + 2 * FLOW_PENALTY * parameters
 
 
 def _code_length(

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-MAX_POINTS = 1024
+CONTRASTED_POINTS = 1024
 """Points compared with each other at once; more domains or larger batches are thinned to this."""
 
 
-def contrastive_loss(projections: Tensor, max_points: int = MAX_POINTS) -> Tensor:
+def contrastive_loss(projections: Tensor, max_points: int = CONTRASTED_POINTS) -> Tensor:
     """ℓ = −log( exp sim(h_ki, h_kj) / Σ_{m≠k,n} exp sim(h_ki, h_mn) ), j = i + 1 mod b, averaged.
 
     `projections` h are (domains, batch, size), sim is the cosine and the temperature 1. The

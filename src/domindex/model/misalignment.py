@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-N_DIRECTIONS = 16
+MISALIGNMENT_DIRECTIONS = 16
 
 
-def sliced_misalignment(z: Tensor, n_directions: int = N_DIRECTIONS) -> Tensor:
+def sliced_misalignment(z: Tensor, n_directions: int = MISALIGNMENT_DIRECTIONS) -> Tensor:
     """Mean squared 1-D transport distance between a domain's z and the average domain's.
 
     z is (domains, batch, latent_dim). Along random directions the sorted values of every domain

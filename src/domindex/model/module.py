@@ -12,7 +12,12 @@ from domindex.model.latents import Indices, Latents, draw
 from domindex.networks.alignments import ALIGNMENTS, Alignment, ParameterGroup, trainable
 from domindex.networks.backbones import Flatten
 from domindex.networks.blocks import mlp
-from domindex.networks.decoders import PREDICTORS, InputDecoder, LocalIndexDecoder, OutputPredictor
+from domindex.networks.decoders import (
+    OUTPUT_PREDICTORS,
+    InputDecoder,
+    LocalIndexDecoder,
+    OutputPredictor,
+)
 from domindex.networks.encoders import DataEncoder, GlobalIndexEncoder, LocalIndexEncoder
 from domindex.networks.weights import Sizes, count, counts, network_from_state, network_state
 
@@ -147,6 +152,6 @@ class EncodingModule(nn.Module):
     def _build(cls, sizes: Sizes) -> EncodingModule:
         aligned = counts(sizes["alignment_sizes"], may_be_zero=MAY_BE_ZERO)
         alignment = ALIGNMENTS[sizes["alignment"]](**aligned)
-        predictor = PREDICTORS[sizes["predictor"]](**counts(sizes["predictor_sizes"]))
+        predictor = OUTPUT_PREDICTORS[sizes["predictor"]](**counts(sizes["predictor_sizes"]))
         dims = (count(sizes, name) for name in ("local_dim", "index_dim", "width"))
         return cls(alignment, predictor, *dims)

@@ -115,6 +115,6 @@ class ValuePredictor(OutputPredictor):
         return fresh.follow(slopes, intercept, may_bend=self.linear.weight.requires_grad)
 
 
-PREDICTORS: dict[str, type[OutputPredictor]] = {
+OUTPUT_PREDICTORS: dict[str, type[OutputPredictor]] = {
     kind.name: kind for kind in (ClassPredictor, ValuePredictor)
 }

@@ -13,7 +13,12 @@ from domindex.data import DomainData
 from domindex.data.standardizing import InputScaler
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.representations.base import PlacedRows, Representation, RepresentedRows
-from domindex.representations.row_normalised import SPREAD_FLOOR, Shapes
+from domindex.representations.row_normalised import (
+    SPREAD_FLOOR,
+    RowCentred,
+    RowStandardised,
+    Shapes,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -59,6 +64,10 @@ class DomainScaled(Shapes):
         if not all(np.isfinite(level) and 0 < spread < np.inf for level, spread in pairs):
             raise ValueError("the levels of the domains are not usable numbers")
         return replace(super().from_state(state), domains=domains)
+
+
+SHAPES: tuple[type[Shapes], ...] = (RowCentred, RowStandardised, DomainScaled)
+"""Representations by shape, for outputs that share the units of the inputs."""
 
 
 @dataclass(frozen=True, eq=False)

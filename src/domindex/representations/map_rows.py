@@ -13,12 +13,8 @@ from domindex.geometry.domain_geometry import scaled_clouds
 from domindex.geometry.entropy_balancing import balancing_weights, effective_sample_fraction
 from domindex.geometry.matching import MOST_COST, may_be_cut, resembling_rows
 from domindex.representations.base import PlacedRows
-from domindex.representations.domain_normalised import DomainScaled
-from domindex.representations.row_normalised import (
-    RowCentred,
-    RowStandardised,
-    inputs_share_units,
-)
+from domindex.representations.domain_normalised import SHAPES
+from domindex.representations.row_normalised import inputs_share_units
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +44,6 @@ def _tellings(data: DomainData) -> Iterator[Floats]:
     if not inputs_share_units(data):
         return
     n_features = int(np.prod(data.inputs.shape[1:]))
-    for kind in (RowCentred, RowStandardised, DomainScaled):
+    for kind in SHAPES:
         if n_features >= kind.least_features:
             yield kind.of(data).apply(PlacedRows.of_data(data)).features

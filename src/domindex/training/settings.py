@@ -22,7 +22,7 @@ class Network(BaseEstimator):
     width : size of hidden layers
     adversary : what is hidden from z: any of "graph", "domain", "index"
     adversary_weight : how much hiding counts
-    contrastive_weight : how much local indices of one domain shall agree
+    contrastive_weight : how much local indices of one domain shall agree while they learn
     smoothness_weight : how little predictions may change from a domain to its neighbour
 
     Examples
@@ -70,7 +70,8 @@ class Training(BaseEstimator):
     Parameters
     ----------
     steps : training steps of the encoding; None is 500, and 1000 for the paper's model
-    index_steps : training steps of the indices
+    index_steps : training steps of the indices: they teach how sure the map is, and u itself where
+        that helps the map (always, in the paper's model)
     starts : times the encoding starts afresh, of which the best on the sources is kept; None is 1,
         and 2 for the paper's model
     batch_size : rows of each domain in a step

@@ -14,15 +14,14 @@ from domindex.estimators.base import Floats, Names
 from domindex.estimators.wrapping import WrappingEstimator
 from domindex.representations import PlacedRows, Representation, RepresentedRows
 from domindex.representations.domain_normalised import (
+    SHAPES,
     DomainCentred,
-    DomainScaled,
     DomainStandardised,
 )
-from domindex.representations.row_normalised import RowCentred, RowStandardised
 
-SHAPES = {kind.name: kind for kind in (RowCentred, RowStandardised, DomainScaled)}
-FEATURES = {kind.name: kind for kind in (DomainCentred, DomainStandardised)}
-KNOWN = ("raw", *SHAPES, *FEATURES)
+BY_SHAPE = {kind.name: kind for kind in SHAPES}
+BY_FEATURE = {kind.name: kind for kind in (DomainCentred, DomainStandardised)}
+KNOWN = ("raw", *BY_SHAPE, *BY_FEATURE)
 
 
 class PlainBaseline(WrappingEstimator):
@@ -75,10 +74,10 @@ class PlainBaseline(WrappingEstimator):
 
     def _fit_representation(self, data: DomainData) -> None:
         self._representation: Representation | None = None
-        if self.representation in SHAPES:
-            self._representation = SHAPES[self.representation].of(data)
-        elif self.representation in FEATURES:
-            self._representation = FEATURES[self.representation].of(data, InputScaler.fit(data))
+        if self.representation in BY_SHAPE:
+            self._representation = BY_SHAPE[self.representation].of(data)
+        elif self.representation in BY_FEATURE:
+            self._representation = BY_FEATURE[self.representation].of(data, InputScaler.fit(data))
         features = self._told(data.inputs, data.row_names).features
         self._means = {
             name: features[rows].mean(axis=0)

@@ -23,6 +23,7 @@ WITH_EXAMPLES = [
     "domindex.evaluation.information",
     "domindex.evaluation.metrics",
     "domindex.evaluation.scores",
+    "domindex.geometry",
 ]
 """Where every public function has an example."""
 

@@ -45,6 +45,18 @@ class DomainMap:
     level_share : share of a domain's mean that is kept. A squared transport distance is that of
         the means plus that of the centred clouds; below 1, the second is heard beside a first
         that is much larger
+
+    Examples
+    --------
+    A new domain halfway between two known ones is placed there:
+
+    >>> import numpy as np
+    >>> from domindex.geometry import DomainMap
+    >>> cloud = np.random.default_rng(0).normal(size=(30, 1))
+    >>> domain_map = DomainMap.fit(["a", "b", "c"], [cloud, cloud + 2, cloud + 4], index_dim=1)
+    >>> place = domain_map.locate(cloud + 3)
+    >>> bool(np.isclose(place, domain_map.coordinates[1:].mean(), atol=1e-6).all())
+    True
     """
 
     index: DomainIndex

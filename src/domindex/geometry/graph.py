@@ -33,6 +33,13 @@ def domain_graph(
     domains : names of the nodes for a plain matrix; 0 … N − 1 where None
 
     Exactly one of `threshold`, `quantile` and `n_neighbors` says which pairs are close.
+
+    Examples
+    --------
+    >>> from domindex.geometry import domain_graph
+    >>> distances = [[0, 1, 9], [1, 0, 9], [9, 9, 0]]
+    >>> sorted(domain_graph(distances, threshold=2, domains=["a", "b", "c"]).edges)
+    [('a', 'b')]
     """
     if isinstance(index, DomainIndex):
         distances, names = index.map_distances, list(index.domains)

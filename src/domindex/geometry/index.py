@@ -24,6 +24,13 @@ class DomainIndex:
     coordinates : (domains, components)
     distances : (domains, domains), what the coordinates were scaled from
     eigenvalues : (domains,), falling; a gap tells how many components the map needs
+
+    Examples
+    --------
+    >>> from domindex.geometry import DomainIndex
+    >>> index = DomainIndex.from_distances(["a", "b", "c"], [[0, 1, 3], [1, 0, 2], [3, 2, 0]], 1)
+    >>> index.find("c").round(3).tolist(), round(index.stress, 6)
+    ([1.667], 0.0)
     """
 
     domains: tuple[Hashable, ...]

@@ -18,6 +18,17 @@ def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> NDArray[np.flo
 
     Two domains are joined when either is among the other's `n_neighbors` nearest. Where the graph
     falls apart, the shortest missing pair joins two components, until it is one.
+
+    Examples
+    --------
+    Around three corners of a square, and not across:
+
+    >>> import numpy as np
+    >>> from domindex.geometry import geodesic_distances
+    >>> corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    >>> direct = np.linalg.norm(corners[:, None] - corners[None], axis=-1)
+    >>> round(float(direct[0, 2]), 3), float(geodesic_distances(direct, n_neighbors=1)[0, 2])
+    (1.414, 2.0)
     """
     matrix = check_distances(distances)
     links = bridge_components(nearest_links(matrix, n_neighbors), matrix)

@@ -19,6 +19,14 @@ def classical_scaling(distances: ArrayLike, n_components: int) -> NDArray[np.flo
     With B = −½ J D² J (J centres), X = V √Λ from B's largest eigenpairs; negative eigenvalues,
     which a distance that is not Euclidean can have, count as zero. The entry of largest size in
     each column is positive, so the same distances always give the same map.
+
+    Examples
+    --------
+    Three points on a line come back on a line:
+
+    >>> from domindex.geometry import classical_scaling
+    >>> classical_scaling([[0, 1, 3], [1, 0, 2], [3, 2, 0]], n_components=1)[:, 0].round(3)
+    array([-1.333, -0.333,  1.667])
     """
     matrix = check_distances(distances)
     if n_components < 1:
@@ -40,7 +48,16 @@ def unit_scale(coordinates: NDArray[np.float64]) -> tuple[NDArray[np.float64], f
 
 
 def scaling_spectrum(distances: ArrayLike) -> NDArray[np.float64]:
-    """All N eigenvalues of B in falling order: how many directions the map really has."""
+    """All N eigenvalues of B in falling order: how many directions the map really has.
+
+    Examples
+    --------
+    Points on a line need one direction:
+
+    >>> from domindex.geometry import scaling_spectrum
+    >>> (scaling_spectrum([[0, 1, 3], [1, 0, 2], [3, 2, 0]]) > 1e-9).tolist()
+    [True, False, False]
+    """
     return eigh(_centred_products(check_distances(distances)), eigvals_only=True)[::-1]
 
 
@@ -48,6 +65,17 @@ def procrustes_align(embedding: ArrayLike, reference: ArrayLike) -> NDArray[np.f
     """Rotate, reflect and shift `embedding` onto `reference`, both (domains, components).
 
     Scaling fixes distances, not orientation: unaligned, the index would flip between epochs.
+
+    Examples
+    --------
+    A map that was turned by a right angle is turned back:
+
+    >>> import numpy as np
+    >>> from domindex.geometry import procrustes_align
+    >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    >>> turned = points @ [[0.0, 1.0], [-1.0, 0.0]]
+    >>> bool(np.allclose(procrustes_align(turned, points), points))
+    True
     """
     points = np.asarray(embedding, dtype=np.float64)
     goal = np.asarray(reference, dtype=np.float64)
@@ -80,6 +108,14 @@ def place(
     Returns
     -------
     (components,) or (new, components)
+
+    Examples
+    --------
+    Between two points, one length from each:
+
+    >>> from domindex.geometry import place
+    >>> place([1.0, 1.0], [[0.0], [2.0]]).tolist()
+    [1.0]
     """
     points = np.asarray(embedding, dtype=np.float64)
     gaps = np.asarray(distances_to_known, dtype=np.float64)

@@ -61,7 +61,7 @@ def infer_paper_indices(
     scaler = InputScaler.fit(data)
     clouds = scaled_clouds(data, scaler)
     rows = _training_rows(data, scaler, context)
-    directions = moving_directions(clouds).matrix[:, : local_dim or PAPER_LOCAL_DIM]
+    directions = _first_directions(moving_directions(clouds).matrix, local_dim or PAPER_LOCAL_DIM)
     start = [cloud @ directions for cloud in clouds]
     domain_map = DomainMap.fit(data.domains, start, index_dim, method="sliced")
     module = _module(rows, directions, domain_map, context)
@@ -74,6 +74,12 @@ def infer_paper_indices(
     )
     fitted = FittedIndices(scaler, module.cpu().double().eval(), final)
     return fitted, DomainGeometry.without_flow(data, scaler, directions, final)
+
+
+def _first_directions(matrix: Floats, local_dim: int) -> Floats:
+    """(features, local_dim): where features are fewer, the other components of u start at zero."""
+    first = matrix[:, :local_dim]
+    return np.pad(first, ((0, 0), (0, local_dim - first.shape[1])))
 
 
 def _training_rows(data: DomainData, scaler: InputScaler, context: FitContext) -> TrainingRows:

@@ -16,7 +16,11 @@ from domindex.committee.candidates import build_candidates, choose_candidate
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.fit_context import FitContext, fit_context
 from domindex.committee.fitting_members import fit_network, fit_predictor
-from domindex.committee.index_inference import infer_indices, infer_paper_indices
+from domindex.committee.index_inference import (
+    PAPER_LOCAL_DIM,
+    infer_indices,
+    infer_paper_indices,
+)
 from domindex.committee.members import Member, NetworkMember, member_from_state
 from domindex.committee.predictors import predictor_named
 from domindex.data import DomainData
@@ -202,7 +206,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def _all_settings(self) -> dict[str, Any]:
         """Everything settable that a fit depends on, in plain values."""
         network, training = self.network or Network(), self.training or Training()
+        paper = {"local_dim": PAPER_LOCAL_DIM} if self.flow is None else {}
         return {
+            **paper,
             "choices": asdict(ChoiceSettings()),
             "network": network.get_params(),
             "training": asdict(self._training_settings(training)),

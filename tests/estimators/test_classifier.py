@@ -265,6 +265,7 @@ def test_pickles_and_clones_like_any_estimator(family, fitted):
         ({"network": Network(adversary=("graf",))}, "Choose one or more of"),
         ({"network": Network(adversary=())}, "Choose one or more of"),
         ({"network": {"width": 3}}, r"network is .* Pass a domindex\.Network"),
+        ({"flow": None, "representation": "flow"}, "flow is None, so there is no flow"),
         ({"representation": "row"}, r"no representation 'row'; there are raw, with_index, row_"),
         (
             {"predictor": "liner"},

@@ -192,6 +192,11 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             require_counts(self, "local_dim")
         if self.representation != "auto":
             representation_named(self.representation)
+        if self.flow is None and self.representation == "flow":
+            raise InputError(
+                "flow is None, so there is no flow for representation='flow' to follow. "
+                "Choose flow='auto', or another representation."
+            )
         if self.predictor not in ("auto", "network"):
             predictor_named(self.predictor)
         for name, kind in (("network", Network), ("training", Training)):

@@ -33,7 +33,7 @@ from domindex.representations import Representation, RepresentedRows
 Floats = NDArray[np.float64]
 
 N_FOURIER = 100
-"""Random Fourier features of which a flexible rule is made."""
+"""Random Fourier features of which a flexible rule is made; not tuned."""
 
 
 @dataclass(frozen=True, eq=False)

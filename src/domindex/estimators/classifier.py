@@ -15,8 +15,8 @@ class VDIClassifier(BaseVDI):
     Parameters
     ----------
     index_dim : components of the global index β
-    local_dim : components of the local index u; None takes as many as the domains differ along
-        (4 for the paper's model)
+    local_dim : components of the local index u, at most as many as features; None takes as many
+        as the domains differ along (4 for the paper's model)
     flow : "auto" aligns inputs along the map by an affine flow solved in closed form and then
         trained; None is the paper's model as written
     representation : how rows are represented for the predictor, by name

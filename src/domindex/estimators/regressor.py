@@ -19,8 +19,8 @@ class VDIRegressor(BaseVDI):
     Parameters
     ----------
     index_dim : components of the global index β
-    local_dim : components of the local index u; None takes as many as the domains differ along
-        (4 for the paper's model)
+    local_dim : components of the local index u, at most as many as features; None takes as many
+        as the domains differ along (4 for the paper's model)
     flow : "auto" lets inputs be aligned along the map by an affine flow if that is the best
         choice; None is the paper's model as written
     representation : how rows are represented so that a rule holds in every domain, by name

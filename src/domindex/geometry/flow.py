@@ -23,6 +23,9 @@ from domindex.geometry.flow_families import FAMILIES, family_basis
 RIDGE = 1e-2
 FLOW_PENALTY = 1e-4
 MAX_ITERATIONS = 100
+"""Of the regression that starts a flow, relative to its design; of squared parameters per row in
+the likelihood; and of its search. Set for numerical safety on Circle, DG-15 and DG-60."""
+
 MAX_EXPONENT = 30.0
 OUT_OF_BOUNDS = 1e6
 """Largest entry of a generator times an index that a line search may try, and what more costs:

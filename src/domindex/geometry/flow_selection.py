@@ -26,6 +26,7 @@ several do. These were found with the paper's true indices in view; which of the
 decided by its own inputs."""
 
 MAX_FLOW_COMPONENTS = 2
+"""Axes of the map along which a flow may run: a third would take seconds; not tuned."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,9 @@ RELIABLE = 0.25
 """Correlation between halves of the domains from which their inner shapes count as real. Set with
 the maps of TPT-48 in view."""
 
-REPEATS = 6
+HALVINGS = 6
+"""Random halves of every domain over which reliability is averaged; not tuned."""
+
 SHAPE_ROWS = 48
 SHAPE_DOMAINS = 60
 """Rows of a domain, and number of domains, for which levels and shapes are weighed by exact
@@ -90,7 +92,7 @@ def _reliability(clouds: Sequence[Floats], method: Method, rng: np.random.Genera
         return 0.0
     pairs = np.triu_indices(len(clouds), 1)
     correlations = []
-    for _ in range(REPEATS):
+    for _ in range(HALVINGS):
         halves = [np.array_split(rng.permutation(cloud), 2) for cloud in clouds]
         first, second = (
             transport_distances([half - half.mean(axis=0) for half in side], method)[pairs]

@@ -7,6 +7,7 @@ y = level + spread · shape of y, and a prediction is restored with the row's ow
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -68,9 +69,9 @@ class Shapes(Representation):
         """What a subclass learns besides."""
         return {}
 
+    @abstractmethod
     def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
         """(rows, 1) each."""
-        raise NotImplementedError
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         level, spread = self.level_and_spread(rows)

@@ -58,6 +58,7 @@ def family():
     return make_circle(n_domains=6, n_sources=3, samples_per_domain=20, random_state=0)
 
 
+@pytest.mark.slow
 def test_a_row_goes_through_fit_and_predict_as_the_page_says(family):
     model = VDIClassifier(training=Training(index_steps=2, steps=2), random_state=0)
     rows = {"sample_domain": family.sample_domain}

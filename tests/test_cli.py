@@ -351,6 +351,7 @@ def test_a_training_that_fails_is_code_1(place, tmp_path, monkeypatch):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_stopped_by_ctrl_c_it_leaves_the_run_before_as_it_was(place, tmp_path):
     (tmp_path / "long.toml").write_text("[training]\nindex_steps = 5\nsteps = 1000000\n")

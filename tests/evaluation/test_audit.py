@@ -114,6 +114,7 @@ def test_an_encoding_of_noise_knows_no_label():
     assert audit.labels_kept < 0.1
 
 
+@pytest.mark.slow
 def test_without_local_indices_what_moves_within_a_domain_is_lost_beside_the_signal():
     audit = audit_index(Forgetful(), INPUTS, CLASSES, NAMES)
     spread = 0.3**2 / INPUTS[:, 1].var()
@@ -122,6 +123,7 @@ def test_without_local_indices_what_moves_within_a_domain_is_lost_beside_the_sig
     assert not audit_index(Forgetful(), noisy, CLASSES, NAMES).preserves_inputs
 
 
+@pytest.mark.slow
 def test_a_regressor_is_audited_alike():
     audit = audit_index(HonestRegressor(), INPUTS, OUTPUTS, NAMES)
     assert audit.holds

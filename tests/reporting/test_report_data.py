@@ -102,6 +102,7 @@ def test_a_regressor_is_scored_by_errors_and_shows_its_candidates(regressor, fam
     assert ReportData.from_dict(data.to_dict()) == data
 
 
+@pytest.mark.slow
 def test_labels_of_targets_change_nothing(data, classifier, family, names):
     hidden = np.where(family.is_source, family.y, 7)
     again = report_data(classifier, family.X, hidden, names, held_out=2, title=data.title)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import log_loss, roc_auc_score
 
 from domindex.datasets import DomainDataset
 from domindex.evaluation import (
@@ -25,8 +26,10 @@ from domindex.evaluation import (
     squared_error,
 )
 
-LOWER_IS_BETTER = frozenset({"error", "fit_seconds", "best_time"})
+LOWER_IS_BETTER = frozenset({"error", "relative_error", "log_loss", "fit_seconds", "best_time"})
 LABELS = {
+    "domain_accuracy": "accuracy, %",
+    "relative_error": "error over variance",
     "accuracy": "accuracy, %",
     "error": "error",
     "r2": "R²",
@@ -95,6 +98,34 @@ def _errors(outcome: Outcome) -> dict[str, float | str]:
         "worst_domain": str(worst),
         "worst": by_domain[worst],
     }
+
+
+def domain_figures(outcome: Outcome) -> dict[str, float | str]:
+    """Means over target domains: `domain_accuracy` in %, or `relative_error`.
+
+    The latter is the squared error of a domain over the variance of all scored values, so that
+    predicting their mean gives about 1.
+    """
+    if outcome.dataset.task == "classification":
+        by_domain = scores_by_domain(outcome.truth, outcome.predicted, outcome.names, accuracy)
+        return {"domain_accuracy": 100 * float(np.mean(list(by_domain.values())))}
+    by_domain = scores_by_domain(outcome.truth, outcome.predicted, outcome.names, squared_error)
+    spread = float(outcome.truth.var(axis=0).sum())
+    return {"relative_error": float(np.mean(list(by_domain.values()))) / spread}
+
+
+def probability_figures(outcome: Outcome) -> dict[str, float | str]:
+    """`log_loss`, and `auc` for two classes, of classifiers that give probabilities."""
+    if outcome.dataset.task != "classification" or not hasattr(outcome.model, "predict_proba"):
+        return {}
+    inputs, classes = outcome.dataset.X[outcome.rows], outcome.model.classes_
+    known = np.isin(outcome.truth, classes)  # a class that no source had cannot be scored
+    predicted = outcome.model.predict_proba(inputs, sample_domain=outcome.names)[known]
+    truth = outcome.truth[known]
+    found: dict[str, float | str] = {"log_loss": log_loss(truth, predicted, labels=classes)}
+    if len(classes) == 2 and len(np.unique(truth)) == 2:
+        found["auc"] = roc_auc_score(truth == classes[1], predicted[:, 1])
+    return found
 
 
 def explained_figures(outcome: Outcome) -> dict[str, float | str]:

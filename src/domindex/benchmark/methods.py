@@ -192,7 +192,9 @@ def _boosting(task: Task, seed: int) -> Any:
 
 
 @dataclass(frozen=True)
-class _PlainModel:
+class PlainModel:
+    """A model of scikit-learn, and what it becomes with each aid."""
+
     name: str
     title: str
     make: Callable[[Task, int], Any]
@@ -209,6 +211,19 @@ class _PlainModel:
 
         return MomentFlow(self.make(dataset.task, seed))
 
+    def on_standardised_domains(self) -> Method:
+        """Every domain's features centred and scaled by themselves."""
+        build = partial(self.bare, representation="domain_standardised")
+        return Method(
+            f"{self.name}-ds",
+            f"{self.title}, domains standardised",
+            "plain",
+            build=build,
+            seeded=self.seeded,
+            objection=self.objection,
+            variant=True,
+        )
+
     def methods(self) -> Iterator[Method]:
         """The model as it is, and with each aid."""
         plain = partial(Method, group="plain", seeded=self.seeded, objection=self.objection)
@@ -224,12 +239,12 @@ class _PlainModel:
             yield varied(f"{self.name}-rows", title, build=rows, objection=_RESTORABLE_ONLY)
 
 
-_PLAIN = (
-    _PlainModel("ridge", "Ridge regression", _ridge, objection=_VALUES_ONLY),
-    _PlainModel("logistic", "Logistic regression", _logistic, objection=_CLASSES_ONLY),
-    _PlainModel("forest", "Random forest", _forest, seeded=True),
-    _PlainModel("knn", "5 nearest neighbours", _neighbors),
-    _PlainModel("boosting", "Gradient boosting", _boosting),
+PLAIN = (
+    PlainModel("ridge", "Ridge regression", _ridge, objection=_VALUES_ONLY),
+    PlainModel("logistic", "Logistic regression", _logistic, objection=_CLASSES_ONLY),
+    PlainModel("forest", "Random forest", _forest, seeded=True),
+    PlainModel("knn", "5 nearest neighbours", _neighbors),
+    PlainModel("boosting", "Gradient boosting", _boosting),
 )
 
 
@@ -273,7 +288,7 @@ def _all_methods() -> Iterator[Method]:
             objection=_CLASSES_ONLY if kind == "D2V" else no_objection,
             published_as=name,
         )
-    for model in _PLAIN:
+    for model in PLAIN:
         yield from model.methods()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from domindex.benchmark.record import RECORD_NAME, Record
 from domindex.benchmark.rendering import of_suite, render_suite, write_documents
 from domindex.benchmark.suite import Suite
 from domindex.benchmark.suites import SUITES, find_suite, settings_now
-from domindex.errors import InputError
+from domindex.errors import DatasetError, InputError
 from domindex.progress import show_progress
 
 PathLike = str | os.PathLike[str]
@@ -155,16 +156,27 @@ def _plans(
 ) -> Iterator[_Plan]:
     """A plan per suite; a name must be known to one of them at least."""
     chosen = choose_names("dataset", datasets, _all_names(suite.datasets for suite in suites))
+    asked = frozenset(datasets or ())
     wanted = choose_names("method", methods, _all_names(suite.methods for suite in suites))
     for suite in suites:
-        cells = _cells(
-            suite,
-            [name for name in chosen if name in suite.datasets],
-            [name for name in wanted if name in suite.methods],
-            seeds,
-            data_home,
-        )
+        present = [name for name in chosen if _is_there(suite, name, asked, data_home)]
+        methods_of_suite = [name for name in wanted if name in suite.methods]
+        cells = _cells(suite, present, methods_of_suite, seeds, data_home)
         yield _Plan(suite, dict(cells))
+
+
+def _is_there(suite: Suite, name: str, asked: Collection[str], data_home: str | None) -> bool:
+    """Whether a suite has a dataset, and its file; a missing one that was asked for is an error."""
+    if name not in suite.datasets:
+        return False
+    if not suite.datasets[name].optional or name in asked:
+        return True
+    try:
+        suite.datasets[name].load(data_home, 0)
+    except DatasetError as error:
+        warnings.warn(f"{suite.name} goes on without {name}. {error}", stacklevel=4)
+        return False
+    return True
 
 
 def _all_names(groups: Iterable[Iterable[str]]) -> list[str]:

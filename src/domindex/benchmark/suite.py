@@ -39,6 +39,8 @@ class SuiteDataset:
     held_out : a source left out of the fit altogether, then predicted as a domain never seen, and
         scored instead of the targets
     seeds : how many, where not as many as the suite says
+    optional : whether a run that did not ask for it by name goes on without it where its file is
+        missing
     """
 
     title: str
@@ -47,6 +49,7 @@ class SuiteDataset:
     redraws: bool = False
     held_out: Hashable | None = None
     seeds: int | None = None
+    optional: bool = False
 
     def rows(self, dataset: DomainDataset) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which rows are fitted, and which are scored, (rows,) each."""

@@ -56,6 +56,11 @@ class Summary:
         cells = [cell for group in self._cells.values() for cell in group]
         return Summary(self.suite, [cell for cell in cells if cell.method in names], self._stale)
 
+    def of_datasets(self, names: Collection[str]) -> Summary:
+        """The same, of some datasets only."""
+        cells = [cell for group in self._cells.values() for cell in group]
+        return Summary(self.suite, [cell for cell in cells if cell.dataset in names], self._stale)
+
     @property
     def datasets(self) -> list[str]:
         """Those with results, in the order of the suite, others after them."""

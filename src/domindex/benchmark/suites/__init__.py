@@ -12,7 +12,16 @@ from domindex.benchmark.cells import Cell
 from domindex.benchmark.choosing import choose_names
 from domindex.benchmark.suite import Suite
 
-SUITES = ("paper", "ablation", "generality", "regression", "disturbed", "coverage", "time")
+SUITES = (
+    "paper",
+    "real",
+    "ablation",
+    "generality",
+    "regression",
+    "disturbed",
+    "coverage",
+    "time",
+)
 
 
 def list_suites() -> list[str]:

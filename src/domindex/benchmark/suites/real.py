@@ -1,0 +1,57 @@
+"""Twelve real datasets: what a user with a table of their own would meet."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from domindex.benchmark.figures import domain_figures, map_figures, probability_figures
+from domindex.benchmark.methods import PLAIN, some_methods
+from domindex.benchmark.suite import Suite, SuiteDataset
+from domindex.benchmark.summary import Summary
+from domindex.benchmark.tables import by_dataset
+from domindex.datasets import DomainDataset, load_real_dataset
+from domindex.datasets.files import DataHome
+from domindex.datasets.real import REAL
+
+HEADLINES = {"classification": "domain_accuracy", "regression": "relative_error"}
+
+
+def _load(name: str, data_home: DataHome, seed: int) -> DomainDataset:
+    return load_real_dataset(name, data_home)
+
+
+def _document(summary: Summary) -> str:
+    parts = []
+    for task, heading in (
+        ("classification", "Accuracy, %, mean over target domains"),
+        ("regression", "Squared error over the variance of the targets, mean over domains"),
+    ):
+        names = [name for name in summary.datasets if REAL[name].task == task]
+        if names:
+            table = by_dataset(summary.of_datasets(names), HEADLINES[task])
+            parts += [f"## {heading}", table]
+    times = by_dataset(summary.of_methods(["vdi", "vdi-no-flow"]), "fit_seconds")
+    return "\n\n".join([*parts, "## Fit, s", times])
+
+
+SUITE = Suite(
+    name="real",
+    title="Real data",
+    about=(
+        "Which domains are labelled was fixed before any result was seen. Plain models are fitted "
+        "on all source rows, as they are and with every domain's features centred and scaled by "
+        "themselves. The library's rules were not made on these data."
+    ),
+    datasets={
+        name: SuiteDataset(known.title, known.task, partial(_load, name), optional=True)
+        for name, known in REAL.items()
+    },
+    methods={
+        **some_methods("vdi", "vdi-no-flow", "ridge", "logistic", "forest", "knn", "boosting"),
+        **{method.name: method for method in (m.on_standardised_domains() for m in PLAIN)},
+    },
+    seeds=3,
+    figures=(domain_figures, probability_figures, map_figures),
+    headline={"classification": "domain_accuracy", "regression": "relative_error"},
+    render=_document,
+)

@@ -58,6 +58,7 @@ def test_every_task_has_its_plain_models_raw_and_on_standardised_domains():
         assert f"{name}-ds" in methods
 
 
+@pytest.mark.filterwarnings("ignore:real goes on without")
 def test_a_run_goes_on_without_files_that_are_missing_unless_they_were_asked_for(tmp_path):
     with pytest.warns(UserWarning, match="real goes on without gas"):
         run = run_benchmark(suite="real", out=tmp_path / "out", data_home=tmp_path)

@@ -96,7 +96,7 @@ def test_a_regressor_is_scored_by_errors_and_shows_its_candidates(regressor, fam
     assert not data.held_out.higher_is_better
     assert data.trials[0]["candidate"] == "raw"
     assert data.trials[0]["chosen"] is True
-    assert data.facts["representation"] == "none"
+    assert data.facts["representation"] == "raw"
     assert data.facts["seconds to fit"] == 1.5
     assert "mean prediction" in data.columns
     assert ReportData.from_dict(data.to_dict()) == data

@@ -53,13 +53,17 @@ class Summary:
 
     def of_methods(self, names: Collection[str]) -> Summary:
         """The same, of some methods only."""
-        cells = [cell for group in self._cells.values() for cell in group]
-        return Summary(self.suite, [cell for cell in cells if cell.method in names], self._stale)
+        return self._of([cell for cell in self._all_cells() if cell.method in names])
 
     def of_datasets(self, names: Collection[str]) -> Summary:
         """The same, of some datasets only."""
-        cells = [cell for group in self._cells.values() for cell in group]
-        return Summary(self.suite, [cell for cell in cells if cell.dataset in names], self._stale)
+        return self._of([cell for cell in self._all_cells() if cell.dataset in names])
+
+    def _all_cells(self) -> list[CellResult]:
+        return [cell for group in self._cells.values() for cell in group]
+
+    def _of(self, cells: list[CellResult]) -> Summary:
+        return Summary(self.suite, cells, self._stale)
 
     @property
     def datasets(self) -> list[str]:

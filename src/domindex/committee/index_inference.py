@@ -107,7 +107,7 @@ def _describes_better(refined: list[Floats], geometry: DomainGeometry, data: Dom
     """
     clouds = scaled_clouds(data, geometry.scaler)
     start = [cloud @ geometry.projection.matrix for cloud in clouds]
-    moving = geometry.moving_clouds(data)
+    moving = [cloud @ geometry.subspace.moving for cloud in clouds]
     before, after = (
         description_length(moving, [_map_like(geometry, local, "sliced")], geometry.moving_origin)
         for local in (start, refined)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from domindex.data import DomainData
 from domindex.data.standardizing import InputScaler
-from domindex.geometry.domain_geometry import scaled_clouds
 from domindex.geometry.entropy_balancing import balancing_weights, effective_sample_fraction
 from domindex.geometry.matching import MOST_COST, may_be_cut, resembling_rows
 from domindex.representations.base import PlacedRows
@@ -27,20 +26,23 @@ def rows_for_map(data: DomainData, most_cost: float = MOST_COST) -> list[NDArray
     Matching starts from the weights under which source rows look like the targets', in the terms
     in which most of them do.
     """
-    clouds = scaled_clouds(data, InputScaler.fit(data))
+    scaled = InputScaler.fit(data).apply_flat(data.inputs)
+    clouds = [scaled[rows] for rows in data.rows_by_domain()]
     if not may_be_cut(clouds, data.is_source):
         return None
     sources = data.row_is_source
-    weights = [balancing_weights(rows[sources], rows[~sources]) for rows in _tellings(data)]
+    weights = [
+        balancing_weights(rows[sources], rows[~sources]) for rows in _represented(data, scaled)
+    ]
     of_rows = np.ones(data.n_rows)
     of_rows[sources] = max(weights, key=effective_sample_fraction)
     by_domain = [of_rows[rows] for rows in data.rows_by_domain()]
     return resembling_rows(clouds, data.is_source, by_domain, most_cost)
 
 
-def _tellings(data: DomainData) -> Iterator[Floats]:
+def _represented(data: DomainData, scaled: Floats) -> Iterator[Floats]:
     """Rows as they are and, where features share their units, by their shapes."""
-    yield InputScaler.fit(data).apply_flat(data.inputs)
+    yield scaled
     if not inputs_share_units(data):
         return
     n_features = int(np.prod(data.inputs.shape[1:]))

@@ -15,7 +15,13 @@ import torch
 import domindex
 
 ROOT = Path(domindex.__file__).parent
-EXTRAS = {"cluster": "distributed", "plots": "matplotlib", "report": "plotly", "tables": "pyarrow"}
+EXTRAS = {
+    "cluster": "distributed",
+    "plots": "matplotlib",
+    "report": "plotly",
+    "skada": "skada",
+    "tables": "pyarrow",
+}
 LAYOUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 WITH_EXAMPLES = [
     "domindex.data",

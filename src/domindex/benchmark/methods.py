@@ -26,6 +26,7 @@ Group = Literal[
     "the paper's baselines",
     "plain",
     "plain, after MomentFlow",
+    "skada",
 ]
 Builder = Callable[[DomainDataset, int], Any]
 Objection = Callable[[DomainDataset], str]
@@ -53,6 +54,8 @@ class Method:
     published_as : the paper's name for it, where the paper printed figures
     told : parameters of the estimator that the dataset gives, so that they are no settings
     variant : whether it varies a simpler method, so that short tables may leave it out
+    package : what it needs that is no dependency, and the extra that installs it; a run that did
+        not ask for the method by name goes on without it where that is missing
     """
 
     name: str
@@ -64,6 +67,7 @@ class Method:
     published_as: str | None = None
     told: tuple[str, ...] = ()
     variant: bool = False
+    package: str | None = None
 
 
 def list_methods() -> list[str]:
@@ -148,7 +152,7 @@ def _needs_task(task: Task, why: str, dataset: DomainDataset) -> str:
     return "" if dataset.task == task else f"{why}, and this is {dataset.task}"
 
 
-_CLASSES_ONLY = partial(_needs_task, "classification", "it predicts classes")
+classes_only = partial(_needs_task, "classification", "it predicts classes")
 _VALUES_ONLY = partial(_needs_task, "regression", "it predicts values")
 _RESTORABLE_ONLY = partial(
     _needs_task, "regression", "normalised rows restore outputs in the units of the inputs"
@@ -180,6 +184,14 @@ def _neighbors(task: Task, seed: int) -> Any:
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
     return KNeighborsClassifier() if task == "classification" else KNeighborsRegressor()
+
+
+def _svm(task: Task, seed: int) -> Any:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    return make_pipeline(StandardScaler(), SVC())
 
 
 def _boosting(task: Task, seed: int) -> Any:
@@ -234,14 +246,15 @@ class PlainModel:
         yield varied(f"{self.name}-means", f"{self.title}, with domain means", build=means)
         aligned = partial(varied, group="plain, after MomentFlow")
         yield aligned(f"{self.name}-flow", f"{self.title}, after MomentFlow", build=self.aligned)
-        if self.objection is not _CLASSES_ONLY:
+        if self.objection is not classes_only:
             title = f"{self.title}, on normalised rows"
             yield varied(f"{self.name}-rows", title, build=rows, objection=_RESTORABLE_ONLY)
 
 
 PLAIN = (
     PlainModel("ridge", "Ridge regression", _ridge, objection=_VALUES_ONLY),
-    PlainModel("logistic", "Logistic regression", _logistic, objection=_CLASSES_ONLY),
+    PlainModel("logistic", "Logistic regression", _logistic, objection=classes_only),
+    PlainModel("svm", "RBF SVM", _svm, objection=classes_only),
     PlainModel("forest", "Random forest", _forest, seeded=True),
     PlainModel("knn", "5 nearest neighbours", _neighbors),
     PlainModel("boosting", "Gradient boosting", _boosting),
@@ -285,7 +298,7 @@ def _all_methods() -> Iterator[Method]:
             title,
             "the paper's baselines",
             build=partial(_deep, kind),
-            objection=_CLASSES_ONLY if kind == "D2V" else no_objection,
+            objection=classes_only if kind == "D2V" else no_objection,
             published_as=name,
         )
     for model in PLAIN:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -15,6 +16,8 @@ from domindex._version import __version__
 from domindex.versions import versions
 
 PACKAGE = Path(__file__).parents[1]
+OPTIONAL = ("skada",)
+"""Packages that are named by the rows of cells that used them."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,12 @@ class Provenance:
     @classmethod
     def here_and_now(cls) -> Provenance:
         date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return cls(current_commit(PACKAGE), versions(), psutil.cpu_count(), date)
+        return cls(current_commit(PACKAGE), _versions(), psutil.cpu_count(), date)
+
+
+def _versions() -> dict[str, str]:
+    used = {name: sys.modules[name] for name in OPTIONAL if name in sys.modules}
+    return versions() | {name: getattr(used[name], "__version__", "unknown") for name in used}
 
 
 @cache

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from domindex.benchmark.cells import MORE_IS_NOT_NEEDED, Cell, CellResult, Key
@@ -156,11 +157,11 @@ def _plans(
 ) -> Iterator[_Plan]:
     """A plan per suite; a name must be known to one of them at least."""
     chosen = choose_names("dataset", datasets, _all_names(suite.datasets for suite in suites))
-    asked = frozenset(datasets or ())
+    asked, insisted = frozenset(datasets or ()), frozenset(methods or ())
     wanted = choose_names("method", methods, _all_names(suite.methods for suite in suites))
     for suite in suites:
         present = [name for name in chosen if _is_there(suite, name, asked, data_home)]
-        methods_of_suite = [name for name in wanted if name in suite.methods]
+        methods_of_suite = [name for name in wanted if _is_installed(suite, name, insisted)]
         cells = _cells(suite, present, methods_of_suite, seeds, data_home)
         yield _Plan(suite, dict(cells))
 
@@ -177,6 +178,20 @@ def _is_there(suite: Suite, name: str, asked: Collection[str], data_home: str | 
         warnings.warn(f"{suite.name} goes on without {name}. {error}", stacklevel=4)
         return False
     return True
+
+
+def _is_installed(suite: Suite, name: str, asked: Collection[str]) -> bool:
+    """Whether a suite has a method, and what it needs; an error as for a missing dataset."""
+    if name not in suite.methods:
+        return False
+    package = suite.methods[name].package
+    if package is None or find_spec(package) is not None:
+        return True
+    missing = f"It needs {package}. Install it with: pip install 'domindex[{package}]'"
+    if name in asked:
+        raise InputError(f"The method {name!r} cannot run. {missing}")
+    warnings.warn(f"{suite.name} goes on without {name}. {missing}", stacklevel=4)
+    return False
 
 
 def _all_names(groups: Iterable[Iterable[str]]) -> list[str]:

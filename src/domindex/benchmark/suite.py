@@ -39,8 +39,8 @@ class SuiteDataset:
     held_out : a source left out of the fit altogether, then predicted as a domain never seen, and
         scored instead of the targets
     seeds : how many, where not as many as the suite says
-    optional : whether a run that did not ask for it by name goes on without it where its file is
-        missing
+    optional : whether a run that did not ask for it by name goes on without it where its file, or
+        the package that makes it, is missing
     """
 
     title: str

@@ -1,6 +1,7 @@
 """The suites that can be asked for by name, one file each.
 
-A new one is a module of this folder with a `SUITE`, and its name below. Modules are imported when
+A new one is a module of this folder with a `SUITE`, and its name below, a hyphen for each
+underscore. Modules are imported when
 a suite is asked for, so that a cell's process holds what it needs and no more.
 """
 
@@ -15,6 +16,7 @@ from domindex.benchmark.suite import Suite
 SUITES = (
     "paper",
     "real",
+    "two-domains",
     "ablation",
     "generality",
     "regression",
@@ -32,7 +34,7 @@ def list_suites() -> list[str]:
 def find_suite(name: str) -> Suite:
     """The suite of that name."""
     (known,) = choose_names("suite", [name], SUITES)
-    suite: Suite = import_module(f"{__name__}.{known}").SUITE
+    suite: Suite = import_module(f"{__name__}.{known.replace('-', '_')}").SUITE
     return suite
 
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from domindex.benchmark.figures import domain_figures, map_figures, probability_figures
 from domindex.benchmark.methods import PLAIN, some_methods
+from domindex.benchmark.skada_models import skada_methods
 from domindex.benchmark.suite import Suite, SuiteDataset
 from domindex.benchmark.summary import Summary
 from domindex.benchmark.tables import by_dataset
@@ -40,15 +41,20 @@ SUITE = Suite(
     about=(
         "Which domains are labelled was fixed before any result was seen. Plain models are fitted "
         "on all source rows, as they are and with every domain's features centred and scaled by "
-        "themselves. The library's rules were not made on these data."
+        "themselves. CORAL and linear optimal transport are skada's, for classes, all sources "
+        "together against all targets together; these need `domindex[skada]`. The library's rules "
+        "were not made on these data."
     ),
     datasets={
         name: SuiteDataset(known.title, known.task, partial(_load, name), optional=True)
         for name, known in REAL.items()
     },
     methods={
-        **some_methods("vdi", "vdi-no-flow", "ridge", "logistic", "forest", "knn", "boosting"),
+        **some_methods(
+            "vdi", "vdi-no-flow", "ridge", "logistic", "svm", "forest", "knn", "boosting"
+        ),
         **{method.name: method for method in (m.on_standardised_domains() for m in PLAIN)},
+        **skada_methods(),
     },
     seeds=3,
     figures=(domain_figures, probability_figures, map_figures),

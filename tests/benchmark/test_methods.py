@@ -37,7 +37,9 @@ def test_a_plain_method_fits_or_says_why_not(name, family):
 def test_every_plain_model_has_its_variants():
     for model in ("ridge", "forest", "knn", "boosting"):
         assert {f"{model}{aid}" for aid in ("", "-means", "-flow", "-rows")} <= set(PLAIN)
-    assert {"logistic", "logistic-means", "logistic-flow"} <= set(PLAIN)
+    for model in ("logistic", "svm"):
+        assert {f"{model}{aid}" for aid in ("", "-means", "-flow")} <= set(PLAIN)
+        assert f"{model}-rows" not in PLAIN
 
 
 def test_vdi_comes_with_its_seed_and_without_a_flow_is_the_papers():

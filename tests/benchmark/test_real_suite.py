@@ -53,7 +53,7 @@ def test_probabilities_are_scored_where_there_are_some(family):
 
 def test_every_task_has_its_plain_models_raw_and_on_standardised_domains():
     methods = find_suite("real").methods
-    for name in ("ridge", "logistic", "forest", "knn", "boosting"):
+    for name in ("ridge", "logistic", "svm", "forest", "knn", "boosting"):
         assert name in methods
         assert f"{name}-ds" in methods
 

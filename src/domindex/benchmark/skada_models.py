@@ -72,13 +72,6 @@ class SkadaAdapted(WrappingEstimator):
         self.adapter = adapter
         self.reg = reg
 
-    def _check_data(self, data: DomainData) -> None:
-        if data.row_is_source.all():
-            raise InputError(
-                f"{self.adapter} moves source rows to the targets, and every domain is a source. "
-                "Give it rows of a target domain as well."
-            )
-
     def _fit_representation(self, data: DomainData) -> None:
         self._sources = frozenset(data.source_domains)
         adapter = getattr(import_skada(), self.adapter)(reg=self.reg)

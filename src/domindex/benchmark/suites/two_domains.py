@@ -36,19 +36,21 @@ def shifted(title: str, data_home: DataHome, seed: int) -> DomainDataset:
         skada = import_skada("skada.datasets")
     except InputError as error:
         raise DatasetError(str(error)) from None
-    X, y, sides = skada.make_shifted_datasets(
+    drawn = skada.make_shifted_datasets(
         n_samples_source=SIZE,
         n_samples_target=SIZE,
         shift=SHIFTS[title],
         noise=NOISE,
         label="binary",
         random_state=seed,
+        return_dataset=True,
     )
+    (source, source_classes), (target, target_classes) = map(drawn.get_domain, ("s", "t"))
     return DomainDataset(
         name=slug(title),
-        X=X,
-        y=y,
-        sample_domain=np.where(sides > 0, "source", "target"),
+        X=np.concatenate([source, target]),
+        y=np.concatenate([source_classes, target_classes]),
+        sample_domain=np.repeat(["source", "target"], [len(source), len(target)]),
         source_domains=["source"],
         domains=["source", "target"],
         task="classification",

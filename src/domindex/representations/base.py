@@ -114,6 +114,15 @@ class Representation(ABC):
     moves_domains: ClassVar[bool] = False
     """Whether whole domains are moved onto each other, so that what tells them apart is lost."""
 
+    uses_roles: ClassVar[bool] = False
+    """Whether `fit` looks at who is source and who is target: then a fold fits it anew, with the
+    held-out domain in the target's role."""
+
+    @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        """Whether it is worth trying on such data, where nobody asked for it by name."""
+        return True
+
     @classmethod
     @abstractmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
@@ -131,3 +140,10 @@ class Representation(ABC):
     @abstractmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """What `state` described; ValueError where that is damaged."""
+
+
+def require_distinct(names: Sequence[Hashable]) -> Sequence[Hashable]:
+    """Names of domains that came back from a state."""
+    if len(set(names)) < len(names):
+        raise ValueError("two domains have the same name")
+    return names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from domindex.data import DomainData
 from domindex.data.standardizing import InputScaler
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.representations.base import PlacedRows, Representation, RepresentedRows
+from domindex.representations.base import (
+    PlacedRows,
+    Representation,
+    RepresentedRows,
+    require_distinct,
+)
 from domindex.representations.row_normalised import (
     SPREAD_FLOOR,
     RowCentred,
@@ -60,7 +65,7 @@ class DomainScaled(Shapes):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         pairs = [(float(level), float(spread)) for level, spread in state["levels"]]
-        domains = dict(zip(_distinct(state["names"]), pairs, strict=True))
+        domains = dict(zip(require_distinct(state["names"]), pairs, strict=True))
         if not all(np.isfinite(level) and 0 < spread < np.inf for level, spread in pairs):
             raise ValueError("the levels of the domains are not usable numbers")
         return replace(super().from_state(state), domains=domains)
@@ -125,7 +130,7 @@ class DomainCentred(Representation):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        scaler, names = InputScaler.from_state(state["scaler"]), _distinct(state["names"])
+        scaler, names = InputScaler.from_state(state["scaler"]), require_distinct(state["names"])
         if state["offsets"].shape != (len(names), len(scaler.offset)):
             raise ValueError("the offsets do not fit the domains")
         if state["scales"].shape != state["offsets"].shape or not (state["scales"] > 0).all():
@@ -144,10 +149,21 @@ class DomainStandardised(DomainCentred):
         return np.where(deviation > SPREAD_FLOOR, deviation, 1.0)
 
 
-def _distinct(names: Sequence[Hashable]) -> Sequence[Hashable]:
-    if len(set(names)) < len(names):
-        raise ValueError("two domains have the same name")
-    return names
+class WithMeans(DomainCentred):
+    """The inputs beside their means in the row's domain: a rule may follow each domain's level."""
+
+    name: ClassVar[str] = "with_means"
+    moves_domains: ClassVar[bool] = False
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        scaled = self.scaler.apply_flat(rows.inputs)
+        means = rows.spread(
+            [
+                self.offsets[name] if name in self.offsets else scaled[members].mean(axis=0)
+                for name, members, _ in rows.domains
+            ]
+        )
+        return RepresentedRows.plain(np.hstack([scaled, means]))
 
 
 def _one_level(cloud: NDArray, unit: float) -> tuple[float, float]:

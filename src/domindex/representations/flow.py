@@ -41,6 +41,10 @@ class FlowAligned(Representation):
     outputs: InputScaler
 
     @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        return geometry.has_flow and geometry.selected.flow.family != "none"
+
+    @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
         size = geometry.subspace.matrix.shape[1]
         plain = InputScaler(np.zeros(size), np.ones(size))

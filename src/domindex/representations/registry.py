@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from domindex.data.registry import Registry
 from domindex.representations.base import Representation
+from domindex.representations.coral import Coral
 from domindex.representations.domain_normalised import (
     DomainCentred,
     DomainScaled,
     DomainStandardised,
+    WithMeans,
 )
+from domindex.representations.domain_whitened import DomainWhitened
 from domindex.representations.flow import FlowAligned
 from domindex.representations.raw import Raw, WithIndex
 from domindex.representations.row_normalised import RowCentred, RowStandardised
@@ -18,11 +21,14 @@ REPRESENTATIONS: Registry[type[Representation]] = Registry("representation")
 for kind in (
     Raw,
     WithIndex,
+    WithMeans,
     RowCentred,
     RowStandardised,
     DomainScaled,
     DomainCentred,
     DomainStandardised,
+    DomainWhitened,
+    Coral,
     FlowAligned,
 ):
     REPRESENTATIONS.add(kind.name, kind)

@@ -45,6 +45,14 @@ class Shapes(Representation):
     scaler: InputScaler
 
     @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        """Where features share their units, and values to be predicted share them too."""
+        n_features = int(np.prod(data.inputs.shape[1:]))
+        if n_features < cls.least_features:
+            return False
+        return outputs_share_units(data) if data.task == "regression" else inputs_share_units(data)
+
+    @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
         return cls.of(data)
 

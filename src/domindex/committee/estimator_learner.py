@@ -75,6 +75,8 @@ class EstimatorPredictor(Predictor):
         if not isinstance(estimators, list) or len(estimators) not in expected:
             raise ValueError("there are not as many estimators as outputs")
         n_features = int(state["n_features"])
+        if n_features < 1 or n_outputs < 1:
+            raise ValueError("an estimator has no features or no outputs")
         return cls(str(state["name"]), tuple(estimators), n_features, n_outputs, present)
 
     def _probabilities(self, features: Floats) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.errors import InputError
-from domindex.persistence.tree_checks import check_loaded
+from domindex.persistence.tree_checks import check_loaded, check_tree_state
 from domindex.persistence.trusted_types import LOADERS, trusted_types
 
 Bytes = NDArray[np.uint8]
@@ -26,6 +26,10 @@ ZIP_LEVEL = 1
 
 MOST_UNPACKED = 200
 """Times the packed size that contents may take; trees take five times."""
+
+SIMPLE = frozenset({"JsonNode", "NdArrayNode", "TypeNode"})
+"""Ways of skops to make an object without parts; arrays of objects, which have some, are never
+shared by estimators."""
 
 ROOM = 16 * 2**20
 """Bytes that small contents may take, however well they pack."""
@@ -74,24 +78,52 @@ def _require_trusted(data: bytes) -> list[str]:
         unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked > max(ROOM, MOST_UNPACKED * len(data)):
             raise ValueError(f"an estimator of {len(data)} bytes would unpack to {unpacked}")
-        schema = json.loads(archive.read("schema.json"))
-    found = set(_nodes(schema))
-    loaders = {loader for loader, _ in found} - LOADERS
-    types = {name for _, name in found}
-    if loaders or types - trusted_types():
-        strange = sorted(types - trusted_types()) or sorted(loaders)
-        raise ValueError(f"{', '.join(strange)} is not among the types that are opened")
+        nodes = list(_nodes(json.loads(archive.read("schema.json"))))
+        types = {f"{node['__module__']}.{node['__class__']}" for node in nodes}
+        loaders = {str(node["__loader__"]) for node in nodes}
+        if types - trusted_types() or loaders - LOADERS:
+            strange = sorted(types - trusted_types()) or sorted(loaders - LOADERS)
+            raise ValueError(f"{', '.join(strange)} is not among the types that are opened")
+        _require_one_meaning(nodes)
+        for node in nodes:
+            if node["__loader__"] == "TreeNode":
+                check_tree_state(node, lambda name: _array(archive, name))
     return sorted(types)
 
 
-def _nodes(schema: Any) -> Iterator[tuple[str, str]]:
-    """How each object of the file is made, and its type."""
+def _require_one_meaning(nodes: list[dict[str, Any]]) -> None:
+    """That what is checked is what is made: of nodes with the same number skops makes the first.
+
+    Shared objects have a number in common. Simple ones are then written alike; the parts of a tree
+    are never shared.
+    """
+    groups: dict[Any, list[dict[str, Any]]] = {}
+    for node in nodes:
+        groups.setdefault(node["__id__"], []).append(node)
+    for first, *others in groups.values():
+        loaders = {str(node["__loader__"]) for node in (first, *others)}
+        is_simple = bool(loaders & SIMPLE) and any(other != first for other in others)
+        if is_simple or ("TreeNode" in loaders and len(loaders) > 1):
+            raise ValueError("two parts of an estimator have the same number")
+    for node in nodes:
+        if node["__loader__"] == "TreeNode":
+            parts = (node["content"], node["__reduce__"]["args"])
+            if any(len(groups[part["__id__"]]) > 1 for part in parts):
+                raise ValueError("a tree has the parts of another")
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> Any:
+    return np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+
+
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """What describes an object of the file: how it is made, its type, its parts."""
     waiting = [schema]
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
             if "__loader__" in part:
-                yield str(part["__loader__"]), f"{part['__module__']}.{part['__class__']}"
+                yield part
             waiting += part.values()
         elif isinstance(part, list):
             waiting += part

@@ -7,7 +7,8 @@ there are, and the rows that reach a tree have as many features as it was checke
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,17 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.pipeline import Pipeline
 from sklearn.tree import BaseDecisionTree
-from sklearn.tree._tree import Tree
+from sklearn.tree._tree import NODE_DTYPE, Tree
 
 Integers = NDArray[np.int64]
 
 LEAF = -1
 """The child of a node that has none, in scikit-learn's trees."""
+
+RANDOM_KEY = 624
+"""Numbers that a Mersenne twister holds; numpy takes any place among them without a look."""
 
 MOST_DEPTH = 100
 """Of objects within objects in a saved estimator; more is not an estimator."""
@@ -43,6 +48,29 @@ def check_loaded(loaded: Any) -> None:
         _check_attributes(value)
 
 
+def check_tree_state(state: dict[str, Any], read: Callable[[str], Any]) -> None:
+    """ValueError where a tree in a file, as skops describes it, is none.
+
+    Before it is made: already the making reads its arrays as if they were right. `read` gives the
+    array in a file of that name.
+    """
+    described = state["content"]["content"]
+    nodes, values = (_array(described[name], read) for name in ("nodes", "values"))
+    n_features, n_classes, n_outputs = state["__reduce__"]["args"]["content"]
+    classes = _array(n_classes, read)
+    if nodes.ndim != 1 or nodes.dtype != NODE_DTYPE or values.dtype != np.float64:
+        raise ValueError("the arrays of a tree are not those of this scikit-learn")
+    if classes.ndim != 1 or classes.dtype != np.intp or (classes < 1).any():
+        raise ValueError("the classes of a tree are no numbers")
+    if values.shape != (len(nodes), len(classes), max(classes, default=0)):
+        raise ValueError("the values of a tree do not fit its nodes")
+    said = [_count(part) for part in (described["node_count"], n_outputs)]
+    if said != [len(nodes), len(classes)]:
+        raise ValueError("a tree has other nodes than it says")
+    left, right, feature = (nodes[n] for n in ("left_child", "right_child", "feature"))
+    check_nodes(left, right, feature, _count(n_features))
+
+
 def check_nodes(left: NDArray, right: NDArray, feature: NDArray, n_features: int) -> None:
     """That inner nodes, whose children and features these are, lead to later nodes.
 
@@ -59,6 +87,22 @@ def check_nodes(left: NDArray, right: NDArray, feature: NDArray, n_features: int
             raise ValueError("a node of a tree has a child that cannot be")
     if (feature[inner] < 0).any() or (feature[inner] >= n_features).any():
         raise ValueError(f"a node of a tree asks for a feature beyond the {n_features} there are")
+
+
+def _array(state: dict[str, Any], read: Callable[[str], Any]) -> NDArray:
+    """A plain array of numbers or records that a file holds."""
+    is_plain = (state["__loader__"], state["__class__"]) == ("NdArrayNode", "ndarray")
+    array = read(state["file"]) if is_plain and state["type"] == "numpy" else None
+    if not isinstance(array, np.ndarray):
+        raise ValueError("a tree has something else than arrays")
+    return array
+
+
+def _count(state: dict[str, Any]) -> int:
+    number = json.loads(state["content"]) if state["__loader__"] == "JsonNode" else None
+    if type(number) is not int or not 1 <= number < 2**31:
+        raise ValueError("a tree counts with something else than whole numbers")
+    return number
 
 
 def _objects(value: Any, holder: Any, seen: set[int], depth: int) -> Iterator[tuple[Any, Any]]:
@@ -84,25 +128,33 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _check_attributes(value: Any) -> None:
-    """That no attribute stands where a method of the class does."""
+    """That no attribute stands where a method does, and that nothing leads elsewhere later on."""
+    if isinstance(value, Pipeline) and value.memory is not None:
+        raise ValueError("a pipeline with a cache, which holds pickles, cannot be opened")
+    if isinstance(value, np.random.RandomState):
+        _, _, place, *_ = value.get_state(legacy=True)
+        if not 0 <= int(place) <= RANDOM_KEY:
+            raise ValueError("a random state is beyond its end")
+    if isinstance(value, np.random.Generator):
+        _require_kind(value.bit_generator, np.random.PCG64)
     for name in getattr(value, "__dict__", {}):
         own = getattr(type(value), name, None)
         if callable(own) or isinstance(own, property):
             raise ValueError(f"an attribute takes the place of {type(value).__name__}.{name}")
 
 
+def _require_kind(value: Any, kind: type) -> None:
+    if type(value) is not kind:
+        raise ValueError(f"there is a {type(value).__name__} instead of a {kind.__name__}")
+
+
 def _check_decision_tree(estimator: Any) -> set[int]:
-    """The estimator's own tree; it is not there where the estimator was not fitted."""
+    """The estimator's own tree, itself seen to before; none where it was not fitted."""
     tree = vars(estimator).get("tree_")
     if tree is None:
         return set()
     if not isinstance(tree, Tree) or tree.n_features != _n_features(estimator):
         raise ValueError("a tree is not for the features of its estimator")
-    if not 1 <= tree.node_count <= tree.capacity:
-        raise ValueError("a tree has other nodes than it says")
-    if tree.value.shape != (tree.node_count, tree.n_outputs, tree.max_n_classes):
-        raise ValueError("the values of a tree do not fit its nodes")
-    check_nodes(tree.children_left, tree.children_right, tree.feature, tree.n_features)
     return {id(tree)}
 
 

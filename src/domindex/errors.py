@@ -13,5 +13,9 @@ class DatasetError(DomindexError, ValueError):
     """A dataset that is unknown, absent, damaged or not to be trusted."""
 
 
+class PredictorError(DomindexError, RuntimeError):
+    """A predictor that failed, or that returned what is no prediction; the cause is chained."""
+
+
 class TrainingDiverged(DomindexError, RuntimeError):  # noqa: N818 - says what happened
     """A term of the objective stopped being a finite number."""

@@ -151,8 +151,10 @@ def test_a_saved_model_asks_for_what_is_not_registered(family, registered, tmp_p
 def test_an_unknown_name_is_refused_with_the_known_ones(family):
     with pytest.raises(InputError, match=r"no representation 'polar'; there are raw, with_index"):
         fit(VDIClassifier(representation="polar", **QUICK), family)
-    with pytest.raises(InputError, match=r"no predictor 'trees'; there are linear"):
-        fit(VDIClassifier(predictor="trees", **QUICK), family)
+    with pytest.raises(
+        InputError, match=r"no predictor 'stumps'; there are linear, kernel, trees, boosting"
+    ):
+        fit(VDIClassifier(predictor="stumps", **QUICK), family)
 
 
 def test_auto_is_nobodys_name():

@@ -16,7 +16,7 @@ from domindex.committee.members import (
     check_predictions,
 )
 from domindex.committee.network_start import NetworkStart, network_start
-from domindex.committee.predictors import Predictor
+from domindex.committee.predictors import Learner
 from domindex.data import DomainData
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.model.fitted_indices import FittedIndices
@@ -67,19 +67,17 @@ def fit_network(
     return member.calibrated(deviations)
 
 
-def fit_predictor(
-    kind: type[Predictor], choice: Choice, data: DomainData, seed: int
-) -> PredictorMember:
+def fit_predictor(learner: Learner, choice: Choice, data: DomainData, seed: int) -> PredictorMember:
     """Fit a predictor on the source rows of the chosen representation."""
     sources, rows = data.row_is_source, choice.candidate.rows.part(data.row_is_source)
     n_classes = None if data.classes is None else len(data.classes)
     labels = data.labels[sources]
     learned = labels if n_classes is not None else rows.normalize(labels)
-    predictor = kind.fit(rows.features, learned, n_classes, seed)
+    predictor = learner.fit(rows.features, learned, n_classes, seed)
     representation = choice.candidate.representation
     if n_classes is not None:
         return PredictorMember(representation, predictor)
-    held_out = _held_out(kind, rows, learned, data.row_domains[sources], seed)
+    held_out = _held_out(learner, rows, learned, data.row_domains[sources], seed)
     raw = np.broadcast_to(rows.spread, labels.shape)
     factors = conformal_factors(labels - held_out, raw, np.ones(len(labels)))
     return PredictorMember(representation, predictor, Deviations(factors, _least(labels)))
@@ -114,7 +112,7 @@ def _calibrate(
 
 
 def _held_out(
-    kind: type[Predictor],
+    learner: Learner,
     rows: RepresentedRows,
     values: Floats,
     domains: NDArray[np.int64],
@@ -126,7 +124,7 @@ def _held_out(
         train = np.setdiff1d(np.arange(len(values)), test)
         if not len(train):
             train = test
-        fitted = kind.fit(rows.features[train], values[train], None, seed)
+        fitted = learner.fit(rows.features[train], values[train], None, seed)
         part = rows.part(test)
         predicted[test] = check_predictions(fitted, fitted.predict(part.features), part)
     return rows.restore(predicted)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from domindex.committee.predictors import Predictor, predictor_named
+from domindex.committee.predictors import Predictor, predictor_from_state, predictor_state
 from domindex.data.standardizing import OutputScaler
 from domindex.errors import InputError
 from domindex.model.fitted_indices import FittedIndices
@@ -183,7 +183,7 @@ class PredictorMember(Member):
         return {
             "kind": self.kind,
             "representation": self._representation_state(),
-            "predictor": {"name": self.predictor.name, "state": self.predictor.state()},
+            "predictor": predictor_state(self.predictor),
             "deviations": None if self.deviations is None else self.deviations.state(),
         }
 
@@ -192,7 +192,7 @@ class PredictorMember(Member):
         predictor, deviations = state["predictor"], state["deviations"]
         return cls(
             _representation(state),
-            predictor_named(predictor["name"]).from_state(predictor["state"]),
+            predictor_from_state(predictor),
             None if deviations is None else Deviations.from_state(deviations),
         )
 

@@ -21,8 +21,8 @@ class VDIClassifier(BaseVDI):
         trained; None is the paper's model as written
     representation : how rows are represented for the predictor, by name
         (`list_representations`); "auto" follows the flow
-    predictor : "network" is the variational network; others by name (`list_predictors`); "auto"
-        is the network
+    predictor : "network" is the variational network; others by name (`list_predictors`), or
+        an estimator like those of scikit-learn, which stays as it is; "auto" is the network
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
     n_jobs : processes for transport distances, as in joblib

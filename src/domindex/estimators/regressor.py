@@ -29,8 +29,8 @@ class VDIRegressor(BaseVDI):
         deviation of the domain; each is undone in the output, which must share the units of the
         inputs. "raw" leaves rows as they are. "auto" tries these and the flow, and chooses by
         error on held-out source domains and by how many source rows resemble the targets'
-    predictor : "network" is the variational network; others by name (`list_predictors`); "auto"
-        is the network
+    predictor : "network" is the variational network; others by name (`list_predictors`), or
+        an estimator like those of scikit-learn, which stays as it is; "auto" is the network
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
     n_jobs : processes for transport distances, as in joblib

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,7 +23,7 @@ from domindex.committee.index_inference import (
     infer_paper_indices,
 )
 from domindex.committee.members import Member, NetworkMember, member_from_state
-from domindex.committee.predictors import predictor_named
+from domindex.committee.predictors import Learner, learner_for
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
@@ -37,6 +38,7 @@ from domindex.geometry.flow_selection import (
 from domindex.model.fitted_indices import FittedIndices
 from domindex.model.module import PREDICTOR_RATE
 from domindex.networks.alignments import AFFINE_RATE, FLOW_RATE
+from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.model_folder import save_model
 from domindex.persistence.table_states import table_from_state, table_state
 from domindex.representations import representation_named
@@ -65,7 +67,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         local_dim: int | None = None,
         flow: str | None = "auto",
         representation: str = "auto",
-        predictor: str = "auto",
+        predictor: Any = "auto",
         network: Network | None = None,
         training: Training | None = None,
         n_jobs: int | None = None,
@@ -136,11 +138,11 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             candidates = build_candidates(self.representation, data, geometry, context.choices)
             choice = choose_candidate(candidates, data, geometry, context.choices)
             member: Member
-            if self.predictor in ("auto", "network"):
+            learner = self._learner()
+            if learner is None:
                 member = fit_network(choice, data, geometry, indices, context)
             else:
-                kind = predictor_named(self.predictor)
-                member = fit_predictor(kind, choice, data, seed)
+                member = fit_predictor(learner, choice, data, seed)
         self._remember(indices, member)
         self.representation_ = choice.candidate.name
         self.candidates_ = choice.trials
@@ -197,8 +199,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
                 "flow is None, so there is no flow for representation='flow' to follow. "
                 "Choose flow='auto', or another representation."
             )
-        if self.predictor not in ("auto", "network"):
-            predictor_named(self.predictor)
+        self._learner()
         for name, kind in (("network", Network), ("training", Training)):
             given = getattr(self, name)
             if given is not None and not isinstance(given, kind):
@@ -207,6 +208,12 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
                 )
         (self.network or Network()).check()
         (self.training or Training()).check()
+
+    def _learner(self) -> Learner | None:
+        """What learns on the chosen representation; None for the network."""
+        if isinstance(self.predictor, str) and self.predictor in ("auto", "network"):
+            return None
+        return learner_for(self.predictor, self._task)
 
     def _all_settings(self) -> dict[str, Any]:
         """Everything settable that a fit depends on, in plain values."""
@@ -243,7 +250,11 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """The model that `state` described; ValueError where that is damaged."""
-        kinds = {"network": Network, "training": Training}
+        kinds: dict[str, Callable[..., Any]] = {
+            "network": Network,
+            "training": Training,
+            "predictor": estimator_from_bytes,
+        }
         model = cls(
             **{
                 name: kinds[name](**value) if isinstance(value, dict) else value
@@ -281,10 +292,14 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
 
     def _parameter_state(self) -> dict[str, Any]:
         """Constructor arguments; settings objects as dictionaries of theirs."""
-        return {
+        state = {
             name: value.get_params() if isinstance(value, (Network, Training)) else value
             for name, value in self.get_params(deep=False).items()
         }
+        if not isinstance(self.predictor, str):
+            what = f"The predictor {type(self.predictor).__name__}"
+            state["predictor"] = {"packed": estimator_bytes(self.predictor, what)}
+        return state
 
 
 def _flow_facts(geometry: DomainGeometry, member: Member) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """Fitted estimators as a folder: weights and arrays in safetensors, everything else in JSON.
 
-Opening one runs no code: there is no pickle, no name is imported from the file, classes come from
-a fixed list and from what the user registered, and nothing larger than the files themselves is
-allocated.
+Opening one runs no code: there is no pickle, classes come from fixed lists and from what the user
+registered, and nothing much larger than the files themselves is allocated.
 """
 
 from __future__ import annotations
@@ -29,6 +28,9 @@ FORMAT_VERSION = 2
 DESCRIPTION = "model.json"
 WEIGHTS = "weights.safetensors"
 
+ARRAY_TYPES = ("float64", "uint8")
+"""Numbers, and bytes."""
+
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
 """What reading a description can raise that this library did not write."""
 
@@ -53,10 +55,7 @@ def save_model(model: Saveable, path: str | os.PathLike[str], *, overwrite: bool
             "format_version": FORMAT_VERSION,
             "estimator": type(model).__name__,
             "state": tree,
-            "arrays": {
-                name: {"shape": list(array.shape), "order": _order(array)}
-                for name, array in arrays.items()
-            },
+            "arrays": {name: _described(array) for name, array in arrays.items()},
             "versions": versions(),
             "sha256": _checksum(folder / WEIGHTS),
         }
@@ -122,9 +121,14 @@ def _read_arrays(path: Path, description: Mapping[str, Any]) -> Arrays:
 
 
 def _arranged(array: NDArray, described: Mapping[str, Any]) -> NDArray:
-    if list(array.shape) != described["shape"] or array.dtype != np.float64:
+    kind = described.get("type", "float64")
+    if list(array.shape) != described["shape"] or kind not in ARRAY_TYPES or array.dtype != kind:
         raise ValueError(f"an array has shape {array.shape} and type {array.dtype}")
     return np.array(array, order="F" if described["order"] == "F" else "C")
+
+
+def _described(array: NDArray) -> dict[str, Any]:
+    return {"shape": list(array.shape), "order": _order(array), "type": str(array.dtype)}
 
 
 def _order(array: NDArray) -> str:

@@ -1,7 +1,8 @@
 """Nested states as a tree of JSON and a flat table of arrays, and back.
 
-An object's `state()` is a dictionary of plain values, float arrays and further dictionaries. In the
-tree each kind is marked, so that 1, 1.0, True, "1", (1,) and [1] stay six things.
+An object's `state()` is a dictionary of plain values, float arrays, bytes as arrays of uint8, and
+further dictionaries. In the tree each kind is marked, so that 1, 1.0, True, "1", (1,) and [1] stay
+six things.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def _encode(value: Any, path: str, arrays: Arrays) -> Any:
         }
         return {"dict": inner}
     if isinstance(value, np.ndarray):
-        arrays[path] = np.asarray(value, dtype=np.float64)
+        is_bytes = value.dtype == np.uint8
+        arrays[path] = value if is_bytes else np.asarray(value, dtype=np.float64)
         return {"array": path}
     parent, _, key = path.rpartition(".")
     what = f"The parameter {key}" if parent == "parameters" else _WORDS.get(key, f"The {path}")

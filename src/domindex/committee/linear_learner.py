@@ -1,0 +1,126 @@
+"""Logistic regression for classes, ridge regression for values, saved as plain arrays."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from domindex.committee.learner import Floats, Predictor, weighted_rows
+from domindex.committee.linear_rule import solve_rules
+from domindex.errors import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+MOST_ITERATIONS = 1000
+"""Of logistic regression; what it has found by then is used."""
+
+LEAST_SPREAD = 1e-12
+"""Relative to the size of a feature: below it, the feature is constant up to rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPredictor(Predictor):
+    """y = (x − centre) · slopes + intercept.
+
+    Attributes
+    ----------
+    centre : (p,) the mean of the rows that were learned from
+    slopes : (p, classes) or (p, outputs)
+    intercept : (classes,) or (outputs,); −∞ for a class that was not there to learn from
+    is_class : whether the outputs are log-odds
+    """
+
+    kind: ClassVar[str] = "linear"
+    name: ClassVar[str] = "linear"  # type: ignore[misc]
+    centre: Floats
+    slopes: Floats
+    intercept: Floats
+    is_class: bool
+
+    def predict(self, features: Floats) -> Floats:
+        raw = (features - self.centre) @ self.slopes + self.intercept
+        return softmax(raw, axis=1) if self.is_class else raw
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "centre": self.centre,
+            "slopes": self.slopes,
+            "intercept": self.intercept,
+            "is_class": self.is_class,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        centre, slopes, intercept = state["centre"], state["slopes"], state["intercept"]
+        if slopes.ndim != 2 or (*centre.shape, *intercept.shape) != slopes.shape:
+            raise ValueError("the slopes do not fit the intercept and the centre")
+        if centre.ndim != 1 or not np.isfinite(slopes).all() or not np.isfinite(centre).all():
+            raise ValueError("the slopes are no numbers")
+        return cls(centre, slopes, intercept, bool(state["is_class"]))
+
+
+@dataclass(frozen=True)
+class LinearLearner:
+    """Features are brought to unit variance; the penalty is relative to the mean loss of a row.
+
+    Classes: min mean(log loss) + penalty/2 · |slopes|². Values: min mean(|error|²) + penalty ·
+    |slopes|². Means are weighted where rows are.
+    """
+
+    penalty: float = 1e-3
+    name: str = "linear"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.penalty) and self.penalty > 0):
+            raise InputError(f"penalty is {self.penalty!r}. Choose a finite number above 0.")
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> LinearPredictor:
+        features, labels, weights = weighted_rows(features, labels, weights)
+        weights = np.ones(len(features)) if weights is None else weights
+        centre = np.average(features, axis=0, weights=weights)
+        scale = np.sqrt(np.average((features - centre) ** 2, axis=0, weights=weights))
+        size = np.abs(features).max(axis=0)
+        scale = np.where(scale > LEAST_SPREAD * size, scale, np.inf)
+        scaled = (features - centre) / scale
+        if n_classes is None:
+            (rule,) = solve_rules(scaled, labels, weights, (self.penalty,))
+            slopes, intercept = rule.slopes, rule.intercept
+        else:
+            slopes, intercept = self._log_odds(scaled, labels, n_classes, weights)
+        return LinearPredictor(centre, slopes / scale[:, None], intercept, n_classes is not None)
+
+    def _log_odds(
+        self, scaled: Floats, labels: NDArray, n_classes: int, weights: Floats
+    ) -> tuple[Floats, Floats]:
+        """Slopes (p, classes) and intercept (classes,) of the classes that are there."""
+        slopes, intercept = np.zeros((scaled.shape[1], n_classes)), np.full(n_classes, -np.inf)
+        present = np.unique(labels)
+        if len(present) == 1:
+            intercept[present] = 0.0
+            return slopes, intercept
+        strength = 1 / (self.penalty * weights.sum())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            logistic = LogisticRegression(C=strength, max_iter=MOST_ITERATIONS)
+            logistic.fit(scaled, labels, sample_weight=weights)
+        coefficients, offsets = logistic.coef_, logistic.intercept_
+        if len(present) == 2:
+            coefficients = np.vstack([-coefficients, coefficients]) / 2
+            offsets = np.concatenate([-offsets, offsets]) / 2
+        slopes[:, present], intercept[present] = coefficients.T, offsets
+        return slopes, intercept

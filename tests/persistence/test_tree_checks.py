@@ -180,7 +180,7 @@ def test_a_pipeline_that_would_read_a_cache_is_refused(rows):
 
 
 def test_a_random_state_beyond_its_end_is_refused(rows):
-    state = np.random.RandomState(0)  # noqa: NPY002
+    state = np.random.RandomState(0)
     forest = ExtraTreesClassifier(2, random_state=state).fit(*rows)
     reopened(forest)
     name, key, _, *rest = state.get_state()

@@ -1,8 +1,8 @@
 """What a saved estimator may be made of: named classes, whose code is known not to run the file's.
 
 Left out on purpose is whatever hands arrays of the file to compiled code that does not check them,
-and that nobody here checks either: kernel machines (libsvm), search trees of nearest neighbours,
-spline bases and the older gradient boosting. Functions and methods are left out too.
+and that nobody here checks either: search trees of nearest neighbours, spline bases and the older
+gradient boosting. Functions and methods are left out too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PUBLIC = {
     "MinMaxScaler Normalizer PolynomialFeatures PowerTransformer QuantileTransformer "
     "RobustScaler StandardScaler",
     "sklearn.random_projection": "GaussianRandomProjection",
-    "sklearn.svm": "LinearSVC LinearSVR",
+    "sklearn.svm": "LinearSVC LinearSVR NuSVC NuSVR SVC SVR",
     "sklearn.tree": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
     "ExtraTreeRegressor",
     "sklearn.utils": "Bunch",

@@ -11,6 +11,8 @@ from functools import cache
 from importlib import import_module
 
 _PUBLIC = {
+    "sklearn._loss._loss": "CyAbsoluteError CyExponentialLoss CyHalfBinomialLoss CyHalfGammaLoss "
+    "CyHalfMultinomialLoss CyHalfPoissonLoss CyHalfSquaredError CyHuberLoss CyPinballLoss",
     "sklearn.calibration": "CalibratedClassifierCV",
     "sklearn.compose": "TransformedTargetRegressor",
     "sklearn.cross_decomposition": "CCA PLSCanonical PLSRegression",
@@ -46,15 +48,13 @@ _PUBLIC = {
     "ExtraTreeRegressor",
     "sklearn.utils": "Bunch",
 }
-"""Classes by the module that offers them."""
+"""Classes by the module that offers them; in files they have the module that they name."""
 
 _PARTS = {
     "builtins": "bool dict float int list str tuple",
     "numpy": "bool bool_ dtype float32 float64 int32 int64 ndarray uint32 uint64 uint8",
     "numpy.random._generator": "Generator",
     "numpy.random.mtrand": "RandomState",
-    "sklearn._loss._loss": "CyAbsoluteError CyExponentialLoss CyHalfBinomialLoss CyHalfGammaLoss "
-    "CyHalfMultinomialLoss CyHalfPoissonLoss CyHalfSquaredError CyHuberLoss CyPinballLoss",
     "sklearn._loss.link": "HalfLogitLink IdentityLink Interval LogLink LogitLink MultinomialLogit",
     "sklearn._loss.loss": "AbsoluteError ExponentialLoss HalfBinomialLoss HalfGammaLoss "
     "HalfMultinomialLoss HalfPoissonLoss HalfSquaredError HuberLoss PinballLoss",

@@ -42,7 +42,7 @@ def test_they_learn_and_their_states_predict_the_same(rows, name, is_class):
     features, labels, values = rows
     told, n_classes = (labels + 1, 5) if is_class else (values, None)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)
         fitted = predictor_named(name).fit(features, told, n_classes, 0)
         predicted = fitted.predict(features)
     assert fitted.name == name
@@ -71,7 +71,7 @@ def test_they_weigh_rows(rows, name):
 
 def test_landmarks_are_never_more_than_rows(rows):
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)
         fitted = KernelLearner(components=50).fit(rows[0][:9], rows[1][:9], 3, 0)
     assert fitted.predict(rows[0]).shape == (150, 3)
     assert fitted.estimators[0][1].n_components == 9

@@ -228,7 +228,7 @@ def test_a_tree_cannot_pass_for_another(rows, part):
     tree = DecisionTreeClassifier().fit(*rows)
     bad = tree.tree_.__getstate__()["nodes"].copy()
     bad["feature"][0] = 10**6
-    with pytest.raises(ValueError, match="same number|parts of another"):
+    with pytest.raises(ValueError, match=r"same number|parts of another"):
         estimator_from_bytes(rewritten(packed(tree), change, other=bad))
 
 

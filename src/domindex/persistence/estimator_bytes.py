@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.errors import InputError
-from domindex.persistence.tree_checks import check_loaded, check_tree_state
+from domindex.persistence.loaded_checks import check_loaded
+from domindex.persistence.tree_checks import check_tree_state
 from domindex.persistence.trusted_types import LOADERS, trusted_types
 
 Bytes = NDArray[np.uint8]

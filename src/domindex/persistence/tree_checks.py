@@ -8,44 +8,18 @@ there are, and the rows that reach a tree have as many features as it was checke
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
-from sklearn.pipeline import Pipeline
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
-Integers = NDArray[np.int64]
-
 LEAF = -1
 """The child of a node that has none, in scikit-learn's trees."""
-
-RANDOM_KEY = 624
-"""Numbers that a Mersenne twister holds; numpy takes any place among them without a look."""
-
-MOST_DEPTH = 100
-"""Of objects within objects in a saved estimator; more is not an estimator."""
-
-
-def check_loaded(loaded: Any) -> None:
-    """ValueError where an object in `loaded` would lead compiled code astray."""
-    checked: set[int] = set()
-    for holder, value in _objects(loaded, None, set(), 0):
-        if isinstance(value, BaseDecisionTree):
-            checked |= _check_decision_tree(value)
-        elif isinstance(value, BaseForest):
-            _check_forest(value)
-        elif isinstance(value, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
-            checked |= _check_boosting(value)
-        elif isinstance(value, Tree | TreePredictor) and id(value) not in checked:
-            raise ValueError(f"there is a tree where none belongs, in a {type(holder).__name__}")
-        _check_attributes(value)
 
 
 def check_tree_state(state: dict[str, Any], read: Callable[[str], Any]) -> None:
@@ -105,69 +79,26 @@ def _count(state: dict[str, Any]) -> int:
     return number
 
 
-def _objects(value: Any, holder: Any, seen: set[int], depth: int) -> Iterator[tuple[Any, Any]]:
-    """Every object within `value` with what holds it, those that hold others first."""
-    if isinstance(value, str | bytes | bool | int | float | None) or id(value) in seen:
-        return
-    if depth > MOST_DEPTH:
-        raise ValueError("objects are nested too deeply")
-    seen.add(id(value))
-    yield holder, value
-    for part in _parts(value):
-        yield from _objects(part, value, seen, depth + 1)
-
-
-def _parts(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    if isinstance(value, list | tuple):
-        return list(value)
-    if isinstance(value, np.ndarray):
-        return list(value.ravel()) if value.dtype == object else []
-    return list(getattr(value, "__dict__", {}).values())
-
-
-def _check_attributes(value: Any) -> None:
-    """That no attribute stands where a method does, and that nothing leads elsewhere later on."""
-    if isinstance(value, Pipeline) and value.memory is not None:
-        raise ValueError("a pipeline with a cache, which holds pickles, cannot be opened")
-    if isinstance(value, np.random.RandomState):
-        _, _, place, *_ = value.get_state(legacy=True)
-        if not 0 <= int(place) <= RANDOM_KEY:
-            raise ValueError("a random state is beyond its end")
-    if isinstance(value, np.random.Generator):
-        _require_kind(value.bit_generator, np.random.PCG64)
-    for name in getattr(value, "__dict__", {}):
-        own = getattr(type(value), name, None)
-        if callable(own) or isinstance(own, property):
-            raise ValueError(f"an attribute takes the place of {type(value).__name__}.{name}")
-
-
-def _require_kind(value: Any, kind: type) -> None:
-    if type(value) is not kind:
-        raise ValueError(f"there is a {type(value).__name__} instead of a {kind.__name__}")
-
-
-def _check_decision_tree(estimator: Any) -> set[int]:
+def check_decision_tree(estimator: Any) -> set[int]:
     """The estimator's own tree, itself seen to before; none where it was not fitted."""
     tree = vars(estimator).get("tree_")
     if tree is None:
         return set()
-    if not isinstance(tree, Tree) or tree.n_features != _n_features(estimator):
+    if not isinstance(tree, Tree) or tree.n_features != n_features(estimator):
         raise ValueError("a tree is not for the features of its estimator")
     return {id(tree)}
 
 
-def _check_forest(forest: Any) -> None:
+def check_forest(forest: Any) -> None:
     """Its trees are given rows that nobody counts the features of again."""
     for estimator in vars(forest).get("estimators_", []):
         if not isinstance(estimator, BaseDecisionTree):
             raise ValueError("there is something else than trees in a forest")
-        if _n_features(estimator) != _n_features(forest) or "tree_" not in vars(estimator):
+        if n_features(estimator) != n_features(forest) or "tree_" not in vars(estimator):
             raise ValueError("a tree is not for the features of its forest")
 
 
-def _check_boosting(estimator: Any) -> set[int]:
+def check_boosting(estimator: Any) -> set[int]:
     """Trees of histogram boosting, on plain numbers: categories have tables of their own."""
     stages = vars(estimator).get("_predictors")
     if stages is None:
@@ -187,11 +118,11 @@ def _check_boosting(estimator: Any) -> set[int]:
             raise ValueError("boosting with categories of its own cannot be opened")
         leaves = nodes["is_leaf"] != 0
         left = np.where(leaves, LEAF, nodes["left"].astype(np.int64))
-        check_nodes(left, nodes["right"], nodes["feature_idx"], _n_features(estimator))
+        check_nodes(left, nodes["right"], nodes["feature_idx"], n_features(estimator))
     return {id(tree) for tree in trees}
 
 
-def _n_features(estimator: Any) -> int:
+def n_features(estimator: Any) -> int:
     """As scikit-learn checks rows against it; without it nothing would be checked."""
     count = vars(estimator).get("n_features_in_")
     if type(count) is not int or count < 1:

@@ -1,8 +1,8 @@
 """What a saved estimator may be made of: named classes, whose code is known not to run the file's.
 
 Left out on purpose is whatever hands arrays of the file to compiled code that does not check them,
-and that nobody here checks either: kernel machines (libsvm), search trees of nearest neighbours,
-spline bases and the older gradient boosting. Functions and methods are left out too.
+and that nobody here checks either: search trees of nearest neighbours, spline bases and the older
+gradient boosting. Functions and methods are left out too.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from functools import cache
 from importlib import import_module
 
 _PUBLIC = {
+    "sklearn._loss._loss": "CyAbsoluteError CyExponentialLoss CyHalfBinomialLoss CyHalfGammaLoss "
+    "CyHalfMultinomialLoss CyHalfPoissonLoss CyHalfSquaredError CyHuberLoss CyPinballLoss",
     "sklearn.calibration": "CalibratedClassifierCV",
     "sklearn.compose": "TransformedTargetRegressor",
     "sklearn.cross_decomposition": "CCA PLSCanonical PLSRegression",
@@ -41,20 +43,18 @@ _PUBLIC = {
     "MinMaxScaler Normalizer PolynomialFeatures PowerTransformer QuantileTransformer "
     "RobustScaler StandardScaler",
     "sklearn.random_projection": "GaussianRandomProjection",
-    "sklearn.svm": "LinearSVC LinearSVR",
+    "sklearn.svm": "LinearSVC LinearSVR NuSVC NuSVR SVC SVR",
     "sklearn.tree": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
     "ExtraTreeRegressor",
     "sklearn.utils": "Bunch",
 }
-"""Classes by the module that offers them."""
+"""Classes by the module that offers them; in files they have the module that they name."""
 
 _PARTS = {
     "builtins": "bool dict float int list str tuple",
     "numpy": "bool bool_ dtype float32 float64 int32 int64 ndarray uint32 uint64 uint8",
     "numpy.random._generator": "Generator",
     "numpy.random.mtrand": "RandomState",
-    "sklearn._loss._loss": "CyAbsoluteError CyExponentialLoss CyHalfBinomialLoss CyHalfGammaLoss "
-    "CyHalfMultinomialLoss CyHalfPoissonLoss CyHalfSquaredError CyHuberLoss CyPinballLoss",
     "sklearn._loss.link": "HalfLogitLink IdentityLink Interval LogLink LogitLink MultinomialLogit",
     "sklearn._loss.loss": "AbsoluteError ExponentialLoss HalfBinomialLoss HalfGammaLoss "
     "HalfMultinomialLoss HalfPoissonLoss HalfSquaredError HuberLoss PinballLoss",

@@ -1,4 +1,4 @@
-"""Every threshold by which something is chosen, in one place, each with where it was set."""
+"""Every number by which something is chosen, in one place, each with where it was set."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from domindex.geometry.matching import MOST_COST
 class ChoiceSettings:
     """One configuration for every dataset.
 
-    No target label is read in `fit`. But all of these were *found* with target scores in view: on
-    TPT-48 (both tasks) where marked T, on Circle, DG-15 and DG-60 and families of that kind where
-    marked C.
+    No target label is read in `fit`. But some of these were *found* with target scores in view: on
+    TPT-48 where marked T, on Circle, DG-15 and DG-60 and families of that kind where marked C, on
+    the suite of real datasets, with their own and other sources, where marked R. docs/committee.md
+    says how much each matters.
 
     Attributes
     ----------
@@ -24,16 +25,22 @@ class ChoiceSettings:
         the map (`geometry.local_projection`). T
     max_misfit : of a flow, beyond which inputs are taken to be bent and straightened first. C
     clear_gain : standard errors by which still coordinates must lower the held-out error. C
-    insurance : held-out error, relative to the best, that a representation with a larger effective
-        sample may cost. T
-    fraction_power : how much the effective sample fraction counts against held-out error: at 1/3,
-        8 times the fraction is worth twice the error. T
-    least_fraction : effective sample fraction below which balancing rests on a handful of rows. T
-    trusted_fraction : share of the largest effective sample fraction from which a representation
-        that moves whole domains counts. T, and the families of `domindex bench --suite regression`
-    bending_gain : share of the linear rule's held-out error that a flexible one must stay below,
-        times the root of the effective sample fraction. T, and the same families
-    balanced_penalty : least ridge penalty under balancing weights. T
+    near_folds, far_folds : how many there are at most; for time, not tuned
+    most_train_rows, most_held_out_rows : in a fold; for time, not tuned
+    penalties : of linear rules, relative to the mean loss of a row; a grid of decades
+    smoothing : share of every probability that is spread over all classes, so that one confident
+        mistake does not decide; not tuned
+    insurance : standard errors of its paired gain on the best plain candidate that any other
+        candidate pays. R
+    shape_price : of a unit of discriminability that targets have beyond held-out sources, in units
+        of what the held-out losses can resolve. R, C
+    reach_price : of a prediction outside the reach of known outputs, per unit of spread: the slope
+        of a squared error of one spread; not tuned
+    move_tolerance : AUC by which a representation that moves domains may leave targets easier to
+        tell from sources than they are as they come; about two standard errors of it. R
+    bootstrap : draws of held-out domains over which stacking is averaged; for time, not tuned
+    steps : of stacking in every draw; a tenth and ten times as many change little. R
+    least_weight : below it a member is left out; for time, not tuned
     coverage : share of held-out residuals that an interval of that probability shall hold;
         a definition, not tuned
     max_latent : components of z; rows with more features are reduced to their principal ones;
@@ -44,11 +51,18 @@ class ChoiceSettings:
     reliable_shapes: float = RELIABLE
     max_misfit: float = 1.15
     clear_gain: float = 2.0
-    insurance: float = 1.6
-    fraction_power: float = 1 / 3
-    least_fraction: float = 0.01
-    trusted_fraction: float = 0.5
-    bending_gain: float = 0.9
-    balanced_penalty: float = 0.3
+    near_folds: int = 4
+    far_folds: int = 8
+    most_train_rows: int = 4000
+    most_held_out_rows: int = 1000
+    penalties: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    smoothing: float = 0.02
+    insurance: float = 1.0
+    shape_price: float = 1.0
+    reach_price: float = 2.0
+    move_tolerance: float = 0.03
+    bootstrap: int = 20
+    steps: int = 600
+    least_weight: float = 0.02
     coverage: float = 0.9
     max_latent: int = 128

@@ -1,23 +1,113 @@
-"""Source rows to hold out, a domain at a time."""
+"""Source domains held out in turn, near and far along the map."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import KFold
+
+from domindex.committee.choice_settings import ChoiceSettings
+from domindex.data import DomainData
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+FoldKind = Literal["near", "far", "rows"]
 
 ROW_FOLDS = 5
-"""Of the rows of a single domain; a common number, not tuned."""
+"""Of the rows of a single source; a common number, not tuned."""
 
 
-def held_out_folds(domains: NDArray[np.int64], most: int) -> list[NDArray[np.int64]]:
-    """Rows to hold out in turn: by domain, at most so many times, or, of one domain, by rows.
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Some sources to learn from, and others, in the role of targets, to predict.
 
-    A single row is held out of itself: there is nothing else to learn from.
+    Attributes
+    ----------
+    kind : "near" where the held-out domains are any; "far" where only the sources far from the
+        held-out one are learned from; "rows" where there is a single source, and rows of it are
+        held out
+    train, held_out : row numbers
+    distance : (held-out domains,) from each to the nearest that is learned from, on the map
+    domains : (held-out domains,) their numbers
     """
-    n_folds = min(len(np.unique(domains)), most)
-    if n_folds > 1:
-        return [test for _, test in GroupKFold(n_folds).split(domains, groups=domains)]
-    if len(domains) > 1:
-        return [test for _, test in KFold(min(ROW_FOLDS, len(domains))).split(domains)]
-    return [np.array([0]), np.array([0])]
+
+    kind: FoldKind
+    train: Numbers
+    held_out: Numbers
+    domains: Numbers
+    distance: Floats
+
+
+def plan_folds(
+    data: DomainData,
+    distances: Floats,
+    target_rows: list[Numbers] | None,
+    settings: ChoiceSettings,
+    seed: int,
+) -> list[Fold]:
+    """Near folds: groups of sources, each predicted from the others. Far folds: a source predicted
+    from the half of the other sources that lies farthest from it.
+
+    `distances` (domains, domains) are those of the map. A held-out domain has the rows that targets
+    would have: `target_rows` says which of its rows resemble theirs, where sources hold more.
+    Two sources have near folds only; one has folds of its rows.
+    """
+    rng = np.random.default_rng(seed)
+    sources = np.flatnonzero(data.is_source)
+    if len(sources) == 1:
+        return _row_folds(data, sources, settings, rng)
+    maker = _FoldMaker(data, distances, target_rows, settings, rng)
+    groups = np.array_split(rng.permutation(sources), min(settings.near_folds, len(sources)))
+    folds = [maker.make("near", np.setdiff1d(sources, group), group) for group in groups]
+    if len(sources) > 2:
+        for held_out in rng.permutation(sources)[: settings.far_folds]:
+            others = np.setdiff1d(sources, [held_out])
+            order = others[np.argsort(-distances[held_out, others], kind="stable")]
+            far = order[: (len(order) + 1) // 2]
+            folds.append(maker.make("far", far, np.array([held_out])))
+    return folds
+
+
+@dataclass(frozen=True, eq=False)
+class _FoldMaker:
+    data: DomainData
+    distances: Floats
+    target_rows: list[Numbers] | None
+    settings: ChoiceSettings
+    rng: np.random.Generator
+
+    def make(self, kind: FoldKind, train: Numbers, held_out: Numbers) -> Fold:
+        held_out = np.sort(held_out)
+        by_domain = self.data.rows_by_domain()
+        like_targets = [
+            by_domain[k] if self.target_rows is None else by_domain[k][self.target_rows[k]]
+            for k in held_out
+        ]
+        most = max(1, self.settings.most_held_out_rows // len(held_out))
+        held_out_rows = [_some(rows, most, self.rng) for rows in like_targets]
+        train_rows = np.concatenate([by_domain[k] for k in train])
+        return Fold(
+            kind,
+            _some(train_rows, self.settings.most_train_rows, self.rng),
+            np.concatenate(held_out_rows),
+            held_out,
+            self.distances[np.ix_(held_out, train)].min(axis=1),
+        )
+
+
+def _row_folds(
+    data: DomainData, sources: Numbers, settings: ChoiceSettings, rng: np.random.Generator
+) -> list[Fold]:
+    rows = _some(data.rows_by_domain()[sources[0]], settings.most_train_rows, rng)
+    zero = np.zeros(1)
+    if len(rows) == 1:
+        return [Fold("rows", rows, rows, sources, zero)]
+    parts = KFold(min(ROW_FOLDS, len(rows)), shuffle=True, random_state=0).split(rows)
+    return [Fold("rows", rows[train], rows[test], sources, zero) for train, test in parts]
+
+
+def _some(rows: Numbers, most: int, rng: np.random.Generator) -> Numbers:
+    return rows if len(rows) <= most else np.sort(rng.permutation(rows)[:most])

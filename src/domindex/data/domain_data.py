@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -89,6 +89,24 @@ class DomainData:
     @property
     def domain_sizes(self) -> NDArray[np.int64]:
         return np.bincount(self.row_domains, minlength=self.n_domains)
+
+    def select(self, rows: NDArray[np.int64], is_source: NDArray[np.bool_]) -> DomainData:
+        """Some of the rows, with other roles: `is_source` (domains,) of all domains.
+
+        Labels of rows that are no source's now are hidden; domains without rows are left out.
+        """
+        present = np.unique(self.row_domains[rows])
+        labels = np.array(self.labels[rows])
+        hidden = ~is_source[self.row_domains[rows]]
+        labels[hidden] = HIDDEN_CLASS if self.task == "classification" else np.nan
+        return replace(
+            self,
+            inputs=self.inputs[rows],
+            labels=labels,
+            row_domains=np.searchsorted(present, self.row_domains[rows]),
+            domains=tuple(self.domains[number] for number in present),
+            is_source=is_source[present],
+        )
 
     def rows_by_domain(self) -> list[NDArray[np.int64]]:
         """Row numbers of each domain, in the order of `domains`."""

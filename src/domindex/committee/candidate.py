@@ -1,0 +1,134 @@
+"""A representation and a learner, as a hypothesis on how a rule carries over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from domindex.committee.choice_settings import ChoiceSettings
+from domindex.committee.learner import Learner
+from domindex.committee.linear_learner import LinearLearner
+from domindex.committee.predictors import learner_for, predictor_named
+from domindex.data import DomainData
+from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.representations import list_representations, representation_named
+from domindex.representations.raw import Raw
+
+NETWORK = "network"
+"""The variational network by name: a predictor that aligns rows itself."""
+
+BALANCED = ("raw", "row_centred", "row_standardised", "domain_scaled", "domain_standardised")
+"""Representations on which a linear rule is also tried with balancing weights: it is cheap there,
+and their features are the rows' own."""
+
+BOOSTED = ("raw", "with_index", "with_means", "domain_standardised", "flow")
+"""Representations on which boosting is tried: it takes longest; not tuned."""
+
+MOST_BOOSTED = 4
+"""Classes, or outputs, from which on boosting, which fits trees for each, is tried on fewer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What may become a member of the committee.
+
+    Attributes
+    ----------
+    representation : by name
+    learner : what is fitted on it; None stands for the variational network
+    balanced : whether source rows are weighted to look like the targets'
+    """
+
+    representation: str
+    learner: Learner | None
+    balanced: bool = False
+
+    @property
+    def predictor(self) -> str:
+        return NETWORK if self.learner is None else self.learner.name
+
+    @property
+    def name(self) -> str:
+        prefix = "balanced " if self.balanced else ""
+        return f"{prefix}{self.predictor} on {self.representation}"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a user without domains in mind would have tried it."""
+        return self.representation == Raw.name and not self.balanced and self.learner is not None
+
+
+def list_candidates(
+    requested: Sequence[tuple[str, Any]] | None,
+    representation: str,
+    predictor: Any,
+    data: DomainData,
+    geometry: DomainGeometry,
+    settings: ChoiceSettings,
+) -> list[Candidate]:
+    """Pairs that were asked for, or every predictor on every representation that makes sense.
+
+    A linear rule stands there once for each penalty: the folds choose.
+    """
+    if requested is not None:
+        pairs = [(name, _learner(choice, data)) for name, choice in requested]
+        return [c for name, one in pairs for c in _with_penalties(name, one, settings)]
+    names = [representation]
+    if representation == "auto":
+        kinds = map(representation_named, list_representations())
+        names = [kind.name for kind in kinds if kind.serves(data, geometry)]
+    if predictor != "auto":
+        learner = _learner(predictor, data)
+        if learner is None and representation == "auto":
+            names = [_network_representation(geometry)]
+        return [c for name in names for c in _with_penalties(name, learner, settings)]
+    return _all_of(names, data, geometry, settings, with_network=representation == "auto")
+
+
+def _all_of(
+    names: list[str],
+    data: DomainData,
+    geometry: DomainGeometry,
+    settings: ChoiceSettings,
+    with_network: bool,
+) -> list[Candidate]:
+    result = []
+    many = _outputs_to_boost(data) > MOST_BOOSTED
+    boosted = ("raw", "row_standardised", "domain_standardised") if many else BOOSTED
+    for name in names:
+        linear, kernel, trees, boosting = map(
+            predictor_named, ("linear", "kernel", "trees", "boosting")
+        )
+        result += _with_penalties(name, linear, settings)
+        result += [Candidate(name, kernel), Candidate(name, trees)]
+        if name in boosted or len(names) == 1:
+            result.append(Candidate(name, boosting))
+        if name in BALANCED:
+            result += [
+                Candidate(c.representation, c.learner, balanced=True)
+                for c in _with_penalties(name, linear, settings)
+            ]
+    if with_network and "flow" in names:
+        result.append(Candidate("flow", None))
+    return result
+
+
+def _outputs_to_boost(data: DomainData) -> int:
+    return len(data.classes) if data.classes is not None else data.labels.shape[1]
+
+
+def _learner(choice: Any, data: DomainData) -> Learner | None:
+    return None if choice == NETWORK else learner_for(choice, data.task)
+
+
+def _network_representation(geometry: DomainGeometry) -> str:
+    return "flow" if geometry.has_flow else Raw.name
+
+
+def _with_penalties(
+    name: str, learner: Learner | None, settings: ChoiceSettings
+) -> list[Candidate]:
+    if isinstance(learner, LinearLearner):
+        return [Candidate(name, LinearLearner(penalty)) for penalty in settings.penalties]
+    return [Candidate(name, learner)]

@@ -1,0 +1,59 @@
+"""How far outputs reach: where a prediction can be seen to be wrong without its label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.committee.folds import Fold
+from domindex.data import DomainData
+from domindex.representations.row_normalised import outputs_share_units
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """The least and the largest value (outputs,) that an output is believed to take.
+
+    Known values, and beyond them as far as those of a held-out source lay beyond the ones it was
+    predicted from. Where outputs share the units of the inputs, they may go as far as these do.
+    """
+
+    least: Floats
+    largest: Floats
+
+    @classmethod
+    def of(cls, data: DomainData, folds: tuple[Fold, ...]) -> Reach:
+        known = data.labels[data.row_is_source]
+        below = above = np.zeros(known.shape[1])
+        for fold in folds:
+            train, held_out = data.labels[fold.train], data.labels[fold.held_out]
+            below = np.maximum(below, train.min(axis=0) - held_out.min(axis=0))
+            above = np.maximum(above, held_out.max(axis=0) - train.max(axis=0))
+        least, largest = known.min(axis=0) - below, known.max(axis=0) + above
+        if outputs_share_units(data):
+            least = np.minimum(least, float(data.inputs.min()))
+            largest = np.maximum(largest, float(data.inputs.max()))
+        return cls(least, largest)
+
+    def clip(self, values: Floats) -> Floats:
+        return np.clip(values, self.least, self.largest)
+
+    def beyond(self, values: Floats, unit: Floats) -> Floats:
+        """(n,) how far values (n, outputs) lie outside, in units of spread, mean over outputs."""
+        outside = np.maximum(self.least - values, 0) + np.maximum(values - self.largest, 0)
+        return (outside / unit).mean(axis=1)
+
+    def state(self) -> dict[str, Any]:
+        return {"least": self.least, "largest": self.largest}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Reach:
+        least, largest = state["least"], state["largest"]
+        if least.ndim != 1 or least.shape != largest.shape or not (least <= largest).all():
+            raise ValueError("the reach of the outputs is no range")
+        return cls(least, largest)

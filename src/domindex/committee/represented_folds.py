@@ -1,0 +1,76 @@
+"""The rows of a fold as a representation gives them, with held-out domains in the target's role."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.committee.folds import Fold
+from domindex.data import DomainData
+from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.representations import PlacedRows, Representation, RepresentedRows
+from domindex.representations.base import DomainRows
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class RepresentedFolds:
+    """A representation of all rows, and of the rows of any fold.
+
+    What a representation learns from inputs alone is learned once. What depends on roles is learned
+    anew in every fold, and a held-out domain that is cut to rows like the targets' is measured by
+    those rows, like a domain never seen.
+
+    Attributes
+    ----------
+    representation : fitted on all data
+    rows : all rows in it
+    """
+
+    data: DomainData
+    geometry: DomainGeometry
+    representation: Representation
+    rows: RepresentedRows
+    is_cut: bool
+
+    @classmethod
+    def fit(
+        cls, kind: type[Representation], data: DomainData, geometry: DomainGeometry, is_cut: bool
+    ) -> RepresentedFolds:
+        representation = kind.fit(data, geometry)
+        placed = PlacedRows.of_data(data, geometry.domain_map.coordinates)
+        return cls(data, geometry, representation, representation.apply(placed), is_cut)
+
+    def of(self, fold: Fold) -> tuple[RepresentedRows, RepresentedRows]:
+        """The rows to learn from, and those to predict, in the order of the fold."""
+        if fold.kind == "rows":
+            return self.rows.part(fold.train), self.rows.part(fold.held_out)
+        if self.representation.uses_roles:
+            representation = self._in_roles(fold)
+            return (
+                representation.apply(self._placed(fold.train)),
+                representation.apply(self._placed(fold.held_out)),
+            )
+        train = self.rows.part(fold.train)
+        if not self.is_cut:
+            return train, self.rows.part(fold.held_out)
+        return train, self.representation.apply(self._placed(fold.held_out, as_new=True))
+
+    def _in_roles(self, fold: Fold) -> Representation:
+        is_source = np.zeros(self.data.n_domains, dtype=bool)
+        is_source[np.unique(self.data.row_domains[fold.train])] = True
+        rows = np.concatenate([fold.train, fold.held_out])
+        return type(self.representation).fit(self.data.select(rows, is_source), self.geometry)
+
+    def _placed(self, rows: Numbers, as_new: bool = False) -> PlacedRows:
+        numbers = self.data.row_domains[rows]
+        places = self.geometry.domain_map.coordinates
+        domains = []
+        for number in np.unique(numbers):
+            name = self.data.domains[number]
+            known = ("held out", name) if as_new else name
+            domains.append(DomainRows(known, np.flatnonzero(numbers == number), places[number]))
+        return PlacedRows(self.data.inputs[rows], tuple(domains))

@@ -1,0 +1,113 @@
+"""How well the shapes of sources and targets coincide in a representation.
+
+A classifier that tells target rows from source rows has an AUC of 1/2 where the two coincide. What
+counts for a choice is by how much targets are easier to tell apart than held-out sources were: so
+far, folds do not speak for the targets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+
+from domindex.committee.folds import Fold
+from domindex.committee.represented_folds import RepresentedFolds
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+TOLD_ROWS = 400
+"""Of each side, at most, that a classifier is given; for time, not tuned."""
+
+TOLD_FOLDS = 3
+"""Of each kind, in which held-out sources are told from the others; for time, not tuned."""
+
+TOLD_TREES = 50
+LEAF_ROWS = 5
+MOST_AUC = 0.995
+"""Beyond which no sample of this size tells more."""
+
+
+@dataclass(frozen=True)
+class Coincidence:
+    """Of a representation.
+
+    Attributes
+    ----------
+    targets : AUC by which target rows are told from source rows
+    held_out : AUC by which held-out sources are told from those learned from; near and far alike
+    """
+
+    targets: float
+    held_out: float
+
+    @property
+    def gap(self) -> float:
+        """Discriminability d' of targets beyond that of held-out sources, 0 where there is none."""
+        return max(0.0, discriminability(self.targets) - discriminability(self.held_out))
+
+
+def discriminability(auc: float) -> float:
+    """d': the distance of two unit normals with that AUC."""
+    return float(np.sqrt(2) * norm.ppf(np.clip(auc, 0.5, MOST_AUC)))
+
+
+def measure_coincidence(
+    represented: RepresentedFolds, folds: tuple[Fold, ...], seed: int
+) -> Coincidence:
+    """Classifiers on bounded samples of rows, domains alike."""
+    rng = np.random.default_rng(seed)
+    data, features = represented.data, represented.rows.features
+    sources = np.flatnonzero(data.row_is_source)
+    targets = np.flatnonzero(~data.row_is_source)
+    told = telling_auc(
+        features[_sample(sources, data.row_domains, rng)],
+        features[_sample(targets, data.row_domains, rng)],
+    )
+    if any(fold.kind == "rows" for fold in folds):
+        return Coincidence(told, 0.5)
+    by_kind = []
+    for kind in ("near", "far"):
+        chosen = [fold for fold in folds if fold.kind == kind][:TOLD_FOLDS]
+        if chosen:
+            by_kind.append(np.mean([_told_in(represented, fold, rng) for fold in chosen]))
+    return Coincidence(told, float(np.mean(by_kind)))
+
+
+def telling_auc(first: Floats, second: Floats) -> float:
+    """Cross-fitted AUC by which rows (n, p) of two groups are told apart; 1/2 if there are few."""
+    side = np.repeat([0, 1], [len(first), len(second)])
+    if min(len(first), len(second)) < 2 * LEAF_ROWS:
+        return 0.5
+    rows, scores = np.concatenate([first, second]), np.empty(len(side))
+    halves = StratifiedKFold(2, shuffle=True, random_state=0).split(rows, side)
+    for train, test in halves:
+        trees = ExtraTreesClassifier(
+            TOLD_TREES, min_samples_leaf=LEAF_ROWS, class_weight="balanced", random_state=0
+        )
+        scores[test] = trees.fit(rows[train], side[train]).predict_proba(rows[test])[:, 1]
+    return float(roc_auc_score(side, scores))
+
+
+def _told_in(represented: RepresentedFolds, fold: Fold, rng: np.random.Generator) -> float:
+    train, held_out = represented.of(fold)
+    numbers = represented.data.row_domains
+    first = _sample(np.arange(len(fold.train)), numbers[fold.train], rng)
+    second = _sample(np.arange(len(fold.held_out)), numbers[fold.held_out], rng)
+    return telling_auc(train.features[first], held_out.features[second])
+
+
+def _sample(rows: Numbers, domains: Numbers, rng: np.random.Generator) -> Numbers:
+    """At most `TOLD_ROWS` of the rows, as many from every domain; `domains` is indexed by row."""
+    shuffled = rng.permutation(rows)
+    _, place, counts = np.unique(domains[shuffled], return_inverse=True, return_counts=True)
+    order = np.argsort(place, kind="stable")
+    rank = np.empty(len(shuffled), dtype=np.int64)
+    rank[order] = np.arange(len(shuffled)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return shuffled[np.argsort(rank, kind="stable")[:TOLD_ROWS]]

@@ -1,0 +1,153 @@
+"""What every candidate pays beyond its held-out losses, and the weights that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from domindex.committee.choice_settings import ChoiceSettings
+from domindex.committee.held_out_rows import HeldOutRows
+from domindex.committee.shapes import Coincidence
+from domindex.committee.stacking import stack
+from domindex.committee.validation import Trial
+from domindex.representations import representation_named
+
+Floats = NDArray[np.float64]
+
+SHAPES_OF = {"with_index": "raw", "with_means": "raw"}
+"""Representations whose extra columns name the domain: their rows coincide as those of others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """What was chosen, and on what grounds.
+
+    Attributes
+    ----------
+    trials : the candidates that were weighed
+    weights : (trials,) summing to 1; 0 for those left out
+    table : a row a candidate, for the user to read, the heaviest first
+    """
+
+    trials: list[Trial]
+    weights: Floats
+    table: pd.DataFrame
+
+
+def weigh(
+    trials: Sequence[Trial],
+    rows: HeldOutRows,
+    shapes: dict[str, Coincidence],
+    beyond: Floats,
+    settings: ChoiceSettings,
+    seed: int,
+) -> Weighing:
+    """Stacking of the trials that are in the race, each with its price.
+
+    `beyond` (trials,) is how far predictions of targets lie outside the reach of known outputs,
+    on top of what they did in the folds.
+    """
+    trials = list(trials)
+    reasons = [_reason_to_leave_out(trial, shapes, settings) for trial in trials]
+    if all(reasons):
+        reasons = [""] * len(trials)
+    racing = [number for number, reason in enumerate(reasons) if not reason]
+    prices = _prices(trials, racing, rows, shapes, beyond, settings)
+    weights = np.zeros(len(trials))
+    weights[racing] = stack(
+        np.stack([trials[number].predicted for number in racing]),
+        prices[racing],
+        rows,
+        min(trials[number].loss(rows) for number in racing) + resolution(rows),
+        draws=settings.bootstrap,
+        steps=settings.steps,
+        seed=seed,
+    )
+    weights[weights < min(settings.least_weight, weights.max())] = 0.0
+    weights /= weights.sum()
+    return Weighing(trials, weights, _table(trials, weights, reasons, prices, rows, shapes))
+
+
+def resolution(rows: HeldOutRows) -> float:
+    """The loss of one mistaken row in every held-out domain: no smaller difference is known."""
+    per_part = float(np.mean(np.bincount(rows.parts)))
+    if rows.n_classes is None:
+        return 1.0 / per_part
+    shares = np.bincount(rows.labels, rows.row_weights, minlength=rows.n_classes)
+    entropy = -float(np.sum(shares * np.log(np.maximum(shares, 1e-300))))
+    return max(entropy, 1e-3) / per_part
+
+
+def _prices(
+    trials: list[Trial],
+    racing: list[int],
+    rows: HeldOutRows,
+    shapes: dict[str, Coincidence],
+    beyond: Floats,
+    settings: ChoiceSettings,
+) -> Floats:
+    """(trials,) insurance against harm, shapes that do not coincide, and errors in plain sight."""
+    losses = np.stack([rows.by_domain(trial.losses) for trial in trials])
+    n_domains = losses.shape[1]
+    plain = [n for n in racing if trials[n].candidate.is_plain] or racing
+    best_plain = min(plain, key=lambda number: trials[number].loss(rows))
+    best = min(racing, key=lambda number: trials[number].loss(rows))
+    root = np.sqrt(n_domains)
+    gains = (losses - losses[best_plain]).std(axis=1, ddof=1) / root if n_domains > 1 else 0.0
+    insured = np.array([not trial.candidate.is_plain for trial in trials])
+    uncertain = losses[best].std(ddof=1) / root if n_domains > 1 else 0.0
+    unit = np.hypot(uncertain, resolution(rows))
+    gaps = np.array([_shape(trial, shapes).gap for trial in trials])
+    return (
+        settings.insurance * insured * gains
+        + settings.shape_price * unit * gaps
+        + settings.reach_price * beyond
+    )
+
+
+def _shape(trial: Trial, shapes: dict[str, Coincidence]) -> Coincidence:
+    name = trial.candidate.representation
+    return shapes.get(SHAPES_OF.get(name, name), Coincidence(0.5, 0.5))
+
+
+def _reason_to_leave_out(
+    trial: Trial, shapes: dict[str, Coincidence], settings: ChoiceSettings
+) -> str:
+    """Why a candidate is not in the race, in words; empty where it is."""
+    kind = representation_named(trial.candidate.representation)
+    if not kind.moves_domains or "raw" not in shapes:
+        return ""
+    if _shape(trial, shapes).targets > shapes["raw"].targets + settings.move_tolerance:
+        return "it moves domains, and leaves targets further from the sources than they were"
+    return ""
+
+
+def _table(
+    trials: list[Trial],
+    weights: Floats,
+    reasons: list[str],
+    prices: Floats,
+    rows: HeldOutRows,
+    shapes: dict[str, Coincidence],
+) -> pd.DataFrame:
+    """Sorted by weight, then by loss."""
+    table = pd.DataFrame(
+        {
+            "candidate": [trial.candidate.name for trial in trials],
+            "representation": [trial.candidate.representation for trial in trials],
+            "predictor": [trial.candidate.predictor for trial in trials],
+            "near_loss": [trial.near(rows) for trial in trials],
+            "far_loss": [trial.far(rows) for trial in trials],
+            "loss": [trial.loss(rows) for trial in trials],
+            "price": prices,
+            "target_auc": [_shape(trial, shapes).targets for trial in trials],
+            "held_out_auc": [_shape(trial, shapes).held_out for trial in trials],
+            "weight": weights,
+            "left_out": reasons,
+        }
+    )
+    return table.sort_values(["weight", "loss"], ascending=[False, True], ignore_index=True)

@@ -20,9 +20,18 @@ def input_reconstruction(x: Tensor, decoded: Normal) -> Tensor:
     return decoded.log_prob(x).sum(dim=-1).mean()
 
 
-def label_prediction(labels: Tensor, predicted: Distribution) -> Tensor:
-    """E_q[log p(y|z)] per source row, averaged, all outputs together: z keeps what y needs."""
-    return predicted.log_prob(labels).reshape(*labels.shape[:2], -1).sum(dim=-1).mean()
+def label_prediction(
+    labels: Tensor, predicted: Distribution, known: Tensor | None = None
+) -> Tensor:
+    """E_q[log p(y|z)] per source row, averaged, all outputs together: z keeps what y needs.
+
+    With `known` (sources,) bool, averaged over those sources alone; none known is worth nothing.
+    """
+    told = predicted.log_prob(labels).reshape(*labels.shape[:2], -1).sum(dim=-1)
+    if known is None:
+        return told.mean()
+    share = known.to(told.dtype)
+    return (told.mean(dim=1) * share).sum() / share.sum().clamp_min(1.0)
 
 
 def local_index_reconstruction(latents: Indices, decoded: Normal) -> Tensor:

@@ -101,7 +101,7 @@ class EncodingObjective(Objective):
     def forward(self, batch: Batch, latents: Latents, ramp: float) -> tuple[Tensor, Terms]:
         predicted = self.module.predict(latents.z[batch.sources])
         terms = {
-            "label_prediction": bound.label_prediction(batch.labels, predicted),
+            "label_prediction": bound.label_prediction(batch.labels, predicted, batch.known),
             "encoding_divergence": bound.encoding_divergence(latents),
             "adversary": self._hiding(batch, latents),
             "smoothness": self._roughness(batch, latents),

@@ -61,14 +61,14 @@ class Trainer:
     ) -> None:
         self.fabric = fabric
         self.settings = settings
-        self._callbacks = list(callbacks)
+        self.callbacks = list(callbacks)
 
     def run(self, phase: Phase, *extra: Callback) -> nn.Module:
         """Minimise a phase's objective, in turns with its adversary where it has one.
 
         Returns the moving average of the objective's module, in training mode.
         """
-        callbacks = [*self._callbacks, *extra]
+        callbacks = [*self.callbacks, *extra]
         groups = [
             {"params": group.parameters, "lr": phase.learning_rate * group.rate}
             for group in phase.parameters
@@ -112,10 +112,13 @@ class Trainer:
             group["lr"] = group["full_lr"] * rate
         optimizer.zero_grad()
         self.fabric.backward(loss)
+        self._clip(module, optimizer)
+        optimizer.step()
+
+    def _clip(self, module: nn.Module, optimizer: Optimizer) -> None:
         self.fabric.clip_gradients(
             module, optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
         )
-        optimizer.step()
 
 
 @dataclass

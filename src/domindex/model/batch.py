@@ -23,7 +23,7 @@ class Batch:
     raw_index : (domains, index_dim)
     neighbor_index : (domains, index_dim), the raw index of a near neighbour of each domain
     facts : what the adversary tries to read
-    known : (sources,) bool, whose labels may be learned from; None where all may
+    known : (folds, sources of one) bool, whose labels a fold may learn from; None where all may
     """
 
     x: Tensor

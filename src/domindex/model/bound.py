@@ -25,13 +25,15 @@ def label_prediction(
 ) -> Tensor:
     """E_q[log p(y|z)] per source row, averaged, all outputs together: z keeps what y needs.
 
-    With `known` (sources,) bool, averaged over those sources alone; none known is worth nothing.
+    With `known` (folds, sources of one) bool, averaged over those that a fold knows, then over the
+    folds, which stand one after the other; where none is known, nothing is gained.
     """
     told = predicted.log_prob(labels).reshape(*labels.shape[:2], -1).sum(dim=-1)
     if known is None:
         return told.mean()
     share = known.to(told.dtype)
-    return (told.mean(dim=1) * share).sum() / share.sum().clamp_min(1.0)
+    share = share / share.sum(dim=1, keepdim=True).clamp_min(1.0)
+    return (told.mean(dim=1).view_as(share) * share).sum(dim=1).mean()
 
 
 def local_index_reconstruction(latents: Indices, decoded: Normal) -> Tensor:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.distributions import Normal
 from torch.optim import Optimizer
 
 from domindex.errors import InputError
-from domindex.model.adversarial import Objective, Terms
-from domindex.model.adversary import Adversary
+from domindex.model.adversary import Adversary, DomainFacts
 from domindex.model.batch import Batch
+from domindex.model.latents import Indices, Latents
 from domindex.model.module import EncodingModule, IndexModule
 from domindex.model.objectives import EncodingObjective, Weights
-from domindex.model.stacking import Stacked
-from domindex.networks.alignments import ParameterGroup
+from domindex.networks.stacking import stacked, unstacked
 from domindex.training.batches import BatchSampler
 from domindex.training.encoding_training import finished
 from domindex.training.history import History
@@ -40,8 +39,8 @@ def train_encoding_folds(
     """One encoding a fold, each trained without the labels of the domains that it holds out.
 
     The inputs of every domain are seen in every fold. The folds share batches and random numbers,
-    so each is what `train_encoding` would give without those labels, and folds differ by nothing
-    but the labels that they are told.
+    so each is what one start of `train_encoding` would give without those labels, and folds differ
+    by nothing but the labels that they are told. They leave no history.
 
     Parameters
     ----------
@@ -51,21 +50,27 @@ def train_encoding_folds(
     """
     starts = [start] * len(held_out) if isinstance(start, EncodingModule) else list(start)
     _check_folds(held_out, len(starts), batches)
-    objective = _objective(starts, indices, batches, held_out, adversary_kinds, weights, trainer)
-    settings = trainer.settings
+    device, settings = trainer.fabric.device, trainer.settings
+    folds = [one.to(device) for one in _redrawn(starts)]
+    adversary = None
+    if not folds[0].alignment.is_settled:
+        latent_dim, index_dim = folds[0].alignment.latent_dim, folds[0].index_dim
+        n_domains = held_out.shape[1]
+        one = Adversary(adversary_kinds, latent_dim, n_domains, index_dim, folds[0].width)
+        adversary = stacked([one.to(device)] * len(folds))
+    objective = _FoldsObjective(stacked(folds), indices, adversary, weights, len(folds))
     phase = Phase(
         "held-out encodings",
         objective,
-        objective.module.groups(),
-        batches,
+        objective.module.parameter_groups(),
+        _FoldBatches(batches, torch.as_tensor(~held_out, device=device)),
         settings.steps if n_steps is None else n_steps,
         settings.learning_rate,
         admission=settings.admission,
     )
-    averaged = _FoldTrainer.of(trainer).run(phase)
-    assert isinstance(averaged, Stacked)
-    folds = averaged.unstacked()
-    return finished([fold.objective.module for fold in folds], folds[0].objective, batches)
+    averaged = _FoldTrainer(trainer, len(folds)).run(phase)
+    plain = EncodingObjective(folds[0], indices, None, weights)
+    return finished(unstacked(averaged, folds), plain, batches)
 
 
 def _check_folds(held_out: NDArray[np.bool_], n_starts: int, batches: BatchSampler) -> None:
@@ -78,113 +83,116 @@ def _check_folds(held_out: NDArray[np.bool_], n_starts: int, batches: BatchSampl
         raise InputError("A fold holds out every source. Leave it one to learn from.")
 
 
-def _objective(
-    starts: Sequence[EncodingModule],
-    indices: IndexModule,
-    batches: BatchSampler,
-    held_out: NDArray[np.bool_],
-    adversary_kinds: Sequence[str],
-    weights: Weights,
-    trainer: Trainer,
-) -> _FoldsObjective:
-    """The folds before their training, with what starts at random the same in all of them."""
-    device = trainer.fabric.device
-    before = torch.get_rng_state()
-    folds = []
+def _redrawn(starts: Sequence[EncodingModule]) -> list[EncodingModule]:
+    """Copies to be trained, in which what starts at random is drawn alike."""
+    before, folds = torch.get_rng_state(), []
     for start in starts:
         torch.set_rng_state(before)
-        module = start.redrawn().to(device)
-        folds.append(_Fold(EncodingObjective(module, indices, None, weights)))
-    module, adversary = folds[0].objective.module, None
-    if not module.alignment.is_settled:
-        latent_dim, n_domains = module.alignment.latent_dim, held_out.shape[1]
-        one = Adversary(adversary_kinds, latent_dim, n_domains, module.index_dim, module.width)
-        one.to(device)
-        group = ParameterGroup(list(one.parameters()), 1.0)
-        adversary = _StackedAdversary([one] * len(folds), [group])
-    known = torch.as_tensor(~held_out, device=device)
-    return _FoldsObjective(Stacked(folds, module.parameter_groups()), adversary, weights, known)
+        folds.append(start.redrawn())
+    return folds
 
 
-class _Fold(nn.Module):
-    """One fold's part of a step."""
+@dataclass
+class _FoldBatches:
+    """Batches with the domains of all folds, one fold after the other.
 
-    def __init__(self, objective: EncodingObjective) -> None:
-        super().__init__()
-        self.objective = objective
+    Attributes
+    ----------
+    batches : what is drawn from, once for all folds
+    known : (folds, domains) whose labels each fold may learn from
+    """
 
-    def forward(self, known: Tensor, batch: Batch) -> tuple[Tensor, Tensor, Terms]:
-        """z (domains, batch, latent_dim), the loss beside the adversary's, and its terms.
+    batches: BatchSampler
+    known: Tensor
 
-        What is not `known` (sources,) is overwritten first: times zero, a NaN would be a NaN.
+    def draw(self, progress: float = 1.0) -> Batch:
+        """`x` stays as it is: the indices are the same in all folds.
+
+        Labels that are held out are overwritten: times zero, a NaN would be a NaN.
         """
-        told = known.view(-1, *[1] * (batch.labels.ndim - 1))
-        labels = torch.where(told, batch.labels, torch.zeros_like(batch.labels))
-        batch = replace(batch, labels=labels, known=known)
-        latents = self.objective.infer(batch)
-        loss, terms = self.objective(batch, latents, 0.0)
-        return latents.z, loss, terms
+        batch, n_folds = self.batches.draw(progress), len(self.known)
+        numbers, sources = batch.facts.numbers, batch.sources
+        begins = len(numbers) * torch.arange(n_folds, device=sources.device)
+        known = self.known[:, numbers[sources]].flatten()
+        labels = _repeated(batch.labels, n_folds)
+        labels[~known] = 0
+        raw_index = _repeated(batch.raw_index, n_folds)
+        return replace(
+            batch,
+            represented=_repeated(batch.represented, n_folds),
+            labels=labels,
+            sources=(begins[:, None] + sources).flatten(),
+            domain_sizes=_repeated(batch.domain_sizes, n_folds),
+            raw_index=raw_index,
+            neighbor_index=_repeated(batch.neighbor_index, n_folds),
+            facts=DomainFacts(_repeated(numbers, n_folds), raw_index, batch.facts.links),
+            known=known.view(n_folds, -1),
+        )
 
 
-class _StackedAdversary(Stacked[Adversary]):
-    """One adversary a fold; their losses together."""
-
-    def forward(self, own: Tensor, *shared: Any) -> Tensor:
-        return super().forward(own, *shared).sum()
-
-
-class _FoldsLatents(NamedTuple):
-    """z of all folds (folds, domains, batch, latent_dim), with losses and terms (folds,)."""
-
-    z: Tensor
-    losses: Tensor
-    terms: Terms
-
-
-class _FoldsObjective(Objective):
-    """The sum of the folds' losses: none of them has a gradient in another's weights."""
-
-    module: Stacked[_Fold]
+class _FoldsObjective(EncodingObjective):
+    """The mean of the folds' losses: none of them has a gradient in another's weights."""
 
     def __init__(
         self,
-        module: Stacked[_Fold],
-        adversary: _StackedAdversary | None,
+        module: EncodingModule,
+        indices: IndexModule,
+        adversary: Adversary | None,
         weights: Weights,
-        known: Tensor,
+        n_folds: int,
     ) -> None:
-        super().__init__(module, adversary)
-        self.weights, self._known = weights, known
+        super().__init__(module, indices, adversary, weights)
+        self._n_folds = n_folds
 
-    def infer(self, batch: Batch) -> _FoldsLatents:
-        known = self._known[:, batch.facts.numbers[batch.sources]]
-        return _FoldsLatents(*self.module(known, batch))
+    def infer_indices(self, batch: Batch) -> Indices:
+        """Inferred once and repeated: they are the same in all folds."""
+        raw_index = batch.raw_index[: len(batch.x)]
+        one = super().infer_indices(replace(batch, raw_index=raw_index))
+        return Indices(
+            self._repeated(one.u_posterior),
+            _repeated(one.u, self._n_folds),
+            self._repeated(one.beta_posterior),
+            _repeated(one.beta, self._n_folds),
+        )
 
-    def forward(self, batch: Batch, latents: _FoldsLatents, ramp: float) -> tuple[Tensor, Terms]:
-        terms = {name: values.mean() for name, values in latents.terms.items()}
-        loss = latents.losses.sum()
-        if self.adversary is None:
-            return loss, terms
-        hiding = self.fixed_adversary(*self.adversary_inputs(batch, latents))
-        terms["adversary"] = hiding / len(self._known)
-        return loss - self.weights.adversary * ramp * hiding, terms
+    def infer(self, batch: Batch) -> Latents:
+        """With the same noise in all folds."""
+        indices = self.infer_indices(batch)
+        encoder = self.module.data_encoder
+        posterior, prior = encoder(batch.represented, indices.u, indices.beta)
+        noise = torch.randn_like(posterior.mean[: len(batch.x)])
+        z = posterior.mean + _repeated(noise, self._n_folds) * posterior.stddev
+        return Latents(**vars(indices), z_posterior=posterior, z_prior=prior, z=z)
+
+    def _repeated(self, one: Normal) -> Normal:
+        parts = _repeated(one.mean, self._n_folds), _repeated(one.stddev, self._n_folds)
+        return Normal(*parts, validate_args=False)
 
 
 class _FoldTrainer(Trainer):
-    """Bounds the gradient of each fold by itself: one that is far off holds no other back."""
+    """Every fold with its own gradient, and its own bound on that."""
 
-    @classmethod
-    def of(cls, trainer: Trainer) -> _FoldTrainer:
-        """The same, except that folds leave no history."""
+    def __init__(self, trainer: Trainer, n_folds: int) -> None:
+        """With all who look on at `trainer` but its history."""
         onlookers = [one for one in trainer.callbacks if not isinstance(one, History)]
-        return cls(trainer.fabric, trainer.settings, onlookers)
+        super().__init__(trainer.fabric, trainer.settings, onlookers)
+        self._n_folds = n_folds
+
+    def _descend(self, module: nn.Module, optimizer: Optimizer, loss: Tensor, rate: float) -> None:
+        """From the folds' mean loss to their sum, in which each has the gradient it has alone."""
+        super()._descend(module, optimizer, self._n_folds * loss, rate)
 
     def _clip(self, module: nn.Module, optimizer: Optimizer) -> None:
         # Fabric takes its factor of a mixed precision out of the gradients, and clips nothing.
         self.fabric.clip_gradients(module, optimizer, max_norm=math.inf, error_if_nonfinite=False)
-        stacked = [flat for group in optimizer.param_groups for flat in group["params"]]
-        gradients = [flat.grad for flat in stacked if flat.grad is not None]
+        parameters = [one for group in optimizer.param_groups for one in group["params"]]
+        gradients = [one.grad.flatten(1) for one in parameters if one.grad is not None]
         norms = torch.linalg.vector_norm(torch.cat(gradients, dim=1), dim=1, keepdim=True)
         shares = (self.settings.clip / (norms + 1e-6)).clamp(max=1.0)
         for gradient in gradients:
             gradient.mul_(shares)
+
+
+def _repeated(one: Tensor, n_folds: int) -> Tensor:
+    """(n, ...) for every fold, (folds · n, ...)."""
+    return one.repeat(n_folds, *[1] * (one.ndim - 1))

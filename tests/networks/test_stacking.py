@@ -76,6 +76,11 @@ def test_starts_that_differ_in_what_is_fixed_are_refused():
         stacked([flow(), other])
 
 
+def test_flows_that_are_straightened_otherwise_are_refused():
+    with pytest.raises(InputError, match="warp"):
+        stacked([flow(), flow()])
+
+
 def test_a_layer_that_nobody_taught_to_be_stacked_is_refused():
     network = nn.Sequential(mlp(2, 2, 3, depth=1), nn.LayerNorm(2))
     with pytest.raises(InputError, match="LayerNorm"):

@@ -55,6 +55,10 @@ def _stack_layer(twin: nn.Module, layers: Sequence[nn.Module]) -> None:
     for name, value in twin.named_buffers(recurse=False):
         if any(not torch.equal(value, layer.get_buffer(name)) for layer in layers):
             raise InputError(f"The starts differ in {name!r}, which training does not change.")
+    if isinstance(twin, FlowAlignment):
+        warps = [dict(layer.get_submodule("warp").named_parameters()) for layer in layers]
+        if not _frozen_alike(warps):
+            raise InputError("The starts differ in their warp, which training does not change.")
     if not states[0] or _frozen_alike(states):
         return
     if type(twin) not in _STACKED:

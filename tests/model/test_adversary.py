@@ -63,6 +63,13 @@ def test_knowing_the_graph_costs_nothing():
     assert graph_loss(embeddings[[0, 2, 1, 3]], facts) > 10.0
 
 
+def test_domains_are_paired_within_their_fold():
+    facts = facts_of(6)
+    folds = torch.randn(3, 6, 4, 2)
+    alone = torch.stack([graph_loss(fold, facts) for fold in folds]).mean()
+    torch.testing.assert_close(graph_loss(folds.flatten(0, 1), facts), alone)
+
+
 def test_joined_and_other_pairs_weigh_equally():
     facts = facts_of(10, n_joined=2)
     embeddings = torch.full((10, 1, 1), 3.0)

@@ -57,6 +57,15 @@ def test_values_are_predicted_all_outputs_together():
     torch.testing.assert_close(value, predicted.log_prob(labels).sum() / 6)
 
 
+def test_labels_are_predicted_where_they_are_known_each_fold_weighing_the_same():
+    labels, predicted = torch.randn(6, 3, 4), normal(6, 3, 4)
+    known = torch.tensor([[True, True, False], [False, False, True]])
+    value = bound.label_prediction(labels, predicted, known)
+    told = predicted.log_prob(labels).sum(dim=-1)
+    torch.testing.assert_close(value, (told[:2].mean() + told[5].mean()) / 2)
+    assert bound.label_prediction(labels, predicted, torch.zeros(2, 3, dtype=bool)).item() == 0.0
+
+
 def test_every_row_of_a_domain_is_explained_by_its_one_index():
     u, decoded = normal(2, 3, 4), normal(2, 1, 4)
     latents = Indices(u, u.mean, normal(2, 2), torch.zeros(2, 2))

@@ -32,7 +32,8 @@ class DomainFacts:
     ----------
     numbers : (domains,) position of each among all domains
     beta : (domains, index_dim)
-    links : (domains, domains) bool, the inferred domain graph
+    links : (domains, domains) bool, the inferred domain graph; one for all folds, where the
+        domains of several stand one after the other
     """
 
     numbers: Tensor
@@ -64,11 +65,10 @@ class Adversary(nn.Module):
 
 def domain_loss(scores: Tensor, facts: DomainFacts) -> Tensor:
     """−E[log D(k|z)] / log N: the paper's adversary, from scores (domains, batch, N)."""
-    n_domains, _, n_classes = scores.shape
-    scores = scores[:, : max(1, MAX_SCORES // (n_domains * n_classes))]
-    labels = facts.numbers[:, None].expand(scores.shape[:2])
-    loss = functional.cross_entropy(scores.reshape(-1, n_classes), labels.reshape(-1))
-    return loss / math.log(n_classes)
+    n_classes = scores.shape[-1]
+    scores = scores[:, : max(1, MAX_SCORES // (len(facts.links) * n_classes))]
+    true = scores.gather(2, facts.numbers[:, None, None].expand(*scores.shape[:2], 1)).squeeze(2)
+    return (scores.logsumexp(dim=2) - true).mean() / math.log(n_classes)
 
 
 def index_loss(guesses: Tensor, facts: DomainFacts) -> Tensor:
@@ -81,13 +81,17 @@ def index_loss(guesses: Tensor, facts: DomainFacts) -> Tensor:
 def graph_loss(embeddings: Tensor, facts: DomainFacts) -> Tensor:
     """Cross-entropy of "k and j are joined" by ⟨e_k, e_j⟩, joined and other pairs weighing equally.
 
-    `embeddings` are (domains, batch, size); the i-th rows of two domains make a pair.
+    `embeddings` are (domains, batch, size), perhaps of several folds; the i-th rows of two domains
+    of a fold make a pair.
     """
     first, second, joined = _pairs(facts.links)
-    logits = (embeddings[first] * embeddings[second]).sum(dim=-1)
+    n_domains = len(facts.links)
+    by_row = embeddings.unflatten(0, (-1, n_domains)).transpose(1, 2).flatten(0, 1)
+    products = (by_row @ by_row.mT).flatten(1)  # of all pairs: cheaper than to gather the chosen
+    logits = products.index_select(1, first * n_domains + second)
     losses = functional.binary_cross_entropy_with_logits(
-        logits, joined[:, None].to(logits.dtype).expand_as(logits), reduction="none"
-    ).mean(dim=1)
+        logits, joined.to(logits.dtype).expand_as(logits), reduction="none"
+    ).mean(dim=0)
     kinds = [losses[joined], losses[~joined]]
     return torch.stack([kind.mean() for kind in kinds if len(kind)]).mean() / math.log(2.0)
 

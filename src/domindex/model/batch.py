@@ -23,6 +23,7 @@ class Batch:
     raw_index : (domains, index_dim)
     neighbor_index : (domains, index_dim), the raw index of a near neighbour of each domain
     facts : what the adversary tries to read
+    known : (folds, sources of one) bool, whose labels a fold may learn from; None where all may
     """
 
     x: Tensor
@@ -33,3 +34,4 @@ class Batch:
     raw_index: Tensor
     neighbor_index: Tensor
     facts: DomainFacts
+    known: Tensor | None = None

@@ -20,9 +20,20 @@ def input_reconstruction(x: Tensor, decoded: Normal) -> Tensor:
     return decoded.log_prob(x).sum(dim=-1).mean()
 
 
-def label_prediction(labels: Tensor, predicted: Distribution) -> Tensor:
-    """E_q[log p(y|z)] per source row, averaged, all outputs together: z keeps what y needs."""
-    return predicted.log_prob(labels).reshape(*labels.shape[:2], -1).sum(dim=-1).mean()
+def label_prediction(
+    labels: Tensor, predicted: Distribution, known: Tensor | None = None
+) -> Tensor:
+    """E_q[log p(y|z)] per source row, averaged, all outputs together: z keeps what y needs.
+
+    With `known` (folds, sources of one) bool, averaged over those that a fold knows, then over the
+    folds, which stand one after the other; where none is known, nothing is gained.
+    """
+    told = predicted.log_prob(labels).reshape(*labels.shape[:2], -1).sum(dim=-1)
+    if known is None:
+        return told.mean()
+    share = known.to(told.dtype)
+    share = share / share.sum(dim=1, keepdim=True).clamp_min(1.0)
+    return (told.mean(dim=1).view_as(share) * share).sum(dim=1).mean()
 
 
 def local_index_reconstruction(latents: Indices, decoded: Normal) -> Tensor:

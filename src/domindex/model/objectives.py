@@ -101,7 +101,7 @@ class EncodingObjective(Objective):
     def forward(self, batch: Batch, latents: Latents, ramp: float) -> tuple[Tensor, Terms]:
         predicted = self.module.predict(latents.z[batch.sources])
         terms = {
-            "label_prediction": bound.label_prediction(batch.labels, predicted),
+            "label_prediction": bound.label_prediction(batch.labels, predicted, batch.known),
             "encoding_divergence": bound.encoding_divergence(latents),
             "adversary": self._hiding(batch, latents),
             "smoothness": self._roughness(batch, latents),
@@ -127,8 +127,8 @@ class EncodingObjective(Objective):
             return latents.z.new_zeros(())
         own = self.module.predict(latents.z_posterior.mean)
         shift = batch.neighbor_index - batch.raw_index
-        borrowed, _ = self.module.data_encoder(batch.represented, latents.u, latents.beta + shift)
-        return disagreement(own, self.module.predict(borrowed.mean))
+        _, borrowed = self.module.data_encoder.means(batch.represented, latents.beta + shift)
+        return disagreement(own, self.module.predict(borrowed))
 
 
 def disagreement(first: Distribution, second: Distribution) -> Tensor:

@@ -193,13 +193,16 @@ class FlowAlignment(Alignment):
 
     def _maps(self, beta: Tensor) -> tuple[Tensor, Tensor]:
         """The linear parts, transposed, and shifts of exp(−Σᵢ βᵢ G̃ᵢ) for each domain."""
-        along = beta[:, : len(self.coefficients)]
-        exponent = -(along @ self.coefficients @ self.basis.T).unflatten(
+        exponent = -(self._directions(beta) @ self.basis.T).unflatten(
             -1, (self.n_moving, self.n_moving + 1)
         )
         bottom = exponent.new_zeros(len(beta), 1, self.n_moving + 1)
         maps = torch.linalg.matrix_exp(torch.cat([exponent, bottom], dim=1))
         return maps[:, :-1, :-1].transpose(1, 2), maps[:, None, :-1, -1]
+
+    def _directions(self, beta: Tensor) -> Tensor:
+        """Σᵢ βᵢ G̃ᵢ in the family's basis, (domains, coefficients)."""
+        return beta[:, : len(self.coefficients)] @ self.coefficients
 
 
 class IdentityAlignment(Alignment):

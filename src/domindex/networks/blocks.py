@@ -53,7 +53,7 @@ class GaussianHead(nn.Module):
 
 
 class Whitening(nn.Module):
-    """Rows (n, size) to zero mean and unit covariance over the batch; running ones to predict.
+    """Rows (..., n, size) to zero mean and unit covariance over n; running ones to predict.
 
     Unlike one scale per coordinate, it keeps z from folding onto a line, on which a domain could
     turn its classes over unseen.
@@ -79,16 +79,17 @@ class Whitening(nn.Module):
     def forward(self, rows: Tensor) -> Tensor:
         mean, covariance = self.mean, self.covariance
         if self.training:
-            mean = rows.mean(dim=0)
-            centred = rows - mean
-            covariance = centred.T @ centred / len(rows)
+            mean = rows.mean(dim=-2)
+            centred = rows - mean.unsqueeze(-2)
+            covariance = centred.mT @ centred / rows.shape[-2]
             self._update(mean.detach(), covariance.detach())
         # Double precision and a relative floor: an early map may be close to singular.
         wide = covariance.double()
-        floor = 1e-5 * wide.diagonal().mean().detach().clamp_min(1e-12)
-        factor = torch.linalg.cholesky(wide + floor * torch.eye(len(mean)).to(wide))
-        white = torch.linalg.solve_triangular(factor, (rows - mean).T.double(), upper=False)
-        return white.T.to(rows.dtype)
+        spread = wide.diagonal(dim1=-2, dim2=-1).mean(dim=-1).detach().clamp_min(1e-12)
+        floor = 1e-5 * spread[..., None, None] * torch.eye(mean.shape[-1]).to(wide)
+        factor = torch.linalg.cholesky(wide + floor)
+        centred = (rows - mean.unsqueeze(-2)).mT.double()
+        return torch.linalg.solve_triangular(factor, centred, upper=False).mT.to(rows.dtype)
 
     def _update(self, mean: Tensor, covariance: Tensor) -> None:
         self.count += 1

@@ -84,11 +84,15 @@ class DataEncoder(nn.Module):
 
     def forward(self, x: Tensor, u: Tensor, beta: Tensor) -> tuple[Normal, Normal]:
         """The posterior and the prior of z, both (domains, batch, latent_dim)."""
-        exact = next(self.alignment.parameters()).dtype
-        with torch.autocast(x.device.type, enabled=False):  # exponentials need full precision
-            straight, bent = self.alignment(x.to(exact), beta.to(exact))
+        straight, bent = self.means(x, beta)
         index = beta[:, None, :].expand(*x.shape[:2], -1)
         raw = self.scale(torch.cat([straight, u, index], dim=-1))
         scale = bounded_scale(raw, *ENCODING_LOG_VARIANCE)
         prior = Normal(straight, torch.full_like(straight, ENCODING_SCALE), validate_args=False)
         return Normal(bent, scale, validate_args=False), prior
+
+    def means(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
+        """Of the prior and the posterior."""
+        exact = next(self.alignment.parameters()).dtype
+        with torch.autocast(x.device.type, enabled=False):  # exponentials need full precision
+            return self.alignment(x.to(exact), beta.to(exact))

@@ -72,19 +72,24 @@ def _train_once(
     )
     averaged = trainer.run(phase)
     assert isinstance(averaged, EncodingModule)
-    return _finished(averaged, objective, batches)
+    return finished([averaged], objective, batches)[0]
 
 
-def _finished(
-    averaged: EncodingModule, objective: EncodingObjective, batches: BatchSampler
-) -> EncodingModule:
-    """The averaged weights with the statistics of z measured anew under them, for predicting."""
-    layers = [layer for layer in averaged.modules() if isinstance(layer, Whitening)]
+def finished(
+    averaged: Sequence[EncodingModule], objective: EncodingObjective, batches: BatchSampler
+) -> list[EncodingModule]:
+    """Averaged weights with the statistics of z measured anew under them, for predicting.
+
+    Several modules are measured on the same batches.
+    """
+    layers = [layer for one in averaged for layer in one.modules() if isinstance(layer, Whitening)]
     for layer in layers:
         layer.measure_anew()
     if layers:
         with torch.no_grad():
             for _ in range(NORM_BATCHES):
                 batch = batches.draw()
-                averaged.infer(batch.represented, objective.infer_indices(batch), sample=False)
-    return averaged.cpu().double().eval()
+                indices = objective.infer_indices(batch)
+                for one in averaged:
+                    one.infer(batch.represented, indices, sample=False)
+    return [one.cpu().double().eval() for one in averaged]

@@ -37,6 +37,7 @@ class MapRefresh(Callback):
             domains, clouds, module.index_dim, method="sliced", reference=self.coordinates
         )
         self.coordinates = fresh.coordinates
+        assert isinstance(phase.batches, BatchSampler)
         phase.batches = phase.batches.on_map(self.coordinates)
 
 

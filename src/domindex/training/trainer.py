@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -14,13 +14,19 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from domindex.model.adversarial import Objective, Terms
 from domindex.model.batch import Batch
 from domindex.networks.alignments import ParameterGroup
-from domindex.training.batches import BatchSampler
 from domindex.training.callbacks import Callback
 from domindex.training.schedules import adversary_ramp, warm_up_and_decay
 from domindex.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+
+class Draws(Protocol):
+    """Whatever batches are drawn from."""
+
+    def draw(self, progress: float) -> Batch:
+        """A batch of the domains that have arrived by `progress`."""
 
 
 @dataclass
@@ -42,7 +48,7 @@ class Phase:
     name: str
     objective: Objective
     parameters: Sequence[ParameterGroup]
-    batches: BatchSampler
+    batches: Draws
     n_steps: int
     learning_rate: float
     memory: float = 0.99
@@ -61,14 +67,14 @@ class Trainer:
     ) -> None:
         self.fabric = fabric
         self.settings = settings
-        self._callbacks = list(callbacks)
+        self.callbacks = list(callbacks)
 
     def run(self, phase: Phase, *extra: Callback) -> nn.Module:
         """Minimise a phase's objective, in turns with its adversary where it has one.
 
         Returns the moving average of the objective's module, in training mode.
         """
-        callbacks = [*self._callbacks, *extra]
+        callbacks = [*self.callbacks, *extra]
         groups = [
             {"params": group.parameters, "lr": phase.learning_rate * group.rate}
             for group in phase.parameters
@@ -112,10 +118,13 @@ class Trainer:
             group["lr"] = group["full_lr"] * rate
         optimizer.zero_grad()
         self.fabric.backward(loss)
+        self._clip(module, optimizer)
+        optimizer.step()
+
+    def _clip(self, module: nn.Module, optimizer: Optimizer) -> None:
         self.fabric.clip_gradients(
             module, optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
         )
-        optimizer.step()
 
 
 @dataclass

@@ -38,11 +38,13 @@ class Candidate:
     representation : by name
     learner : what is fitted on it; None stands for the variational network
     balanced : whether source rows are weighted to look like the targets'
+    self_trained : whether it also learns from its own labels of unlabelled domains, nearest first
     """
 
     representation: str
     learner: Learner | None
     balanced: bool = False
+    self_trained: bool = False
 
     @property
     def predictor(self) -> str:
@@ -50,13 +52,14 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        prefix = "balanced " if self.balanced else ""
+        prefix = "balanced " if self.balanced else "self-trained " if self.self_trained else ""
         return f"{prefix}{self.predictor} on {self.representation}"
 
     @property
     def is_plain(self) -> bool:
         """Whether a user without domains in mind would have tried it."""
-        return self.representation == Raw.name and not self.balanced and self.learner is not None
+        adapted = self.balanced or self.self_trained or self.learner is None
+        return self.representation == Raw.name and not adapted
 
 
 def list_candidates(

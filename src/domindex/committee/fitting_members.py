@@ -1,57 +1,58 @@
-"""Members fitted on all sources."""
+"""Members fitted on all sources, and what the network would have said of held-out ones."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.committee.candidates import Choice
-from domindex.committee.conformal_scaling import conformal_factors
+from domindex.committee.candidate import Candidate
 from domindex.committee.fit_context import FitContext
-from domindex.committee.folds import held_out_folds
-from domindex.committee.members import (
-    Deviations,
-    NetworkMember,
-    PredictorMember,
-    check_predictions,
-)
-from domindex.committee.network_start import NetworkStart, network_start
-from domindex.committee.predictors import Learner
-from domindex.data import DomainData
-from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.committee.held_out_rows import HeldOutRows
+from domindex.committee.learning import fit_candidate, row_weights
+from domindex.committee.members import NetworkMember, PredictorMember
+from domindex.committee.network_start import NetworkStart
+from domindex.committee.represented_folds import RepresentedFolds
+from domindex.committee.self_training import self_trained
 from domindex.model.fitted_indices import FittedIndices
-from domindex.representations import RepresentedRows
 from domindex.training.batches import BatchSampler, TrainingRows
+from domindex.training.encoding_folds import train_encoding_folds
 from domindex.training.encoding_training import train_encoding
 
 Floats = NDArray[np.float64]
 
-LEAST_DEVIATION = 1e-12
-"""Relative to the largest output that was seen: no interval is a point. Rounding, not tuned."""
+FOLD_STEPS = 0.5
+"""Share of the steps that a network takes in a fold: for time. Its losses are a little too high."""
 
-DEVIATION_FOLDS = 10
-"""Of source domains, held out to see how far predictions are off."""
+MOST_FITTED = 20_000
+"""Source rows that a predictor is fitted on, at most, and target rows that balance them."""
 
 
-def fit_network(
-    choice: Choice,
-    data: DomainData,
-    geometry: DomainGeometry,
-    indices: FittedIndices,
-    context: FitContext,
-) -> NetworkMember:
-    """Train the variational network on the chosen representation."""
-    start = network_start(choice, data, geometry, indices.module.local_dim, context)
-    scaled = geometry.scaler.apply(data.inputs)
-    rows = TrainingRows.of(data, scaled, context.fabric.device)
-    rows = rows.represented_as(start.rows, _drawing_weights(start, data))
-    if start.outputs is not None:
-        rows = rows.with_labels(start.outputs.apply(start.rows.normalize(data.labels)))
-    coordinates = geometry.domain_map.coordinates
-    batches = BatchSampler(rows, context.training, context.rng, coordinates)
+def fit_predictor(
+    candidate: Candidate, represented: RepresentedFolds, seed: int
+) -> PredictorMember:
+    """A candidate's learner on all source rows."""
+    data, rng = represented.data, np.random.default_rng(seed)
+    sources, targets = (
+        np.sort(rng.permutation(np.flatnonzero(mask))[:MOST_FITTED])
+        for mask in (data.row_is_source, ~data.row_is_source)
+    )
+    train, goal = represented.rows.part(sources), represented.rows.part(targets)
+    weights = row_weights(candidate, train, goal, sources, data)
+    if candidate.self_trained:
+        none = np.empty(0, dtype=np.int64)
+        predictor = self_trained(candidate, train, sources, represented, none, seed, weights)
+    else:
+        predictor = fit_candidate(candidate, train, sources, data, seed, weights)
+    return PredictorMember(represented.representation, predictor, data.classes is not None)
+
+
+def fit_network(start: NetworkStart, indices: FittedIndices, context: FitContext) -> NetworkMember:
+    """Train the variational network on all sources."""
+    data = start.data
+    batches = _batches(start, context)
     in_training = indices.module.float().to(context.fabric.device)
     module = train_encoding(
-        start.module,
+        start.module(np.flatnonzero(data.row_is_source)),
         in_training,
         batches,
         context.network.adversary,
@@ -60,75 +61,48 @@ def fit_network(
         context.history,
     )
     indices.module.cpu().double()
-    member = NetworkMember(start.representation, module, start.outputs)
-    if start.rule is None:
-        return member
-    deviations = _calibrate(member, start, data, indices, context.choices.coverage)
-    return member.calibrated(deviations)
+    return NetworkMember(start.representation, module, start.outputs)
 
 
-def fit_predictor(learner: Learner, choice: Choice, data: DomainData, seed: int) -> PredictorMember:
-    """Fit a predictor on the source rows of the chosen representation."""
-    sources, rows = data.row_is_source, choice.candidate.rows.part(data.row_is_source)
-    n_classes = None if data.classes is None else len(data.classes)
-    labels = data.labels[sources]
-    learned = labels if n_classes is not None else rows.normalize(labels)
-    predictor = learner.fit(rows.features, learned, n_classes, seed)
-    representation = choice.candidate.representation
-    if n_classes is not None:
-        return PredictorMember(representation, predictor)
-    held_out = _held_out(learner, rows, learned, data.row_domains[sources], seed)
-    raw = np.broadcast_to(rows.spread, labels.shape)
-    factors = conformal_factors(labels - held_out, raw, np.ones(len(labels)))
-    return PredictorMember(representation, predictor, Deviations(factors, _least(labels)))
-
-
-def _drawing_weights(start: NetworkStart, data: DomainData) -> Floats | None:
-    """How often rows are drawn: sources as the rule weighs them; all alike for classes."""
-    if start.rule is None:
-        return None
-    weights = np.ones(data.n_rows)
-    weights[data.row_is_source] = start.rule.row_weights
-    return weights
-
-
-def _calibrate(
-    member: NetworkMember,
+def predict_network_folds(
     start: NetworkStart,
-    data: DomainData,
+    represented: RepresentedFolds,
+    rows: HeldOutRows,
     indices: FittedIndices,
-    coverage: float,
-) -> Deviations:
-    """So that intervals hold what they say in domains that the rule never saw."""
-    assert start.rule is not None
-    sources = data.row_is_source
-    names = [data.domains[number] for number in data.row_domains[sources]]
-    raw = member.predict(indices.placed(data.inputs[sources], names), indices).deviation
-    assert raw is not None
-    values, least = data.labels[sources], _least(data.labels[sources])
-    residuals, weights = values - start.rule.held_out, start.rule.row_weights
-    factors = conformal_factors(residuals, np.maximum(raw, least), weights, coverage)
-    return Deviations(factors, least)
-
-
-def _held_out(
-    learner: Learner,
-    rows: RepresentedRows,
-    values: Floats,
-    domains: NDArray[np.int64],
-    seed: int,
+    context: FitContext,
 ) -> Floats:
-    """Values (n, outputs) by predictors that never saw the row's domain, user's units."""
-    predicted = np.empty_like(values)
-    for test in held_out_folds(domains, DEVIATION_FOLDS):
-        train = np.setdiff1d(np.arange(len(values)), test)
-        if not len(train):
-            train = test
-        fitted = learner.fit(rows.features[train], values[train], None, seed)
-        part = rows.part(test)
-        predicted[test] = check_predictions(fitted, fitted.predict(part.features), part)
-    return rows.restore(predicted)
+    """(n, columns) for the held-out rows, by networks that were denied their domains' labels.
+
+    All folds are trained as one. A far fold is denied the labels of the domains in between as well.
+    """
+    data = start.data
+    held_out = np.ones((len(rows.folds), data.n_domains), dtype=bool)
+    for number, fold in enumerate(rows.folds):
+        held_out[number, np.unique(data.row_domains[fold.train])] = False
+    in_training = indices.module.float().to(context.fabric.device)
+    modules = train_encoding_folds(
+        [start.module(fold.train) for fold in rows.folds],
+        in_training,
+        _batches(start, context),
+        held_out & data.is_source,
+        context.network.adversary,
+        context.network.weights(),
+        context.trainer,
+        n_steps=max(1, int(FOLD_STEPS * context.training.steps)),
+    )
+    indices.module.cpu().double()
+    parts = []
+    for fold, module in zip(rows.folds, modules):
+        member = NetworkMember(start.representation, module, start.outputs)
+        parts.append(member.predict(represented.held_out(fold), indices))
+    return np.concatenate(parts)
 
 
-def _least(values: Floats) -> float:
-    return LEAST_DEVIATION * max(float(np.abs(values).max()), 1e-300)
+def _batches(start: NetworkStart, context: FitContext) -> BatchSampler:
+    data, geometry = start.data, start.geometry
+    scaled = geometry.scaler.apply(data.inputs)
+    rows = TrainingRows.of(data, scaled, context.fabric.device)
+    rows = rows.represented_as(start.rows, data.weights)
+    if start.outputs is not None:
+        rows = rows.with_labels(start.outputs.apply(start.rows.normalize(data.labels)))
+    return BatchSampler(rows, context.training, context.rng, geometry.domain_map.coordinates)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.data import DomainData
@@ -111,3 +111,16 @@ def _row_folds(
 
 def _some(rows: Numbers, most: int, rng: np.random.Generator) -> Numbers:
     return rows if len(rows) <= most else np.sort(rng.permutation(rows)[:most])
+
+
+def held_out_folds(domains: Numbers, most: int) -> list[Numbers]:
+    """Rows to hold out in turn: by domain, at most so many times, or, of one domain, by rows.
+
+    A single row is held out of itself: there is nothing else to learn from.
+    """
+    n_folds = min(len(np.unique(domains)), most)
+    if n_folds > 1:
+        return [test for _, test in GroupKFold(n_folds).split(domains, groups=domains)]
+    if len(domains) > 1:
+        return [test for _, test in KFold(min(ROW_FOLDS, len(domains))).split(domains)]
+    return [np.array([0]), np.array([0])]

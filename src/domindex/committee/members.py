@@ -3,54 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from domindex.committee.learning import predict_with
 from domindex.committee.predictors import Predictor, predictor_from_state, predictor_state
 from domindex.data.standardizing import OutputScaler
-from domindex.errors import InputError
 from domindex.model.fitted_indices import FittedIndices
 from domindex.model.latents import Latents
 from domindex.model.module import EncodingModule
 from domindex.networks.alignments import FlowAlignment
-from domindex.representations import (
-    PlacedRows,
-    Representation,
-    RepresentedRows,
-    representation_named,
-)
+from domindex.representations import PlacedRows, Representation, representation_named
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """Probabilities (rows, classes), or values with their deviations, (rows, outputs) each."""
-
-    mean: Floats
-    deviation: Floats | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Deviations:
-    """What makes deviations mean what they say: factors (outputs,), and the least there may be."""
-
-    factors: Floats
-    least: float
-
-    def apply(self, raw: Floats) -> Floats:
-        return np.maximum(raw * self.factors, self.least)
-
-    def state(self) -> dict[str, Any]:
-        return {"factors": self.factors, "least": float(self.least)}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Deviations:
-        return cls(state["factors"], float(state["least"]))
 
 
 class Member(ABC):
@@ -60,8 +29,8 @@ class Member(ABC):
     representation: Representation
 
     @abstractmethod
-    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
-        """Deterministic: at posterior means."""
+    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
+        """Probabilities (rows, classes) or values (rows, outputs); deterministic."""
 
     @abstractmethod
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
@@ -84,27 +53,21 @@ class NetworkMember(Member):
     representation : how rows are represented for the encoder
     module : the averaged networks, on the CPU, in double precision
     outputs : values from the network's scale; None for classes
-    deviations : how they are calibrated; None for classes
     """
 
     kind: ClassVar[str] = "network"
     representation: Representation
     module: EncodingModule
     outputs: OutputScaler | None = None
-    deviations: Deviations | None = None
 
-    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
+    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
+        latents = self._latents(rows, indices)
         if self.outputs is None:
-            parts = [self.module.predict(z.z).probs[0] for z in self._latents(rows, indices)]  # type: ignore[attr-defined]
+            parts = [self.module.predict(z.z).probs[0] for z in latents]  # type: ignore[attr-defined]
             probabilities = _gathered(rows, parts)
-            return Prediction(probabilities / probabilities.sum(axis=1, keepdims=True))
-        predicted = [self.module.predict(z.z) for z in self._latents(rows, indices)]
-        mean = _gathered(rows, [part.mean[0] for part in predicted])
-        raw = _gathered(rows, [part.stddev[0] for part in predicted])
-        represented = self.representation.apply(rows)
-        raw = raw * represented.spread * self.outputs.scale
-        deviation = raw if self.deviations is None else self.deviations.apply(raw)
-        return Prediction(represented.restore(self.outputs.restore(mean)), deviation)
+            return probabilities / probabilities.sum(axis=1, keepdims=True)
+        mean = _gathered(rows, [self.module.predict(z.z).mean[0] for z in latents])
+        return self.representation.apply(rows).restore(self.outputs.restore(mean))
 
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         return _gathered(rows, [latents.z[0] for latents in self._latents(rows, indices)])
@@ -115,26 +78,21 @@ class NetworkMember(Member):
         alignment = self.module.alignment
         return isinstance(alignment, FlowAlignment) and alignment.is_straightened
 
-    def calibrated(self, deviations: Deviations) -> NetworkMember:
-        return replace(self, deviations=deviations)
-
     def state(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
             "representation": self._representation_state(),
             "module": self.module.state(),
             "outputs": None if self.outputs is None else self.outputs.state(),
-            "deviations": None if self.deviations is None else self.deviations.state(),
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> NetworkMember:
-        outputs, deviations = state["outputs"], state["deviations"]
+        outputs = state["outputs"]
         return cls(
             _representation(state),
             EncodingModule.from_state(state["module"]),
             None if outputs is None else OutputScaler.from_state(outputs),
-            None if deviations is None else Deviations.from_state(deviations),
         )
 
     def _latents(self, rows: PlacedRows, indices: FittedIndices) -> list[Latents]:
@@ -159,22 +117,18 @@ class PredictorMember(Member):
     ----------
     representation : how rows are represented for it
     predictor : what was learned from the sources
-    deviations : how far values are off in domains that were held out; None for classes
+    is_class : whether it gives probabilities, which have no units to restore
     """
 
     kind: ClassVar[str] = "predictor"
     representation: Representation
     predictor: Predictor
-    deviations: Deviations | None = None
+    is_class: bool
 
-    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
+    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         represented = self.representation.apply(rows)
-        predicted = self.predictor.predict(represented.features)
-        predicted = check_predictions(self.predictor, predicted, represented)
-        if self.deviations is None:
-            return Prediction(predicted / predicted.sum(axis=1, keepdims=True))
-        raw = np.broadcast_to(represented.spread, predicted.shape)
-        return Prediction(represented.restore(predicted), self.deviations.apply(raw))
+        predicted = predict_with(self.predictor, represented)
+        return predicted if self.is_class else represented.restore(predicted)
 
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         return self.representation.apply(rows).features
@@ -184,33 +138,13 @@ class PredictorMember(Member):
             "kind": self.kind,
             "representation": self._representation_state(),
             "predictor": predictor_state(self.predictor),
-            "deviations": None if self.deviations is None else self.deviations.state(),
+            "is_class": self.is_class,
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> PredictorMember:
-        predictor, deviations = state["predictor"], state["deviations"]
-        return cls(
-            _representation(state),
-            predictor_from_state(predictor),
-            None if deviations is None else Deviations.from_state(deviations),
-        )
-
-
-def check_predictions(predictor: Predictor, predicted: Any, rows: RepresentedRows) -> Floats:
-    """One finite row of outputs for every row; anyone may register a predictor."""
-    array = np.asarray(predicted, dtype=np.float64)
-    if array.ndim != 2 or len(array) != len(rows.features):
-        raise InputError(
-            f"The predictor {predictor.name!r} returned shape {array.shape} for "
-            f"{len(rows.features)} rows. Return (rows, classes) or (rows, outputs)."
-        )
-    if not np.isfinite(array).all():
-        raise InputError(
-            f"The predictor {predictor.name!r} returned NaN or infinity. "
-            "Look for extreme values in X, or choose another predictor."
-        )
-    return array
+        predictor = predictor_from_state(state["predictor"])
+        return cls(_representation(state), predictor, bool(state["is_class"]))
 
 
 def member_from_state(state: dict[str, Any]) -> Member:

@@ -8,14 +8,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from domindex.committee.candidates import Choice
 from domindex.committee.fit_context import FitContext
 from domindex.committee.held_out_gain import helps_on_held_out_domains
-from domindex.committee.representation_trials import Candidate, ChosenRule, Sources, choose_rule
+from domindex.committee.linear_rule import solve_rules
+from domindex.committee.represented_folds import RepresentedFolds
 from domindex.data import DomainData
 from domindex.data.standardizing import OutputScaler
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.misfit import misfit, whitening
+from domindex.geometry.subspace import principal_components
 from domindex.model.module import EncodingModule
 from domindex.networks.alignments import (
     AffineAlignment,
@@ -31,6 +32,10 @@ from domindex.training.batches import BatchSampler, TrainingRows
 from domindex.training.straightening import straighten
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+START_PENALTY = 1e-2
+"""Of the linear rule that a network for values starts on; it is trained from there. Not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,47 +46,77 @@ class NetworkStart:
     ----------
     representation : how rows are represented for the encoder
     rows : all rows in it
-    module : the untrained encoding
-    rule : the linear rule that values start from; None for classes
+    alignment : how the encoder starts to align them
     outputs : values of the representation to the network's scale and back; None for classes
+    local_dim, width : sizes of the networks
     """
 
+    data: DomainData
+    geometry: DomainGeometry
     representation: Representation
     rows: RepresentedRows
-    module: EncodingModule
-    rule: ChosenRule | None
+    alignment: Alignment
     outputs: OutputScaler | None
+    local_dim: int
+    width: int
+
+    def module(self, known: Numbers) -> EncodingModule:
+        """The untrained encoding; for values it starts on the linear rule of the known rows."""
+        index_dim = self.geometry.domain_map.coordinates.shape[1]
+        predictor = self._predictor(known)
+        return EncodingModule(self.alignment, predictor, self.local_dim, index_dim, self.width)
+
+    def _predictor(self, known: Numbers) -> OutputPredictor:
+        if self.data.classes is not None:
+            return ClassPredictor(self.alignment.latent_dim, len(self.data.classes))
+        assert self.outputs is not None
+        predictor = ValuePredictor(self.alignment.latent_dim, self.data.labels.shape[1])
+        if not self.geometry.has_flow:
+            return predictor
+        values = self.outputs.apply(self.rows.part(known).normalize(self.data.labels[known]))
+        weights = np.full(len(known), 1.0 / len(known))
+        (rule,) = solve_rules(self._aligned()[known], values, weights, (START_PENALTY,))
+        return predictor.follow(rule.slopes, rule.intercept, may_bend=True)
+
+    def _aligned(self) -> Floats:
+        """All rows as the alignment starts to put them, (rows, latent_dim)."""
+        places = torch.tensor(self.geometry.domain_map.coordinates, dtype=torch.float32)
+        x = torch.as_tensor(self.rows.features, dtype=torch.float32)
+        latent = np.empty((self.data.n_rows, self.alignment.latent_dim))
+        with torch.no_grad():
+            for members, place in zip(self.data.rows_by_domain(), places):
+                latent[members] = self.alignment(x[members][None], place[None])[0][0].numpy()
+        return latent
 
 
 def network_start(
-    choice: Choice, data: DomainData, geometry: DomainGeometry, local_dim: int, context: FitContext
+    represented: RepresentedFolds, local_dim: int, context: FitContext
 ) -> NetworkStart:
-    """An alignment for the chosen representation, and a predictor, on a rule for values.
+    """An alignment for a representation.
 
     What the flow aligns, the network aligns too, starting from there: it is given the inputs as
     they are.
     """
-    candidate, rule = choice.candidate, choice.rule
-    representation, rows = candidate.representation, candidate.rows
+    data, geometry = represented.data, represented.geometry
+    representation, rows = represented.representation, represented.rows
+    width = context.network.width
+    alignment: Alignment
     if isinstance(representation, FlowAligned):
         representation = Raw(geometry.scaler)
         rows = RepresentedRows.plain(geometry.scaler.apply_flat(data.inputs))
-        alignment: Alignment = flow_alignment(data, geometry, context)
-        if rule is not None:
-            rule = _rule_after(alignment, choice, rows, data, geometry, context)
+        alignment = flow_alignment(data, geometry, context)
     elif not geometry.has_flow:
-        index_dim, width = geometry.domain_map.coordinates.shape[1], context.network.width
+        index_dim = geometry.domain_map.coordinates.shape[1]
         alignment = AffineAlignment(rows.features.shape[1], index_dim, width)
     else:
-        may_bend = rule is None or rule.may_bend
-        alignment = IdentityAlignment.onto(
-            candidate.projection, context.network.width, may_bend=may_bend
-        )
-    outputs = _output_scaler(rows, rule, data)
-    predictor = _predictor(alignment.latent_dim, rule if geometry.has_flow else None, outputs, data)
-    index_dim = geometry.domain_map.coordinates.shape[1]
-    module = EncodingModule(alignment, predictor, local_dim, index_dim, context.network.width)
-    return NetworkStart(representation, rows, module, rule, outputs)
+        projection = principal_components(rows.features, context.choices.max_latent)
+        alignment = IdentityAlignment.onto(projection, width, may_bend=True)
+    outputs = None
+    if data.classes is None:
+        sources = data.row_is_source
+        values = rows.part(sources).normalize(data.labels[sources])
+        outputs = OutputScaler.fit(values, np.full(len(values), 1.0 / len(values)))
+    return NetworkStart(data, geometry, representation, rows, alignment, outputs, local_dim, width)
 
 
 def flow_alignment(
@@ -137,48 +172,3 @@ def _still_coordinates_help(
         data.row_domains[rows],
         clear_gain,
     )
-
-
-def _rule_after(
-    alignment: Alignment,
-    choice: Choice,
-    rows: RepresentedRows,
-    data: DomainData,
-    geometry: DomainGeometry,
-    context: FitContext,
-) -> ChosenRule:
-    """The linear rule solved anew where the alignment, perhaps straightened, puts the rows."""
-    places = torch.tensor(geometry.domain_map.coordinates, dtype=torch.float32)
-    x = torch.as_tensor(rows.features, dtype=torch.float32)
-    latent = np.empty((data.n_rows, alignment.latent_dim))
-    with torch.no_grad():
-        for members, place in zip(data.rows_by_domain(), places):
-            latent[members] = alignment(x[members][None], place[None])[0][0].numpy()
-    moved = RepresentedRows.plain(latent)
-    candidate = Candidate.of(choice.candidate.representation, moved, data, latent.shape[1])
-    sources = Sources.of(data, geometry.domain_map)
-    return choose_rule([candidate], sources, context.choices).among(choice.trials)
-
-
-def _output_scaler(
-    rows: RepresentedRows, rule: ChosenRule | None, data: DomainData
-) -> OutputScaler | None:
-    if rule is None:
-        return None
-    sources = data.row_is_source
-    values = rows.part(sources).normalize(data.labels[sources])
-    return OutputScaler.fit(values, rule.row_weights)
-
-
-def _predictor(
-    latent_dim: int, rule: ChosenRule | None, outputs: OutputScaler | None, data: DomainData
-) -> OutputPredictor:
-    """Fresh, or started on the linear rule, in the network's units."""
-    if data.classes is not None:
-        return ClassPredictor(latent_dim, len(data.classes))
-    predictor = ValuePredictor(latent_dim, data.labels.shape[1])
-    if rule is None:
-        return predictor
-    assert outputs is not None
-    slopes, intercept = rule.rule.slopes / outputs.scale, outputs.apply(rule.rule.intercept)
-    return predictor.follow(slopes, intercept, may_bend=rule.may_bend)

@@ -57,7 +57,11 @@ class RepresentedFolds:
         train = self.rows.part(fold.train)
         if not self.is_cut:
             return train, self.rows.part(fold.held_out)
-        return train, self.representation.apply(self._placed(fold.held_out, as_new=True))
+        return train, self.representation.apply(self.held_out(fold))
+
+    def held_out(self, fold: Fold) -> PlacedRows:
+        """The rows to predict, as they would come from domains never seen where they are cut."""
+        return self._placed(fold.held_out, as_new=self.is_cut)
 
     def _in_roles(self, fold: Fold) -> Representation:
         is_source = np.zeros(self.data.n_domains, dtype=bool)

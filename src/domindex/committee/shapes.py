@@ -42,10 +42,17 @@ class Coincidence:
     ----------
     targets : AUC by which target rows are told from source rows
     held_out : AUC by which held-out sources are told from those learned from; near and far alike
+    noise : standard error of the first where the two cannot be told apart
     """
 
     targets: float
     held_out: float
+    noise: float = 0.0
+
+    @property
+    def passes(self) -> bool:
+        """Whether target rows cannot be told from source rows: a one-sided test at 5 %."""
+        return self.targets <= 0.5 + norm.ppf(0.95) * self.noise
 
     @property
     def gap(self) -> float:
@@ -66,18 +73,19 @@ def measure_coincidence(
     data, features = represented.data, represented.rows.features
     sources = np.flatnonzero(data.row_is_source)
     targets = np.flatnonzero(~data.row_is_source)
-    told = telling_auc(
-        features[_sample(sources, data.row_domains, rng)],
-        features[_sample(targets, data.row_domains, rng)],
-    )
+    first = _sample(sources, data.row_domains, rng)
+    second = _sample(targets, data.row_domains, rng)
+    told = telling_auc(features[first], features[second])
+    n, m = len(first), len(second)
+    noise = float(np.sqrt((n + m + 1) / (12 * n * m)))
     if any(fold.kind == "rows" for fold in folds):
-        return Coincidence(told, 0.5)
+        return Coincidence(told, 0.5, noise)
     by_kind = []
     for kind in ("near", "far"):
         chosen = [fold for fold in folds if fold.kind == kind][:TOLD_FOLDS]
         if chosen:
             by_kind.append(np.mean([_told_in(represented, fold, rng) for fold in chosen]))
-    return Coincidence(told, float(np.mean(by_kind)))
+    return Coincidence(told, float(np.mean(by_kind)), noise)
 
 
 def telling_auc(first: Floats, second: Floats) -> float:

@@ -15,6 +15,9 @@ Gradient = Callable[[Floats], Floats]
 STEP = 0.25
 """Of exponentiated gradients, relative to the scale of the loss; small enough to be stable."""
 
+MOST_STEP = 2.0
+"""Of the logarithm of a weight: where one row outvotes all others a step has no end."""
+
 MOST_STACKED = 3000
 """Held-out rows on which a mixture of classes is found; for time, not tuned."""
 
@@ -51,7 +54,7 @@ def stack(
     for _ in range(steps):
         slope = gradient(weights) + prices
         slope -= (weights * slope).sum(axis=1, keepdims=True)
-        weights *= np.exp(-STEP * slope / scale)
+        weights *= np.exp(np.clip(-STEP * slope / scale, -MOST_STEP, MOST_STEP))
         weights /= weights.sum(axis=1, keepdims=True)
     return weights.mean(axis=0)
 

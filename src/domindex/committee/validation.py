@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,13 +13,12 @@ from threadpoolctl import threadpool_limits
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.held_out_rows import HeldOutRows, temper
-from domindex.committee.learner import Predictor
+from domindex.committee.learning import fit_candidate, predict_with, row_weights
 from domindex.committee.represented_folds import RepresentedFolds
+from domindex.committee.self_training import self_trained
 from domindex.data import DomainData
 from domindex.errors import PredictorError
-from domindex.geometry.entropy_balancing import balancing_weights
 from domindex.progress import Progress
-from domindex.representations import RepresentedRows
 
 Floats = NDArray[np.float64]
 
@@ -112,64 +111,22 @@ def predict_held_out(
     seed: int,
 ) -> Floats:
     """(n, columns) for the rows of all folds, in the user's units."""
+    quicker = getattr(candidate.learner, "in_folds", None)
+    if quicker is not None:
+        candidate = replace(candidate, learner=quicker)
     parts = []
     for fold in rows.folds:
         train, held_out = represented.of(fold)
         weights = row_weights(candidate, train, held_out, fold.train, data)
-        predictor = fit_candidate(candidate, train, fold.train, data, seed, weights)
-        parts.append(held_out.restore(predict_with(predictor, held_out)))
+        if candidate.self_trained:
+            predictor = self_trained(
+                candidate, train, fold.train, represented, fold.domains, seed, weights
+            )
+        else:
+            predictor = fit_candidate(candidate, train, fold.train, data, seed, weights)
+        predicted = predict_with(predictor, held_out)
+        parts.append(held_out.restore(predicted) if data.classes is None else predicted)
     return np.concatenate(parts)
-
-
-def fit_candidate(
-    candidate: Candidate,
-    train: RepresentedRows,
-    rows: NDArray[np.int64],
-    data: DomainData,
-    seed: int,
-    weights: Floats | None,
-) -> Predictor:
-    """The candidate's learner on represented rows, which are the given rows of the data."""
-    assert candidate.learner is not None
-    labels = data.labels[rows]
-    if data.classes is not None:
-        arguments = (train.features, labels, len(data.classes), seed)
-    else:
-        arguments = (train.features, train.normalize(labels), None, seed)
-    if weights is None:
-        return candidate.learner.fit(*arguments)
-    return candidate.learner.fit(*arguments, weights=weights)
-
-
-def row_weights(
-    candidate: Candidate,
-    train: RepresentedRows,
-    goal: RepresentedRows,
-    rows: NDArray[np.int64],
-    data: DomainData,
-) -> Floats | None:
-    """(n,) of the rows to learn from: the user's, times those that make them look like `goal`."""
-    own = None if data.weights is None else data.weights[rows]
-    if not candidate.balanced or not len(goal.features):
-        return own
-    balanced = balancing_weights(train.features, goal.features) * len(rows)
-    return balanced if own is None else balanced * own
-
-
-def predict_with(predictor: Predictor, rows: RepresentedRows) -> Floats:
-    """One finite row of outputs for every row; anyone may bring a predictor."""
-    array = np.asarray(predictor.predict(rows.features), dtype=np.float64)
-    if array.ndim != 2 or len(array) != len(rows.features):
-        raise PredictorError(
-            f"The predictor {predictor.name!r} returned shape {array.shape} for "
-            f"{len(rows.features)} rows. Return (rows, classes) or (rows, outputs)."
-        )
-    if not np.isfinite(array).all():
-        raise PredictorError(
-            f"The predictor {predictor.name!r} returned NaN or infinity. "
-            "Look for extreme values in X, or choose another predictor."
-        )
-    return array
 
 
 def _attempt(function: Callable[..., Floats], *arguments: object) -> Floats | PredictorError:
@@ -177,4 +134,3 @@ def _attempt(function: Callable[..., Floats], *arguments: object) -> Floats | Pr
         return function(*arguments)
     except PredictorError as error:
         return error
-

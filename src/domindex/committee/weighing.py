@@ -22,6 +22,20 @@ SHAPES_OF = {"with_index": "raw", "with_means": "raw"}
 """Representations whose extra columns name the domain: their rows coincide as those of others."""
 
 
+SIMPLEST_FIRST = (
+    "raw",
+    "row_centred",
+    "row_standardised",
+    "domain_centred",
+    "domain_scaled",
+    "domain_standardised",
+    "coral",
+    "domain_whitened",
+    "flow",
+)
+"""Representations in the order of how much they change the inputs."""
+
+
 @dataclass(frozen=True, eq=False)
 class Weighing:
     """What was chosen, and on what grounds.
@@ -52,7 +66,10 @@ def weigh(
     on top of what they did in the folds.
     """
     trials = list(trials)
-    reasons = [_reason_to_leave_out(trial, shapes, settings) for trial in trials]
+    if rows.folds[0].kind == "rows":
+        reasons = reasons_with_one_source(trials, shapes)
+    else:
+        reasons = [_reason_to_leave_out(trial, shapes, settings) for trial in trials]
     if all(reasons):
         reasons = [""] * len(trials)
     racing = [number for number, reason in enumerate(reasons) if not reason]
@@ -124,6 +141,25 @@ def _reason_to_leave_out(
     if _shape(trial, shapes).targets > shapes["raw"].targets + settings.move_tolerance:
         return "it moves domains, and leaves targets further from the sources than they were"
     return ""
+
+
+def reasons_with_one_source(trials: Sequence[Trial], shapes: dict[str, Coincidence]) -> list[str]:
+    """One source cannot tell how a rule carries over: why each candidate is left out, or nothing.
+
+    The prior is the plain rule, unless some representation makes targets pass for the source in a
+    two-sample test: then the simplest that does.
+    """
+    passing = [name for name in SIMPLEST_FIRST if name in shapes and shapes[name].passes]
+    chosen = passing[0] if passing else "raw"
+    known = {trial.candidate.representation for trial in trials}
+    if chosen not in known:
+        return [""] * len(trials)
+    told = "targets pass for the source there" if passing else "nothing makes targets pass for it"
+    reason = f"with one source, only {chosen} is trusted: {told}"
+    return [
+        "" if trial.candidate.representation == chosen and not trial.candidate.balanced else reason
+        for trial in trials
+    ]
 
 
 def _table(

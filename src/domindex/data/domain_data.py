@@ -32,6 +32,8 @@ class DomainData:
     task : "classification" or "regression"
     classes : the class labels as the user spells them, in order; None for regression
     single_output : whether the user gave regression values as a 1-D array
+    weights : (rows,) how much each row counts in learning, with mean 1 over source rows; None
+        where all count alike
 
     Examples
     --------
@@ -54,6 +56,7 @@ class DomainData:
     task: Task
     classes: NDArray | None = None
     single_output: bool = True
+    weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -106,6 +109,7 @@ class DomainData:
             row_domains=np.searchsorted(present, self.row_domains[rows]),
             domains=tuple(self.domains[number] for number in present),
             is_source=is_source[present],
+            weights=None if self.weights is None else self.weights[rows],
         )
 
     def rows_by_domain(self) -> list[NDArray[np.int64]]:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
+from domindex.data.row_weights import with_row_weights
 from domindex.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,8 +55,20 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
             negative for targets
         """
+        return self._fit_checked(X, y, sample_domain, source_domains)
+
+    def _fit_checked(
+        self,
+        X: Any,
+        y: Any,
+        sample_domain: Any,
+        source_domains: Iterable[Hashable] | None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Through the gate, and fit."""
         self._check_parameters()
         data = check_domain_data(X, y, sample_domain, source_domains, task=self._task_to_fit())
+        data = with_row_weights(data, sample_weight, getattr(self, "class_weight", None))
         self._check_data(data)
         validate_data(self, X=X, skip_check_array=True)
         self._input_shape = data.inputs.shape[1:]

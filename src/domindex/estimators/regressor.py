@@ -90,7 +90,7 @@ class VDIRegressor(BaseVDI):
         `fit` are placed on the map first; without `sample_domain` all rows are one new domain.
         """
         inputs, names = self._check_query(X, sample_domain)
-        predicted = self._member.predict(self._indices.placed(inputs, names), self._indices)
+        predicted = self._predict(inputs, names)
         assert predicted.deviation is not None
         mean, deviation = self._as_labels(predicted.mean), self._as_labels(predicted.deviation)
         return (mean, deviation) if return_std else mean

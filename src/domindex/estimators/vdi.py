@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from domindex.committee.candidates import build_candidates, choose_candidate
+from domindex.committee.building import BuiltCommittee, build_committee
+from domindex.committee.candidate import NETWORK, Candidate, list_candidates
 from domindex.committee.choice_settings import ChoiceSettings
+from domindex.committee.committee import Committee, Prediction
 from domindex.committee.fit_context import FitContext, fit_context
-from domindex.committee.fitting_members import fit_network, fit_predictor
+from domindex.committee.forecast import Forecaster
+from domindex.committee.forecast_table import forecast_table
 from domindex.committee.index_inference import (
     PAPER_LOCAL_DIM,
     infer_indices,
     infer_paper_indices,
 )
-from domindex.committee.members import Member, NetworkMember, member_from_state
-from domindex.committee.predictors import Learner, learner_for
+from domindex.committee.predictors import learner_for
+from domindex.committee.words import describe_committee, describe_left_out
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
@@ -41,7 +45,7 @@ from domindex.networks.alignments import AFFINE_RATE, FLOW_RATE
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.model_folder import save_model
 from domindex.persistence.table_states import table_from_state, table_state
-from domindex.representations import representation_named
+from domindex.representations import PlacedRows, representation_named
 from domindex.representations.map_rows import rows_for_map
 from domindex.training.settings import Network, Training, TrainingSettings, require_counts
 from domindex.training.straightening import STRAIGHTENING_RATE, STRAIGHTENING_STEPS, WARP_PRICE
@@ -53,6 +57,11 @@ PAPER_TRAINING = {"steps": 1000, "starts": 2, "admission": 0.6}
 """The paper's model has to find an affine map that can end in a wrong turn: domains are admitted to
 it one by one along the map, it takes twice the steps, and it gets a second chance. Found with the
 accuracy on Circle, DG-15 and DG-60 in view."""
+
+QUICK_PREDICTORS = ("linear", "trees")
+"""What is tried with effort="quick": no networks, and nothing that takes long."""
+
+EFFORTS = ("full", "quick")
 
 
 class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator):
@@ -68,6 +77,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         flow: str | None = "auto",
         representation: str = "auto",
         predictor: Any = "auto",
+        candidates: Sequence[tuple[str, Any]] | None = None,
+        effort: str = "full",
         network: Network | None = None,
         training: Training | None = None,
         n_jobs: int | None = None,
@@ -79,6 +90,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.flow = flow
         self.representation = representation
         self.predictor = predictor
+        self.candidates = candidates
+        self.effort = effort
         self.network = network
         self.training = training
         self.n_jobs = n_jobs
@@ -92,7 +105,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def encode(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """What predictions are made from, (rows, size): the encoding z where a network predicts."""
         inputs, names = self._check_query(X, sample_domain)
-        return self._member.encode(self._indices.placed(inputs, names), self._indices)
+        return self._committee.encode(self._indices.placed(inputs, names), self._indices)
 
     def place_domains(self, X: Any, *, sample_domain: Any = None) -> dict[Any, Floats]:
         """Where the domains of these rows lie on the map, known or new: name to coordinates.
@@ -130,24 +143,107 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             )
         save_model(self, path, overwrite=overwrite)
 
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_domain: Any = None,
+        source_domains: Iterable[Hashable] | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Learn from all inputs and the sources' labels.
+
+        Parameters
+        ----------
+        X : array, data frame or tensor, (rows, features) or (rows, ...) for images
+        y : labels, one per row; what stands in rows of target domains is never read
+        sample_domain : a domain name per row
+        source_domains : names of the labelled domains; None where `sample_domain` holds integers,
+            negative for targets
+        sample_weight : how much each row counts in learning; not read in rows of targets
+        """
+        return self._fit_checked(X, y, sample_domain, source_domains, sample_weight)
+
+    def forecast(self, X: Any, *, sample_domain: Any = None) -> pd.DataFrame:
+        """What to expect of predictions in the domains of these rows: `forecast_` for any rows."""
+        inputs, names = self._check_query(X, sample_domain)
+        return self._forecast(self._indices.placed(inputs, names))
+
+    def summary(self) -> str:
+        """What was chosen and why, and what to expect, in words."""
+        check_is_fitted(self)
+        lines = [f"Predictions: {describe_committee(self.candidates_)}."]
+        lines += describe_left_out(self.candidates_)
+        return "\n".join([*lines, *self._forecast_words()])
+
+    def _forecast_words(self) -> list[str]:
+        if not len(self.forecast_):
+            return []
+        column = self._forecast_column
+        ordered = self.forecast_.sort_values(column, ascending=column != "expected_accuracy")
+        best, worst = ordered.iloc[0], ordered.iloc[-1]
+        what = column.replace("expected_", "")
+        return [
+            f"Expected {what} by target domain: {ordered[column].mean():.3g} on average, from "
+            f"{best[column]:.3g} ({best['domain']}) to {worst[column]:.3g} ({worst['domain']}, "
+            f"80 % interval {worst['low']:.3g} to {worst['high']:.3g})."
+        ]
+
+    @property
+    def _forecast_column(self) -> str:
+        return "expected_accuracy" if self._predicts_classes() else "expected_error"
+
     def _fit_data(self, data: DomainData) -> None:
         network, training = self.network or Network(), self.training or Training()
         settings, seed = self._training_settings(training), self._seed()
         with fit_context(data, network, training, settings, seed, self.verbose) as context:
             indices, geometry = self._infer_indices(data, context)
-            candidates = build_candidates(self.representation, data, geometry, context.choices)
-            choice = choose_candidate(candidates, data, geometry, context.choices)
-            member: Member
-            learner = self._learner()
-            if learner is None:
-                member = fit_network(choice, data, geometry, indices, context)
-            else:
-                member = fit_predictor(learner, choice, data, seed)
-        self._remember(indices, member)
-        self.representation_ = choice.candidate.name
-        self.candidates_ = choice.trials
+            candidates = self._list_candidates(data, geometry, context.choices)
+            built = build_committee(
+                candidates, data, geometry, indices, context, seed=seed, n_jobs=self.n_jobs
+            )
+        self._remember(indices, built.committee, built.forecaster)
+        self._tell(built, data, geometry, context)
+
+    def _list_candidates(
+        self, data: DomainData, geometry: DomainGeometry, choices: ChoiceSettings
+    ) -> list[Candidate]:
+        predictor = self.predictor
+        if self.flow is None and predictor == "auto":
+            predictor = NETWORK
+        found = list_candidates(
+            self.candidates, self.representation, predictor, data, geometry, choices
+        )
+        if self.effort == "quick":
+            quick = [one for one in found if one.predictor in QUICK_PREDICTORS]
+            return quick or found
+        return found
+
+    def _tell(
+        self,
+        built: BuiltCommittee,
+        data: DomainData,
+        geometry: DomainGeometry,
+        context: FitContext,
+    ) -> None:
+        """What a user can read of the choice."""
+        self.candidates_ = built.table
+        self.representation_ = built.committee.members[0].representation.name
         self.history_ = context.history.to_frame()
-        self.flow_ = _flow_facts(geometry, member) if self.representation_ == "flow" else None
+        uses_flow = "flow" in set(built.table.loc[built.table["weight"] > 0, "representation"])
+        if uses_flow and built.table["representation"].iloc[0] == "flow":
+            self.representation_ = "flow"
+        self.flow_ = _flow_facts(geometry, built.committee) if uses_flow else None
+        rows = PlacedRows.of_data(data, geometry.domain_map.coordinates)
+        targets = {name for name, source in zip(data.domains, data.is_source) if not source}
+        self.source_domains_ = list(data.source_domains)
+        self.forecast_ = self._forecast(rows.only(targets))
+
+    def _forecast(self, rows: PlacedRows) -> pd.DataFrame:
+        return forecast_table(
+            self._committee, self._forecaster, rows, self._indices, self.source_domains_
+        )
 
     def _infer_indices(
         self, data: DomainData, context: FitContext
@@ -170,15 +266,20 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             n_jobs=self.n_jobs,
         )
 
-    def _remember(self, indices: FittedIndices, member: Member) -> None:
-        self._indices, self._member = indices, member
+    def _remember(
+        self, indices: FittedIndices, committee: Committee, forecaster: Forecaster
+    ) -> None:
+        self._indices, self._committee, self._forecaster = indices, committee, forecaster
         self.domain_index_, self.domain_index_std_ = indices.index()
         self.domain_indices_ = self.domain_index_.coordinates
         self.domain_distances_ = indices.domain_map.transport
         self._n_features_out = indices.module.local_dim
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
-        return self._member.predict(self._indices.placed(inputs, names), self._indices).mean
+        return self._predict(inputs, names).mean
+
+    def _predict(self, inputs: NDArray, names: Names) -> Prediction:
+        return self._committee.predict(self._indices.placed(inputs, names), self._indices)
 
     def _task_to_fit(self) -> Task:
         return self._task
@@ -199,7 +300,10 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
                 "flow is None, so there is no flow for representation='flow' to follow. "
                 "Choose flow='auto', or another representation."
             )
-        self._learner()
+        if self.effort not in EFFORTS:
+            raise InputError(f"effort is {self.effort!r}. Choose one of {EFFORTS}.")
+        self._check_predictor(self.predictor)
+        self._check_candidates()
         for name, kind in (("network", Network), ("training", Training)):
             given = getattr(self, name)
             if given is not None and not isinstance(given, kind):
@@ -209,11 +313,31 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         (self.network or Network()).check()
         (self.training or Training()).check()
 
-    def _learner(self) -> Learner | None:
-        """What learns on the chosen representation; None for the network."""
-        if isinstance(self.predictor, str) and self.predictor in ("auto", "network"):
-            return None
-        return learner_for(self.predictor, self._task)
+    def _check_predictor(self, predictor: Any) -> None:
+        if not (isinstance(predictor, str) and predictor in ("auto", NETWORK)):
+            learner_for(predictor, self._task)
+
+    def _check_candidates(self) -> None:
+        """Pairs of a representation by name and a predictor, if any are given."""
+        if self.candidates is None:
+            return
+        pairs = list(self.candidates) if isinstance(self.candidates, (list, tuple)) else []
+        if not pairs or not all(
+            isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs
+        ):
+            raise InputError(
+                f"candidates is {self.candidates!r:.80}. Pass a list of pairs (representation, "
+                "predictor), such as [('raw', 'boosting'), ('domain_standardised', 'linear')]."
+            )
+        if (self.representation, self.predictor) != ("auto", "auto"):
+            raise InputError(
+                "candidates is given, and representation or predictor too. Give one or the other."
+            )
+        for representation, predictor in pairs:
+            representation_named(representation)
+            self._check_predictor(predictor)
+        if sum(isinstance(one, str) and one == NETWORK for _, one in pairs) > 1:
+            raise InputError("candidates names the network twice. Name it once.")
 
     def _all_settings(self) -> dict[str, Any]:
         """Everything settable that a fit depends on, in plain values."""
@@ -240,7 +364,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "source_domains": [self.domains_.index(name) for name in self.source_domains_],
             "single_output": bool(self._single_output),
             "indices": self._indices.state(),
-            "member": self._member.state(),
+            "committee": self._committee.state(),
+            "forecaster": self._forecaster.state(),
+            "forecast": table_state(self.forecast_),
             "representation": self.representation_,
             "candidates": table_state(self.candidates_),
             "history": table_state(self.history_),
@@ -254,6 +380,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "network": Network,
             "training": Training,
             "predictor": estimator_from_bytes,
+            "candidates": _unpacked_pairs,
         }
         model = cls(
             **{
@@ -267,7 +394,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def _restore(self, state: dict[str, Any]) -> None:
         """Take back what was learned."""
         indices = FittedIndices.from_state(state["indices"])
-        self._remember(indices, member_from_state(state["member"]))
+        committee = Committee.from_state(state["committee"])
+        self._remember(indices, committee, Forecaster.from_state(state["forecaster"]))
         self._input_shape = tuple(int(size) for size in state["input_shape"])
         if self._input_shape != indices.module.backbone.input_shape:
             raise ValueError("the shape of the inputs does not fit the networks")
@@ -280,6 +408,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self._single_output = bool(state["single_output"])
         self.representation_ = str(state["representation"])
         self.candidates_ = table_from_state(state["candidates"])
+        self.forecast_ = table_from_state(state["forecast"])
         self.history_ = table_from_state(state["history"])
         self.flow_ = state["flow"]
         self._require_working()
@@ -296,19 +425,35 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             name: value.get_params() if isinstance(value, (Network, Training)) else value
             for name, value in self.get_params(deep=False).items()
         }
-        if not isinstance(self.predictor, str):
-            what = f"The predictor {type(self.predictor).__name__}"
-            state["predictor"] = {"packed": estimator_bytes(self.predictor, what)}
+        state["predictor"] = _packed(self.predictor)
+        if self.candidates is not None:
+            pairs = [[name, _packed(predictor)] for name, predictor in self.candidates]
+            state["candidates"] = {"pairs": pairs}
         return state
 
 
-def _flow_facts(geometry: DomainGeometry, member: Member) -> dict[str, Any]:
+def _flow_facts(geometry: DomainGeometry, committee: Committee) -> dict[str, Any]:
     """What was chosen, in plain values."""
-    selected = geometry.selected
+    selected, network = geometry.selected, committee.network
     return {
         "family": selected.flow.family,
         "n_components": selected.flow.n_components,
         "neighbors": list(selected.domain_map.neighbors),
         "misfit": float(selected.misfit),
-        "straightened": isinstance(member, NetworkMember) and member.is_straightened,
+        "straightened": network is not None and network.is_straightened,
     }
+
+
+def _packed(predictor: Any) -> Any:
+    """A name as it is, an estimator of the user's as bytes."""
+    if isinstance(predictor, str):
+        return predictor
+    what = f"The predictor {type(predictor).__name__}"
+    return {"packed": estimator_bytes(predictor, what)}
+
+
+def _unpacked_pairs(pairs: list[Any]) -> list[tuple[str, Any]]:
+    return [
+        (str(name), estimator_from_bytes(**one) if isinstance(one, dict) else one)
+        for name, one in pairs
+    ]

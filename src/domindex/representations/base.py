@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -49,6 +49,18 @@ class PlacedRows:
             coordinates = np.empty((data.n_domains, 0))
         parts = zip(data.domains, data.rows_by_domain(), coordinates)
         return cls(data.inputs, tuple(DomainRows(*part) for part in parts))
+
+    def only(self, names: Collection[Hashable | None]) -> PlacedRows:
+        """The rows of some of the domains."""
+        kept = [domain for domain in self.domains if domain.name in names]
+        rows = [domain.rows for domain in kept]
+        order = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
+        ends = np.cumsum([len(part) for part in rows])
+        domains = tuple(
+            DomainRows(domain.name, np.arange(end - len(domain.rows), end), domain.place)
+            for domain, end in zip(kept, ends)
+        )
+        return PlacedRows(self.inputs[order], domains)
 
     @property
     def features(self) -> Floats:

@@ -1,0 +1,249 @@
+"""From candidates to a fitted committee: validate along the map, weigh, fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import joblib
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from domindex.committee.candidate import Candidate
+from domindex.committee.committee import Committee, Deviations, disagreement
+from domindex.committee.fit_context import FitContext
+from domindex.committee.fitting_members import fit_network, fit_predictor, predict_network_folds
+from domindex.committee.folds import plan_folds
+from domindex.committee.forecast import Forecaster
+from domindex.committee.held_out_rows import HeldOutRows
+from domindex.committee.members import Member
+from domindex.committee.network_start import NetworkStart, network_start
+from domindex.committee.reach import Reach
+from domindex.committee.represented_folds import RepresentedFolds
+from domindex.committee.shapes import Coincidence, measure_coincidence
+from domindex.committee.validation import Trial, validate
+from domindex.committee.weighing import SHAPES_OF, Weighing, weigh
+from domindex.data import DomainData
+from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.model.fitted_indices import FittedIndices
+from domindex.representations import representation_named
+
+Floats = NDArray[np.float64]
+
+IN_PLAY = 0.25
+"""Weight that candidates on the flow must have before the network, which learns to align further,
+is tried: where the closed form is of no use, the network that starts there has never been. For
+time, not tuned."""
+
+N_SELF_TRAINED = 2
+"""Candidates that are also tried with their own labels of the targets: the heaviest; for time."""
+
+MOST_THREADS = 4
+"""That validate candidates where the user does not say: results are the same with any number."""
+
+SEEN_TARGETS = 2000
+"""Target rows at which predictions are looked at for values out of reach; for time."""
+
+
+@dataclass(frozen=True, eq=False)
+class BuiltCommittee:
+    """A committee with what it was chosen on.
+
+    Attributes
+    ----------
+    committee : the fitted members
+    table : a row a candidate, the heaviest first
+    forecaster : what to expect of it in any domain
+    """
+
+    committee: Committee
+    table: pd.DataFrame
+    forecaster: Forecaster
+
+
+def build_committee(
+    candidates: Sequence[Candidate],
+    data: DomainData,
+    geometry: DomainGeometry,
+    indices: FittedIndices,
+    context: FitContext,
+    *,
+    seed: int,
+    n_jobs: int | None,
+) -> BuiltCommittee:
+    """Candidates predict held-out sources, are weighed, and those that count are fitted."""
+    return _Builder.start(candidates, data, geometry, indices, context, seed, n_jobs).build()
+
+
+@dataclass(eq=False)
+class _Builder:
+    data: DomainData
+    geometry: DomainGeometry
+    indices: FittedIndices
+    context: FitContext
+    seed: int
+    n_jobs: int | None
+    candidates: list[Candidate]
+    represented: dict[str, RepresentedFolds]
+    rows: HeldOutRows
+    shapes: dict[str, Coincidence]
+
+    @classmethod
+    def start(
+        cls,
+        candidates: Sequence[Candidate],
+        data: DomainData,
+        geometry: DomainGeometry,
+        indices: FittedIndices,
+        context: FitContext,
+        seed: int,
+        n_jobs: int | None,
+    ) -> _Builder:
+        sizes = data.domain_sizes
+        is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
+        target_rows = list(geometry.map_rows) if is_cut else None
+        n_jobs = min(joblib.cpu_count(), MOST_THREADS) if n_jobs is None else n_jobs
+        distances = geometry.domain_map.index.map_distances
+        folds = plan_folds(data, distances, target_rows, context.choices, seed)
+        rows = HeldOutRows.of(folds, data, context.choices.smoothing)
+        represented = {
+            name: RepresentedFolds.fit(representation_named(name), data, geometry, is_cut)
+            for name in dict.fromkeys(one.representation for one in candidates)
+        }
+        builder = cls(
+            data, geometry, indices, context, seed, n_jobs, list(candidates), represented, rows, {}
+        )
+        builder.shapes = builder._measure_shapes()
+        return builder
+
+    def build(self) -> BuiltCommittee:
+        learners = [one for one in self.candidates if one.learner is not None]
+        trials = self._validate(learners) if learners else []
+        weighing = self._weigh(trials) if trials else None
+        start, more = self._second_round(weighing)
+        if more:
+            weighing = self._weigh([*trials, *more])
+        assert weighing is not None
+        return self._fit(weighing, start)
+
+    def _measure_shapes(self) -> dict[str, Coincidence]:
+        """Of every representation, where there are targets and a choice between them."""
+        names = [name for name in self.represented if name not in SHAPES_OF]
+        if len(self.represented) < 2 or not (~self.data.is_source).any():
+            return {}
+        jobs = [
+            delayed(measure_coincidence)(self.represented[name], self.rows.folds, self.seed)
+            for name in names
+        ]
+        with threadpool_limits(1):
+            measured = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        return dict(zip(names, measured))
+
+    def _validate(self, candidates: list[Candidate]) -> list[Trial]:
+        return validate(
+            candidates,
+            self.represented,
+            self.rows,
+            self.data,
+            self.seed,
+            self.n_jobs,
+            self.context.progress,
+        )
+
+    def _weigh(self, trials: Sequence[Trial]) -> Weighing:
+        beyond = self._beyond(trials)
+        return weigh(trials, self.rows, self.shapes, beyond, self.context.choices, self.seed)
+
+    def _second_round(self, weighing: Weighing | None) -> tuple[NetworkStart | None, list[Trial]]:
+        """Trials of what takes longer, where the first round says that it may pay."""
+        more: list[Trial] = []
+        start = None
+        wanted = [one for one in self.candidates if one.learner is None]
+        if wanted and (weighing is None or _weight_on(weighing, "flow") >= IN_PLAY):
+            (candidate,) = wanted
+            represented = self.represented[candidate.representation]
+            local_dim = self.indices.module.local_dim
+            start = network_start(represented, local_dim, self.context)
+            predicted = predict_network_folds(
+                start, represented, self.rows, self.indices, self.context
+            )
+            more.append(Trial.of(candidate, predicted, self.rows))
+        if weighing is not None and self._may_self_train():
+            order = np.argsort(-weighing.weights, kind="stable")[:N_SELF_TRAINED]
+            heavy = [weighing.trials[number].candidate for number in order]
+            again = [
+                replace(one, self_trained=True)
+                for one in heavy
+                if not (one.balanced or representation_named(one.representation).uses_roles)
+            ]
+            more += self._validate(again) if again else []
+        return start, more
+
+    def _may_self_train(self) -> bool:
+        has_targets = bool((~self.data.is_source).any())
+        many = len(self.candidates) > 1 and self.data.is_source.sum() > 1
+        return self.data.classes is not None and has_targets and many
+
+    def _beyond(self, trials: Sequence[Trial]) -> Floats:
+        """(trials,) how far targets are predicted out of reach, on top of what the folds saw."""
+        if self.data.classes is not None or self.data.is_source.all():
+            return np.zeros(len(trials))
+        reach = Reach.of(self.data, self.rows.folds)
+        rng = np.random.default_rng(self.seed)
+        targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))[:SEEN_TARGETS]
+        unit = self.rows.unit
+        assert unit is not None
+        result = []
+        for trial in trials:
+            if trial.candidate.learner is None:
+                result.append(0.0)
+                continue
+            represented = self.represented[trial.candidate.representation]
+            predictor = fit_predictor(trial.candidate, represented, self.seed).predictor
+            part = represented.rows.part(targets)
+            values = part.restore(np.asarray(predictor.predict(part.features)))
+            seen = self.rows.row_weights @ reach.beyond(trial.predicted, unit)
+            result.append(max(0.0, float(reach.beyond(values, unit).mean() - seen)))
+        return np.array(result)
+
+    def _fit(self, weighing: Weighing, start: NetworkStart | None) -> BuiltCommittee:
+        order = np.argsort(-weighing.weights, kind="stable")
+        kept = [number for number in order if weighing.weights[number] > 0]
+        trials, weights = [weighing.trials[n] for n in kept], weighing.weights[kept]
+        members = [
+            self._member(trial.candidate, start)
+            for trial in self.context.progress.each("fitting", trials, keep=True)
+        ]
+        predicted = np.stack([trial.predicted for trial in trials])
+        reach = deviations = None
+        if self.data.classes is None:
+            reach = Reach.of(self.data, self.rows.folds)
+            predicted = reach.clip(predicted)
+            coverage = self.context.choices.coverage
+            deviations = Deviations.measure(predicted, weights, self.rows, coverage)
+        committee = Committee(
+            tuple(members),
+            weights,
+            np.array([trial.temperature for trial in trials]),
+            self.context.choices.smoothing,
+            reach,
+            deviations,
+        )
+        held_out = np.einsum("m,mnc->nc", weights, predicted)
+        apart = disagreement(predicted, weights, held_out, self.rows.unit)
+        forecaster = Forecaster.fit(held_out, apart, self.rows)
+        return BuiltCommittee(committee, weighing.table, forecaster)
+
+    def _member(self, candidate: Candidate, start: NetworkStart | None) -> Member:
+        if candidate.learner is None:
+            assert start is not None
+            return fit_network(start, self.indices, self.context)
+        return fit_predictor(candidate, self.represented[candidate.representation], self.seed)
+
+
+def _weight_on(weighing: Weighing, representation: str) -> float:
+    on = [trial.candidate.representation == representation for trial in weighing.trials]
+    return float(weighing.weights[np.array(on)].sum())

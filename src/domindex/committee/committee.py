@@ -1,0 +1,169 @@
+"""The fitted committee: members, what each one's word counts, and how far to believe the sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.committee.conformal_scaling import conformal_factors
+from domindex.committee.held_out_rows import HeldOutRows, temper
+from domindex.committee.members import Member, NetworkMember, member_from_state
+from domindex.committee.reach import Reach
+from domindex.model.fitted_indices import FittedIndices
+from domindex.representations import PlacedRows
+
+Floats = NDArray[np.float64]
+
+LEAST_DEVIATION = 1e-12
+"""Relative to the largest output that was seen: no interval is a point. Rounding, not tuned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Probabilities (rows, classes), or values with their deviations, (rows, outputs) each.
+
+    `disagreement` (rows,) is the variance of the members, for values in squared units of spread.
+    """
+
+    mean: Floats
+    deviation: Floats | None = None
+    disagreement: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """How far values are off: further where members disagree.
+
+    Attributes
+    ----------
+    unit : (outputs,) spread of the sources' values
+    typical : (outputs,) root mean squared error on held-out domains
+    factors : (outputs,) so that intervals hold what they say there
+    least : no deviation is smaller
+    """
+
+    unit: Floats
+    typical: Floats
+    factors: Floats
+    least: float
+
+    @classmethod
+    def measure(
+        cls, members: Floats, weights: Floats, rows: HeldOutRows, coverage: float
+    ) -> Deviations:
+        """From members' predictions (members, n, outputs) of held-out rows."""
+        mean = np.einsum("m,mno->no", weights, members)
+        residuals = rows.labels - mean
+        least = LEAST_DEVIATION * max(float(np.abs(rows.labels).max()), 1e-300)
+        typical = np.sqrt(rows.row_weights @ residuals**2)
+        spread = np.sqrt(typical**2 + _variance(members, weights, mean))
+        raw = np.maximum(spread, least)
+        factors = conformal_factors(residuals, raw, rows.row_weights, coverage)
+        assert rows.unit is not None
+        return cls(rows.unit, typical, factors, least)
+
+    def apply(self, members: Floats, weights: Floats, mean: Floats) -> Floats:
+        spread = np.sqrt(self.typical**2 + _variance(members, weights, mean))
+        return np.maximum(spread * self.factors, self.least)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "unit": self.unit,
+            "typical": self.typical,
+            "factors": self.factors,
+            "least": float(self.least),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Deviations:
+        return cls(state["unit"], state["typical"], state["factors"], float(state["least"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Committee:
+    """The weighted mean of its members' calibrated predictions.
+
+    Attributes
+    ----------
+    members : the heaviest first
+    weights : (members,) summing to 1
+    temperatures : (members,) by which their probabilities are softened; 1 for values
+    smoothing : share of probabilities that is spread over all classes
+    reach : beyond which no value is predicted; None for classes
+    deviations : of values; None for classes
+    """
+
+    members: tuple[Member, ...]
+    weights: Floats
+    temperatures: Floats
+    smoothing: float
+    reach: Reach | None = None
+    deviations: Deviations | None = None
+
+    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
+        parts = np.stack([member.predict(rows, indices) for member in self.members])
+        if self.reach is None:
+            parts = np.stack(
+                [temper(p, t, self.smoothing) for p, t in zip(parts, self.temperatures)]
+            )
+            mean = np.einsum("m,mnc->nc", self.weights, parts)
+            mean /= mean.sum(axis=1, keepdims=True)
+            return Prediction(mean, None, disagreement(parts, self.weights, mean, None))
+        parts = self.reach.clip(parts)
+        mean = np.einsum("m,mno->no", self.weights, parts)
+        assert self.deviations is not None
+        deviation = self.deviations.apply(parts, self.weights, mean)
+        apart = disagreement(parts, self.weights, mean, self.deviations.unit)
+        return Prediction(mean, deviation, apart)
+
+    def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
+        """What the heaviest member predicts from, (rows, size)."""
+        return self.members[0].encode(rows, indices)
+
+    @property
+    def network(self) -> NetworkMember | None:
+        """The variational network, where it is a member."""
+        found = [member for member in self.members if isinstance(member, NetworkMember)]
+        return found[0] if found else None
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "members": {str(k): member.state() for k, member in enumerate(self.members)},
+            "weights": self.weights,
+            "temperatures": self.temperatures,
+            "smoothing": float(self.smoothing),
+            "reach": None if self.reach is None else self.reach.state(),
+            "deviations": None if self.deviations is None else self.deviations.state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Committee:
+        described = state["members"]
+        members = tuple(member_from_state(described[str(k)]) for k in range(len(described)))
+        weights, temperatures = state["weights"], state["temperatures"]
+        if not members or weights.shape != (len(members),) or temperatures.shape != weights.shape:
+            raise ValueError("the weights do not fit the members")
+        if not ((weights >= 0).all() and (temperatures > 0).all()):
+            raise ValueError("the weights are not usable numbers")
+        reach, deviations = state["reach"], state["deviations"]
+        return cls(
+            members,
+            weights,
+            temperatures,
+            float(state["smoothing"]),
+            None if reach is None else Reach.from_state(reach),
+            None if deviations is None else Deviations.from_state(deviations),
+        )
+
+
+def disagreement(members: Floats, weights: Floats, mean: Floats, unit: Floats | None) -> Floats:
+    """(n,) weighted variance of the members, in squared units of spread, mean over columns."""
+    return (_variance(members, weights, mean) / (1.0 if unit is None else unit**2)).mean(axis=1)
+
+
+def _variance(members: Floats, weights: Floats, mean: Floats) -> Floats:
+    """(n, outputs) weighted variance of the members about their mean."""
+    return np.einsum("m,mno->no", weights, (members - mean) ** 2)

@@ -1,0 +1,77 @@
+"""Self-training along the map: unlabelled domains are pseudo-labelled, the nearest first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.committee.candidate import Candidate
+from domindex.committee.learner import Predictor
+from domindex.committee.learning import fit_candidate, predict_with
+from domindex.committee.represented_folds import RepresentedFolds
+from domindex.representations import RepresentedRows
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+STAGES = 4
+"""Groups of domains that are admitted in turn; for time, not tuned."""
+
+STAGE_ROWS = 1500
+"""Pseudo-labelled rows that a stage adds, at most; for time, not tuned."""
+
+
+def arrival_groups(
+    distances: Floats, is_known: NDArray[np.bool_], others: Numbers
+) -> list[Numbers]:
+    """The other domains in at most `STAGES` groups, those next to what is known first.
+
+    `distances` (domains, domains) are those of the map; a domain that has arrived is known to those
+    after it.
+    """
+    nearest = distances[:, is_known].min(axis=1)
+    left, order = list(others), []
+    while left:
+        first = min(left, key=lambda domain: nearest[domain])
+        order.append(first)
+        left.remove(first)
+        nearest = np.minimum(nearest, distances[:, first])
+    groups = np.array_split(np.array(order, dtype=np.int64), min(STAGES, len(order)))
+    return [group for group in groups if len(group)]
+
+
+def self_trained(
+    candidate: Candidate,
+    train: RepresentedRows,
+    known: Numbers,
+    represented: RepresentedFolds,
+    held_out: Numbers,
+    seed: int,
+    weights: Floats | None,
+) -> Predictor:
+    """The candidate's learner on known rows and on what it says itself of unlabelled domains.
+
+    `train` are the known rows as represented, `known` their numbers. Unlabelled are the targets
+    and, in a fold, the domains that are held out.
+    """
+    data, rng = represented.data, np.random.default_rng(seed)
+    assert candidate.learner is not None
+    assert data.classes is not None
+    is_known = np.zeros(data.n_domains, dtype=bool)
+    is_known[np.unique(data.row_domains[known])] = True
+    others = np.union1d(np.flatnonzero(~data.is_source), held_out)
+    distances = represented.geometry.domain_map.index.map_distances
+    features, labels, counts = train.features, data.labels[known], weights
+    predictor = fit_candidate(candidate, train, known, data, seed, weights)
+    for group in arrival_groups(distances, is_known, others):
+        rows = rng.permutation(np.flatnonzero(np.isin(data.row_domains, group)))[:STAGE_ROWS]
+        added = represented.rows.part(np.sort(rows))
+        guessed = predict_with(predictor, added).argmax(axis=1)
+        features = np.vstack([features, added.features])
+        labels = np.concatenate([labels, guessed])
+        extra = {}
+        if counts is not None:
+            counts = np.concatenate([counts, np.full(len(rows), counts.mean())])
+            extra = {"weights": counts}
+        predictor = candidate.learner.fit(features, labels, len(data.classes), seed, **extra)
+    return predictor

@@ -1,0 +1,70 @@
+"""What was chosen and why, in words."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+PLAIN_NAMES = {
+    "raw": "raw inputs",
+    "with_index": "inputs beside β",
+    "with_means": "inputs beside their domain's means",
+    "row_centred": "rows minus their own mean",
+    "row_standardised": "rows standardised by themselves",
+    "domain_scaled": "inputs scaled by domain",
+    "domain_centred": "domain-centred inputs",
+    "domain_standardised": "domain-standardised inputs",
+    "domain_whitened": "domain-whitened inputs",
+    "coral": "inputs with the sources coloured like the targets",
+    "flow": "inputs carried along the flow",
+}
+
+MOST_NAMED = 4
+"""Members that a sentence names; the table has them all."""
+
+
+def describe_candidate(row: pd.Series) -> str:
+    """A row of the table of candidates, as a phrase."""
+    where = PLAIN_NAMES.get(row["representation"], row["representation"])
+    prefix = row["candidate"].split(" on ")[0]
+    return f"{prefix} on {where}"
+
+
+def describe_committee(table: pd.DataFrame) -> str:
+    """Who predicts, and with what weight."""
+    members = table[table["weight"] > 0]
+    named = [
+        f"{describe_candidate(row)} {100 * row['weight']:.0f} %"
+        for _, row in members.head(MOST_NAMED).iterrows()
+    ]
+    rest = members["weight"].iloc[MOST_NAMED:].sum()
+    if rest > 0:
+        named.append(f"{len(members) - MOST_NAMED} others {100 * rest:.0f} %")
+    return "; ".join(named)
+
+
+def describe_left_out(table: pd.DataFrame) -> list[str]:
+    """Why each representation that nobody predicts from was left out, a sentence each."""
+    used = set(table.loc[table["weight"] > 0, "representation"])
+    best = table.sort_values("loss").iloc[0]
+    sentences = []
+    for name, part in table.groupby("representation", sort=False):
+        if name in used:
+            continue
+        tried = part.sort_values("loss").iloc[0]
+        where = PLAIN_NAMES.get(str(name), str(name)).capitalize()
+        if tried["left_out"]:
+            reason = tried["left_out"]
+        elif tried["far_loss"] > 1.05 * best["far_loss"]:
+            reason = (
+                f"far sources are predicted worse (loss {tried['far_loss']:.3g} against "
+                f"{best['far_loss']:.3g})"
+            )
+        elif tried["near_loss"] > 1.05 * best["near_loss"]:
+            reason = (
+                f"held-out sources are predicted worse (loss {tried['near_loss']:.3g} against "
+                f"{best['near_loss']:.3g})"
+            )
+        else:
+            reason = "it is as good, and not better by enough to pay for the risk"
+        sentences.append(f"{where}: tried and left out; {reason}.")
+    return sentences

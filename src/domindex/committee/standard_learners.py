@@ -29,7 +29,7 @@ LEAF_ROWS = 2
 
 
 FOLD_TREES = 40
-"""Of extra trees where a source domain is held out, for time: their losses are a little too high."""
+"""Of extra trees where a domain is held out, for time: their losses are a little too high."""
 
 
 @dataclass(frozen=True)

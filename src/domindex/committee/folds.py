@@ -32,6 +32,7 @@ class Fold:
     train, held_out : row numbers
     distance : (held-out domains,) from each to the nearest that is learned from, on the map
     domains : (held-out domains,) their numbers
+    n_learned_from : how many domains the rows to learn from come from
     """
 
     kind: FoldKind
@@ -39,6 +40,7 @@ class Fold:
     held_out: Numbers
     domains: Numbers
     distance: Floats
+    n_learned_from: int = 1
 
 
 def plan_folds(
@@ -95,6 +97,7 @@ class _FoldMaker:
             np.concatenate(held_out_rows),
             held_out,
             self.distances[np.ix_(held_out, train)].min(axis=1),
+            len(train),
         )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
@@ -25,11 +25,13 @@ Numbers = NDArray[np.int64]
 TOLD_ROWS = 400
 """Of each side, at most, that a classifier is given; for time, not tuned."""
 
-TOLD_FOLDS = 3
+TOLD_FOLDS = 2
 """Of each kind, in which held-out sources are told from the others; for time, not tuned."""
 
-TOLD_TREES = 50
 LEAF_ROWS = 5
+BOOSTING = {"max_iter": 25, "learning_rate": 0.2, "max_leaf_nodes": 8, "random_state": 0}
+"""A small classifier, for time; a forest of 50 trees gives AUCs within a few hundredths."""
+
 MOST_AUC = 0.995
 """Beyond which no sample of this size tells more."""
 
@@ -96,10 +98,8 @@ def telling_auc(first: Floats, second: Floats) -> float:
     rows, scores = np.concatenate([first, second]), np.empty(len(side))
     halves = StratifiedKFold(2, shuffle=True, random_state=0).split(rows, side)
     for train, test in halves:
-        trees = ExtraTreesClassifier(
-            TOLD_TREES, min_samples_leaf=LEAF_ROWS, class_weight="balanced", random_state=0
-        )
-        scores[test] = trees.fit(rows[train], side[train]).predict_proba(rows[test])[:, 1]
+        teller = HistGradientBoostingClassifier(min_samples_leaf=LEAF_ROWS, **BOOSTING)
+        scores[test] = teller.fit(rows[train], side[train]).predict_proba(rows[test])[:, 1]
     return float(roc_auc_score(side, scores))
 
 

@@ -22,6 +22,9 @@ SHAPES_OF = {"with_index": "raw", "with_means": "raw"}
 """Representations whose extra columns name the domain: their rows coincide as those of others."""
 
 
+LEAST_NAMED = 2
+"""Domains from which a rule that follows them can be learned at all: a line has two points."""
+
 SIMPLEST_FIRST = (
     "raw",
     "row_centred",
@@ -69,7 +72,8 @@ def weigh(
     if rows.folds[0].kind == "rows":
         reasons = reasons_with_one_source(trials, shapes)
     else:
-        reasons = [_reason_to_leave_out(trial, shapes, settings) for trial in trials]
+        fewest = min(fold.n_learned_from for fold in rows.folds)
+        reasons = [_reason_to_leave_out(trial, shapes, fewest, settings) for trial in trials]
     if all(reasons):
         reasons = [""] * len(trials)
     racing = [number for number, reason in enumerate(reasons) if not reason]
@@ -132,9 +136,14 @@ def _shape(trial: Trial, shapes: dict[str, Coincidence]) -> Coincidence:
 
 
 def _reason_to_leave_out(
-    trial: Trial, shapes: dict[str, Coincidence], settings: ChoiceSettings
+    trial: Trial, shapes: dict[str, Coincidence], fewest: int, settings: ChoiceSettings
 ) -> str:
     """Why a candidate is not in the race, in words; empty where it is."""
+    if trial.candidate.representation in SHAPES_OF and fewest < LEAST_NAMED:
+        return (
+            "it follows domains, and some fold has a single one to learn from: "
+            "held-out losses say nothing of it"
+        )
     kind = representation_named(trial.candidate.representation)
     if not kind.moves_domains or "raw" not in shapes:
         return ""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import joblib
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from domindex.committee.candidate import Candidate
@@ -25,7 +25,7 @@ from domindex.committee.reach import Reach
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.shapes import Coincidence, measure_coincidence
 from domindex.committee.validation import Trial, validate
-from domindex.committee.weighing import SHAPES_OF, Weighing, weigh
+from domindex.committee.weighing import SHAPES_OF, Weighing, resolution, weigh
 from domindex.data import DomainData
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.model.fitted_indices import FittedIndices
@@ -37,6 +37,9 @@ IN_PLAY = 0.25
 """Weight that candidates on the flow must have before the network, which learns to align further,
 is tried: where the closed form is of no use, the network that starts there has never been. For
 time, not tuned."""
+
+MISTAKES_LEFT = 2.0
+"""Mistaken rows a held-out domain up to which nothing slower is tried; for time, not tuned."""
 
 N_SELF_TRAINED = 2
 """Candidates that are also tried with their own labels of the targets: the heaviest; for time."""
@@ -161,6 +164,8 @@ class _Builder:
         """Trials of what takes longer, where the first round says that it may pay."""
         more: list[Trial] = []
         start = None
+        if weighing is not None and self._nothing_to_gain(weighing):
+            return start, more
         wanted = [one for one in self.candidates if one.learner is None]
         if wanted and (weighing is None or _weight_on(weighing, "flow") >= IN_PLAY):
             (candidate,) = wanted
@@ -181,6 +186,11 @@ class _Builder:
             ]
             more += self._validate(again) if again else []
         return start, more
+
+    def _nothing_to_gain(self, weighing: Weighing) -> bool:
+        """Whether hardly a held-out row is left that anything could predict better."""
+        best = min(trial.loss(self.rows) for trial in weighing.trials)
+        return best < MISTAKES_LEFT * resolution(self.rows)
 
     def _may_self_train(self) -> bool:
         has_targets = bool((~self.data.is_source).any())

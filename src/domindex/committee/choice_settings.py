@@ -38,6 +38,7 @@ class ChoiceSettings:
         of a squared error of one spread; not tuned
     move_tolerance : AUC by which a representation that moves domains may leave targets easier to
         tell from sources than they are as they come; about two standard errors of it. R
+    softness : relative loss at which a candidate no longer counts among the best few. R
     bootstrap : draws of held-out domains over which stacking is averaged; for time, not tuned
     steps : of stacking in every draw; a tenth and ten times as many change little. R
     least_weight : below it a member is left out; for time, not tuned
@@ -61,6 +62,7 @@ class ChoiceSettings:
     shape_price: float = 1.0
     reach_price: float = 2.0
     move_tolerance: float = 0.03
+    softness: float = 0.05
     bootstrap: int = 20
     steps: int = 600
     least_weight: float = 0.02

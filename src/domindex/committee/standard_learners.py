@@ -28,21 +28,13 @@ LEAF_ROWS = 2
 """In a leaf of extra trees, at least: a probability from one row is 0 or 1."""
 
 
-FOLD_TREES = 40
-"""Of extra trees where a domain is held out, for time: their losses are a little too high."""
-
-
 @dataclass(frozen=True)
 class LearnerByTask:
-    """One name for a learner of classes and one of values.
-
-    `in_folds` stands in for it where domains are held out: the same, only quicker.
-    """
+    """One name for a learner of classes and one of values."""
 
     name: str
     classes: Learner
     values: Learner
-    in_folds: Learner | None = None
 
     def fit(
         self,
@@ -92,12 +84,9 @@ class KernelLearner:
 
 def trees() -> LearnerByTask:
     """Extremely randomised trees, on one core."""
-    return LearnerByTask("trees", *_forests(N_TREES), LearnerByTask("trees", *_forests(FOLD_TREES)))
-
-
-def _forests(n_trees: int) -> tuple[Learner, Learner]:
-    settings = {"n_estimators": n_trees, "min_samples_leaf": LEAF_ROWS, "n_jobs": 1}
-    return (
+    settings = {"n_estimators": N_TREES, "min_samples_leaf": LEAF_ROWS, "n_jobs": 1}
+    return LearnerByTask(
+        "trees",
         EstimatorLearner("trees", ExtraTreesClassifier(**settings)),
         EstimatorLearner("trees", ExtraTreesRegressor(**settings)),
     )

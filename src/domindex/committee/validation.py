@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from domindex.committee.candidate import Candidate
@@ -111,9 +111,6 @@ def predict_held_out(
     seed: int,
 ) -> Floats:
     """(n, columns) for the rows of all folds, in the user's units."""
-    quicker = getattr(candidate.learner, "in_folds", None)
-    if quicker is not None:
-        candidate = replace(candidate, learner=quicker)
     parts = []
     for fold in rows.folds:
         train, held_out = represented.of(fold)

@@ -63,7 +63,8 @@ def weigh(
     settings: ChoiceSettings,
     seed: int,
 ) -> Weighing:
-    """Stacking of the trials that are in the race, each with its price.
+    """Stacking of the trials that are in the race, each with its price, drawn half way to equal
+    weights of the best few: what stacking makes of few domains is not to be taken at its word.
 
     `beyond` (trials,) is how far predictions of targets lie outside the reach of known outputs,
     on top of what they did in the folds.
@@ -78,19 +79,28 @@ def weigh(
         reasons = [""] * len(trials)
     racing = [number for number, reason in enumerate(reasons) if not reason]
     prices = _prices(trials, racing, rows, shapes, beyond, settings)
+    losses = np.array([trials[number].loss(rows) for number in racing])
     weights = np.zeros(len(trials))
-    weights[racing] = stack(
+    stacked = stack(
         np.stack([trials[number].predicted for number in racing]),
         prices[racing],
         rows,
-        min(trials[number].loss(rows) for number in racing) + resolution(rows),
+        losses.min() + resolution(rows),
         draws=settings.bootstrap,
         steps=settings.steps,
         seed=seed,
     )
+    soft = soft_weights(losses + prices[racing] + resolution(rows), settings.softness)
+    weights[racing] = (stacked + soft) / 2
     weights[weights < min(settings.least_weight, weights.max())] = 0.0
     weights /= weights.sum()
     return Weighing(trials, weights, _table(trials, weights, reasons, prices, rows, shapes))
+
+
+def soft_weights(losses: Floats, softness: float) -> Floats:
+    """(n,) equal for the best few: a loss that is larger by the share `softness` counts 1/e."""
+    weights = np.exp(-(losses / losses.min() - 1.0) / softness)
+    return weights / weights.sum()
 
 
 def resolution(rows: HeldOutRows) -> float:

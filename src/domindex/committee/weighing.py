@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.held_out_rows import HeldOutRows
@@ -64,7 +66,8 @@ def weigh(
     seed: int,
 ) -> Weighing:
     """Stacking of the trials that are in the race, each with its price, drawn half way to equal
-    weights of the best few: what stacking makes of few domains is not to be taken at its word.
+    weights of the best few, and further where domains are very few: what stacking makes of them is
+    not to be taken at its word.
 
     `beyond` (trials,) is how far predictions of targets lie outside the reach of known outputs,
     on top of what they did in the folds.
@@ -90,11 +93,20 @@ def weigh(
         steps=settings.steps,
         seed=seed,
     )
-    soft = soft_weights(losses + prices[racing] + resolution(rows), settings.softness)
-    weights[racing] = (stacked + soft) / 2
+    by_rows = rows.folds[0].kind == "rows"
+    few = 1.0 if by_rows else small_sample(len(np.unique(rows.domains)))
+    paid = losses + prices[racing] + resolution(rows)
+    soft = soft_weights(paid, few * settings.softness)
+    weights[racing] = (stacked + few * soft) / (1.0 + few)
     weights[weights < min(settings.least_weight, weights.max())] = 0.0
     weights /= weights.sum()
     return Weighing(trials, weights, _table(trials, weights, reasons, prices, rows, shapes))
+
+
+def small_sample(n_domains: int) -> float:
+    """How much wider an interval is for a mean of few domains: Student's quantile over Gauss's."""
+    level = 0.975
+    return float(student.ppf(level, max(n_domains - 1, 1)) / norm.ppf(level))
 
 
 def soft_weights(losses: Floats, softness: float) -> Floats:

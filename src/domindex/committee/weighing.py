@@ -27,6 +27,10 @@ SHAPES_OF = {"with_index": "raw", "with_means": "raw"}
 LEAST_NAMED = 2
 """Domains from which a rule that follows them can be learned at all: a line has two points."""
 
+LOST_ROWS = 5.0
+"""Mistaken rows of a single source, beyond twice what plain inputs cost, up to which a
+representation has kept what predicts; not tuned."""
+
 SIMPLEST_FIRST = (
     "raw",
     "row_centred",
@@ -74,7 +78,7 @@ def weigh(
     """
     trials = list(trials)
     if rows.folds[0].kind == "rows":
-        reasons = reasons_with_one_source(trials, shapes)
+        reasons = reasons_with_one_source(trials, shapes, rows)
     else:
         fewest = min(fold.n_learned_from for fold in rows.folds)
         reasons = [_reason_to_leave_out(trial, shapes, fewest, settings) for trial in trials]
@@ -174,16 +178,26 @@ def _reason_to_leave_out(
     return ""
 
 
-def reasons_with_one_source(trials: Sequence[Trial], shapes: dict[str, Coincidence]) -> list[str]:
+def reasons_with_one_source(
+    trials: Sequence[Trial], shapes: dict[str, Coincidence], rows: HeldOutRows
+) -> list[str]:
     """One source cannot tell how a rule carries over: why each candidate is left out, or nothing.
 
     The prior is the plain rule, unless some representation makes targets pass for the source in a
-    two-sample test: then the simplest that does.
+    two-sample test and loses nothing of what predicts there: then the simplest that does.
     """
-    passing = [name for name in SIMPLEST_FIRST if name in shapes and shapes[name].passes]
+    best: dict[str, float] = {}
+    for trial in trials:
+        name = trial.candidate.representation
+        best[name] = min(trial.loss(rows), best.get(name, np.inf))
+    most = 2 * best.get("raw", np.inf) + LOST_ROWS * resolution(rows)
+    passing = [
+        name
+        for name in SIMPLEST_FIRST
+        if name in best and name in shapes and shapes[name].passes and best[name] <= most
+    ]
     chosen = passing[0] if passing else "raw"
-    known = {trial.candidate.representation for trial in trials}
-    if chosen not in known:
+    if chosen not in best:
         return [""] * len(trials)
     told = "targets pass for the source there" if passing else "nothing makes targets pass for it"
     reason = f"with one source, only {chosen} is trusted: {told}"

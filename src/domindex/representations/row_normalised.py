@@ -46,11 +46,14 @@ class Shapes(Representation):
 
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
-        """Where features share their units, and values to be predicted share them too."""
+        """Where features share their units, and values to be predicted share them too.
+
+        A class may depend on what of two features is lost with their level: three are the least.
+        """
         n_features = int(np.prod(data.inputs.shape[1:]))
-        if n_features < cls.least_features:
-            return False
-        return outputs_share_units(data) if data.task == "regression" else inputs_share_units(data)
+        if data.task == "classification":
+            return n_features >= 3 and inputs_share_units(data)
+        return n_features >= cls.least_features and outputs_share_units(data)
 
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:

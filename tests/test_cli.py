@@ -406,7 +406,10 @@ def test_a_fit_ends_with_a_report_that_can_be_drawn_again(place, tmp_path):
     )
     assert told.exit_code == 0, told.stderr
     drawn = tmp_path / "run" / "report.html"
-    assert json.loads(told.stdout)["report"] == str(drawn)
+    content = json.loads(told.stdout)
+    assert content["report"] == str(drawn)
+    assert content["summary"][0].startswith("Predictions: ")
+    assert set(content["summary"]) <= set(told.stderr.splitlines())
     before = drawn.read_bytes()
     drawn.unlink()
     assert run("report", tmp_path / "run").exit_code == 0

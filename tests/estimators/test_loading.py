@@ -402,9 +402,10 @@ def test_pickle_and_joblib_work_as_for_any_estimator(fitted, tmp_path):
         same_bits(predictions(revived, X, domain), predictions(model, X, domain))
 
 
-def test_a_format_from_before_the_first_release_asks_for_a_new_fit(folder):
-    tampered(folder, lambda described: described.update(format_version=1))
-    with pytest.raises(InputError, match="Fit and save the model anew"):
+@pytest.mark.parametrize(("version", "reader"), [(1, "no release"), (2, r"domindex 0\.1\.0")])
+def test_an_older_format_names_who_reads_it_and_asks_for_a_new_fit(folder, version, reader):
+    tampered(folder, lambda described: described.update(format_version=version))
+    with pytest.raises(InputError, match=f"which {reader} reads.*Fit and save the model anew"):
         domindex.load(folder)
 
 

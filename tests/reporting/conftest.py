@@ -7,6 +7,7 @@ from domindex.datasets import make_domain_graph
 from domindex.reporting import ReportData, report_data
 
 QUICK = {"training": Training(index_steps=5, steps=10), "random_state": 0}
+FEW = [("raw", "linear"), ("flow", "linear")]
 ATTACK = "<script>alert(1)</script>"
 MARKUP = "<b>bold</b> &amp; %{x}"
 
@@ -31,13 +32,13 @@ def sources(family, names):
 
 @pytest.fixture(scope="session")
 def classifier(family, names, sources):
-    model = VDIClassifier(**QUICK)
+    model = VDIClassifier(**QUICK, candidates=FEW)
     return model.fit(family.X, family.y, sample_domain=names, source_domains=sources)
 
 
 @pytest.fixture(scope="session")
 def regressor(family, names, sources):
-    model = VDIRegressor(**QUICK, representation="raw")
+    model = VDIRegressor(**QUICK, representation="raw", predictor="linear")
     return model.fit(family.X, family.X[:, 0] * 2.0, sample_domain=names, source_domains=sources)
 
 

@@ -183,6 +183,20 @@ def test_every_section_says_something(open_report, data):
         assert name in text
         assert version in text
     assert page.locator("#history .term path").count() > 0
+    for sentence in data.summary:
+        assert sentence in text
+    assert page.locator("#trials tbody tr").count() == len(data.trials)
+
+
+def test_targets_have_a_forecast_in_the_table_and_the_worst_is_named(open_report, data):
+    page = open_report()
+    expected = {one.name: one.forecast.expected for one in data.domains if one.forecast}
+    button = page.get_by_role("columnheader", name="expected").get_by_role("button")
+    button.click()
+    assert set(names_in(page)[: len(expected)]) == set(expected)
+    worst = min(expected, key=expected.get)
+    text = page.locator("#expected").text_content()
+    assert f"The worst: {worst}, {100 * expected[worst]:.1f} % (" in text
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

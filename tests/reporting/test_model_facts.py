@@ -4,34 +4,54 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from domindex.reporting.model_facts import MAX_EPOCHS, model_facts, quick_training
-from domindex.reporting.report_data import History
+from domindex.reporting.report_data import ForecastRecord, History
 
 
 def test_an_estimator_that_chose_nothing_has_nothing_to_show():
     facts = model_facts(SimpleNamespace())
-    assert (facts.representation, facts.flow, facts.candidates) == (None, None, ())
+    assert (facts.representation, facts.flow, facts.members) == (None, None, ())
+    assert (facts.summary, facts.forecasts) == ((), {})
     assert facts.history == History()
 
 
-def test_candidates_become_plain_values():
+def test_candidates_that_predict_become_plain_values():
     table = pd.DataFrame(
-        {"candidate": ["raw", "rows"], "error": [np.nan, 1.5], "chosen": [False, True]}
+        {
+            "candidate": ["linear on raw", "trees on raw"],
+            "weight": [1.0, 0.0],
+            "near_loss": [0.5, 0.7],
+            "far_loss": [np.nan, np.nan],
+        }
     )
-    facts = model_facts(SimpleNamespace(representation_="rows", candidates_=table))
-    assert facts.representation == "rows"
-    assert facts.candidates == (
-        {"candidate": "raw", "error": None, "chosen": False},
-        {"candidate": "rows", "error": 1.5, "chosen": True},
+    facts = model_facts(SimpleNamespace(representation_="raw", candidates_=table))
+    assert facts.representation == "raw"
+    assert facts.members == (
+        {"candidate": "linear on raw", "weight": 1.0, "near loss": 0.5, "far loss": None},
     )
 
 
-def test_a_classifier_names_its_flow_and_a_regressor_its_candidates(classifier, regressor):
+@pytest.mark.parametrize("column", ["expected_accuracy", "expected_error"])
+def test_forecasts_are_found_by_the_name_of_their_domain(column):
+    table = pd.DataFrame({"domain": [3, 7], column: [0.9, 0.8], "low": [0.7, 0.6], "high": 1.0})
+    forecasts = model_facts(SimpleNamespace(forecast_=table)).forecasts
+    assert forecasts == {"3": ForecastRecord(0.9, 0.7, 1.0), "7": ForecastRecord(0.8, 0.6, 1.0)}
+
+
+def test_a_model_says_who_predicts_and_what_to_expect(classifier, regressor):
     for model in (classifier, regressor):
-        assert sum(one["chosen"] for one in model_facts(model).candidates) == 1
-    assert model_facts(classifier).flow is not None
+        facts = model_facts(model)
+        assert sum(one["weight"] for one in facts.members) == pytest.approx(1.0)
+        assert facts.summary == tuple(model.summary().splitlines())
+        assert facts.forecasts.keys() == set(model.domains_) - set(model.source_domains_)
     assert model_facts(regressor).representation == "raw"
+
+
+def test_the_family_of_a_flow_is_named():
+    assert model_facts(SimpleNamespace(flow_={"family": "spin"})).flow == "spin"
+    assert model_facts(SimpleNamespace(flow_=None)).flow is None
 
 
 def test_a_long_history_is_thinned_from_first_to_last():
@@ -47,4 +67,5 @@ def test_a_long_history_is_thinned_from_first_to_last():
 def test_a_refit_never_trains_longer_than_the_model_did(classifier):
     quick = quick_training(classifier)
     assert quick.steps == classifier.training.steps == 10
+    assert quick.parameters["effort"] == "quick"
     assert quick.parameters.keys() <= classifier.get_params().keys()

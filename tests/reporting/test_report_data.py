@@ -16,6 +16,12 @@ from domindex.reporting import ReportData, report_data
 from domindex.reporting.aggregates import aggregate_columns, aggregate_inputs
 from domindex.reporting.held_out import held_out_quality
 
+SHORT = {
+    "candidates": [("raw", "linear"), ("flow", "linear")],
+    "training": Training(index_steps=2, steps=2),
+    "random_state": 0,
+}
+
 
 def test_content_survives_json(data):
     text = json.dumps(data.to_dict(), allow_nan=False)
@@ -36,6 +42,32 @@ def test_domains_come_with_role_neighbours_and_distance(data, classifier, source
         assert len(one.neighbours) == 4
         assert (one.distance_to_source == 0.0) == (one.role == "source")
         assert (one.held_out_score is not None) == (one.role == "source")
+        assert (one.forecast is None) == (one.role == "source")
+
+
+def test_a_target_has_a_forecast_and_the_worst_is_named_in_words(data, classifier):
+    forecasts = {one.name: one.forecast for one in data.domains if one.forecast is not None}
+    assert list(forecasts) == classifier.forecast_["domain"].tolist()
+    for one in forecasts.values():
+        assert 0.0 <= one.low <= one.expected <= one.high <= 1.0
+    worst = min(forecasts, key=lambda name: forecasts[name].expected)
+    assert data.summary == tuple(classifier.summary().splitlines())
+    assert f"({worst}, 80 % interval" in data.summary[-1]
+
+
+def test_candidates_that_predict_are_shown_with_their_weights(data):
+    assert list(data.trials[0]) == ["candidate", "weight", "near loss", "far loss"]
+    assert sum(one["weight"] for one in data.trials) == pytest.approx(1.0)
+
+
+def test_content_of_before_the_forecasts_can_still_be_drawn(data):
+    content = data.to_dict()
+    del content["summary"]
+    for one in content["domains"]:
+        del one["forecast"]
+    again = ReportData.from_dict(content)
+    assert again.summary == ()
+    assert all(one.forecast is None for one in again.domains)
 
 
 def test_neighbours_are_the_nearest_on_the_map(data, classifier):
@@ -65,7 +97,7 @@ def test_quality_is_of_every_source_and_said_in_words(data, sources):
 
 def test_classes_that_are_numbers_are_scored_as_classes(family, names, sources):
     doubles = family.y * 2.0
-    model = VDIClassifier(training=Training(index_steps=2, steps=2), random_state=0)
+    model = VDIClassifier(**SHORT)
     model.fit(family.X, doubles, sample_domain=names, source_domains=sources)
     quality = held_out_quality(
         model, check_domain_data(family.X, doubles, names, sources, task="classification")
@@ -94,8 +126,9 @@ def test_a_regressor_is_scored_by_errors_and_shows_its_candidates(regressor, fam
     data = report_data(regressor, family.X, family.X[:, 0] * 2.0, names, held_out=2, seconds=1.5)
     assert data.held_out.score_name == "root mean squared error"
     assert not data.held_out.higher_is_better
-    assert data.trials[0]["candidate"] == "raw"
-    assert data.trials[0]["chosen"] is True
+    assert data.trials[0]["candidate"] == "linear on raw"
+    assert data.trials[0]["weight"] == 1.0
+    assert all(one.forecast.expected > 0 for one in data.domains if one.role == "target")
     assert data.facts["representation"] == "raw"
     assert data.facts["seconds to fit"] == 1.5
     assert "mean prediction" in data.columns
@@ -116,7 +149,7 @@ def test_data_too_small_for_quality_and_audit_is_said_not_raised(family):
     rows = np.flatnonzero(family.sample_domain < 3)[::10]
     labels, names = family.y[rows], family.sample_domain[rows]
     labels = np.arange(len(rows)) % 2
-    model = VDIClassifier(training=Training(index_steps=2, steps=2), random_state=0)
+    model = VDIClassifier(**SHORT)
     model.fit(family.X[rows], labels, sample_domain=names, source_domains=[0])
     data = report_data(model, family.X[rows], labels, names)
     assert data.held_out is None

@@ -32,6 +32,7 @@ def test_a_run_says_what_was_fitted(classes):
     assert {"python", "domindex", "torch"} <= set(about["versions"])
     assert any("never change: 'version'" in note for note in about["notes"])
     assert any("Filled in missing inputs" in note for note in about["notes"])
+    assert about["summary"] == classes.model().summary().splitlines()
 
 
 def test_the_model_is_what_the_estimator_makes_of_the_same_rows(classes, table):

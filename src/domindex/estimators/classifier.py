@@ -12,20 +12,29 @@ from domindex.estimators.vdi import BaseVDI
 class VDIClassifier(BaseVDI):
     """Infer where each domain lies, and classify in the domains without labels.
 
+    A committee predicts: candidates, pairs of a representation and a predictor, are validated on
+    source domains held out along the map, and weighed by what they were worth there.
+
     Parameters
     ----------
     index_dim : components of the global index β
     local_dim : components of the local index u, at most as many as features; None takes as many
         as the domains differ along (4 for the paper's model)
-    flow : "auto" aligns inputs along the map by an affine flow solved in closed form and then
-        trained; None is the paper's model as written
-    representation : how rows are represented for the predictor, by name
-        (`list_representations`); "auto" follows the flow
-    predictor : "network" is the variational network; others by name (`list_predictors`), or
-        an estimator like those of scikit-learn, which stays as it is; "auto" is the network
+    flow : "auto" solves an affine flow along the map in closed form, which candidates may follow;
+        None is the paper's model as written, without candidates unless `predictor` or `candidates`
+        asks for some
+    representation : "auto" tries every representation that serves the data; a name of
+        `list_representations` prescribes one for all members
+    predictor : "auto" tries linear rules, a kernel, trees, boosting and, where the flow counts, the
+        variational network; a name of `list_predictors`, "network", or an estimator like those of
+        scikit-learn, which stays as it is, prescribes one
+    candidates : pairs (representation, predictor) to choose from, in place of the two above; each
+        predictor by name or as an estimator
+    effort : "full", or "quick" for linear rules and trees only
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
-    n_jobs : processes for transport distances, as in joblib
+    n_jobs : threads that validate candidates, at most 4 of the cores where None, and processes for
+        transport distances, as in joblib; the result is the same with any number
     verbose : 1 shows progress bars
     random_state : seed; the same seed gives the same model
 
@@ -38,17 +47,31 @@ class VDIClassifier(BaseVDI):
     domain_index_std_ : (domains, index_dim), its uncertainty
     domain_index_ : the map as a `DomainIndex`
     domain_distances_ : (domains, domains), the transport distances behind it
-    representation_ : the representation in use
-    candidates_ : DataFrame, a row for each representation that was considered
+    representation_ : the representation that the heaviest member predicts from
+    candidates_ : DataFrame, a row a candidate, the heaviest first. Columns: candidate (its name),
+        representation, predictor, near_loss and far_loss (on held-out sources, lower is better; NaN
+        where there are no far folds), loss (of both), price (what it pays beyond), target_auc and
+        held_out_auc (how well targets, and held-out sources, are told from the sources), weight (in
+        the committee), left_out (why it was not in the race; empty where it was)
+    forecast_ : DataFrame, a row a target domain. Columns: domain, rows, nearest (source on the
+        map), distance (to it), expected_accuracy with low
+        and high (80 %), and for comparison held_out_mean and thresholded_confidence
     history_ : DataFrame, a row per epoch and a column per term of the objective
-    flow_ : which flow was chosen, and how well it fits; None where none is in use
+    flow_ : which flow was found, and how well it fits; None where no member follows it
+
+    `forecast(X, sample_domain=)` gives the same for any rows, and `summary()` says in words who
+    predicts, why others do not, and what to expect.
 
     Examples
     --------
     >>> from domindex import Training, VDIClassifier
     >>> from domindex.datasets import make_circle
     >>> data = make_circle(n_domains=6, n_sources=3, samples_per_domain=20)
-    >>> model = VDIClassifier(training=Training(steps=5, index_steps=5), random_state=0)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear"), ("flow", "linear")],
+    ...     training=Training(steps=5, index_steps=5),
+    ...     random_state=0,
+    ... )
     >>> model = model.fit(
     ...     data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains
     ... )
@@ -56,6 +79,10 @@ class VDIClassifier(BaseVDI):
     (6, 2)
     >>> model.predict_proba(data.X[:5], sample_domain=data.sample_domain[:5]).shape
     (5, 2)
+    >>> bool(abs(model.candidates_["weight"].sum() - 1) < 1e-9)
+    True
+    >>> len(model.forecast_), "expected_accuracy" in model.forecast_
+    (3, True)
     """
 
     _task: ClassVar[Task] = "classification"

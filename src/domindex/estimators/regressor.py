@@ -14,26 +14,30 @@ from domindex.estimators.vdi import BaseVDI
 class VDIRegressor(BaseVDI):
     """Infer where each domain lies, and predict values in the domains without labels.
 
-    Any number of outputs; predictions and their deviations are in the units of `y`.
+    A committee predicts: candidates, pairs of a representation and a predictor, are validated on
+    source domains held out along the map, and weighed by what they were worth there. Any number of
+    outputs; predictions and their deviations are in the units of `y`.
 
     Parameters
     ----------
     index_dim : components of the global index β
     local_dim : components of the local index u, at most as many as features; None takes as many
         as the domains differ along (4 for the paper's model)
-    flow : "auto" lets inputs be aligned along the map by an affine flow if that is the best
-        choice; None is the paper's model as written
-    representation : how rows are represented so that a rule holds in every domain, by name
-        (`list_representations`). "row_standardised" subtracts a row's own mean and divides by its
-        own deviation, "row_centred" only subtracts, "domain_scaled" does both with one mean and
-        deviation of the domain; each is undone in the output, which must share the units of the
-        inputs. "raw" leaves rows as they are. "auto" tries these and the flow, and chooses by
-        error on held-out source domains and by how many source rows resemble the targets'
-    predictor : "network" is the variational network; others by name (`list_predictors`), or
-        an estimator like those of scikit-learn, which stays as it is; "auto" is the network
+    flow : "auto" solves an affine flow along the map in closed form, which candidates may follow;
+        None is the paper's model as written, without candidates unless `predictor` or `candidates`
+        asks for some
+    representation : "auto" tries every representation that serves the data; a name of
+        `list_representations` prescribes one for all members
+    predictor : "auto" tries linear rules, a kernel, trees, boosting and, where the flow counts, the
+        variational network; a name of `list_predictors`, "network", or an estimator like those of
+        scikit-learn, which stays as it is, prescribes one
+    candidates : pairs (representation, predictor) to choose from, in place of the two above; each
+        predictor by name or as an estimator
+    effort : "full", or "quick" for linear rules and trees only
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
-    n_jobs : processes for transport distances, as in joblib
+    n_jobs : threads that validate candidates, at most 4 of the cores where None, and processes for
+        transport distances, as in joblib; the result is the same with any number
     verbose : 1 shows progress bars
     random_state : seed; the same seed gives the same model
 
@@ -45,12 +49,21 @@ class VDIRegressor(BaseVDI):
     domain_index_std_ : (domains, index_dim), its uncertainty
     domain_index_ : the map as a `DomainIndex`
     domain_distances_ : (domains, domains), the transport distances behind it
-    representation_ : the representation in use
-    candidates_ : DataFrame, a row for each representation that was tried: error on held-out source
-        domains, effective sample fraction of the sources, score (lower is better), whether a
-        network may bend it, whether it can be trusted, and whether it was chosen
+    representation_ : the representation that the heaviest member predicts from
+    candidates_ : DataFrame, a row a candidate, the heaviest first. Columns: candidate (its name),
+        representation, predictor, near_loss and far_loss (on held-out sources, lower is better; NaN
+        where there are no far folds), loss (of both), price (what it pays beyond), target_auc and
+        held_out_auc (how well targets, and held-out sources, are told from the sources), weight (in
+        the committee), left_out (why it was not in the race; empty where it was)
+    forecast_ : DataFrame, a row a target domain. Columns: domain, rows, nearest (source on the
+        map), distance (to it), expected_error (root mean
+        squared; in units of y for one output, of the outputs' spread for several) with low and high
+        (80 %), and for comparison held_out_mean
     history_ : DataFrame, a row per epoch and a column per term of the objective
-    flow_ : which flow was chosen, and how well it fits; None where none is in use
+    flow_ : which flow was found, and how well it fits; None where no member follows it
+
+    `forecast(X, sample_domain=)` gives the same for any rows, and `summary()` says in words who
+    predicts, why others do not, and what to expect.
 
     Examples
     --------
@@ -58,7 +71,11 @@ class VDIRegressor(BaseVDI):
     >>> from domindex.datasets import make_drift
     >>> data = make_drift(n_domains=6, n_sources=3, samples_per_domain=20)
     >>> y = data.X.sum(axis=1)
-    >>> model = VDIRegressor(training=Training(steps=5, index_steps=5), random_state=0)
+    >>> model = VDIRegressor(
+    ...     candidates=[("raw", "linear"), ("flow", "linear")],
+    ...     training=Training(steps=5, index_steps=5),
+    ...     random_state=0,
+    ... )
     >>> model = model.fit(
     ...     data.X, y, sample_domain=data.sample_domain, source_domains=data.source_domains
     ... )
@@ -67,6 +84,8 @@ class VDIRegressor(BaseVDI):
     ... )
     >>> mean.shape, bool((deviation > 0).all())
     ((5,), True)
+    >>> model.forecast_[["domain", "expected_error"]].shape
+    (3, 2)
     """
 
     _task: ClassVar[Task] = "regression"

@@ -182,12 +182,13 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             return []
         column = self._forecast_column
         ordered = self.forecast_.sort_values(column, ascending=column != "expected_accuracy")
-        best, worst = ordered.iloc[0], ordered.iloc[-1]
+        names, expected = ordered["domain"].tolist(), ordered[column].tolist()
+        low, high = ordered["low"].iloc[-1], ordered["high"].iloc[-1]
         what = column.replace("expected_", "")
         return [
             f"Expected {what} by target domain: {ordered[column].mean():.3g} on average, from "
-            f"{best[column]:.3g} ({best['domain']}) to {worst[column]:.3g} ({worst['domain']}, "
-            f"80 % interval {worst['low']:.3g} to {worst['high']:.3g})."
+            f"{expected[0]:.3g} ({names[0]}) to {expected[-1]:.3g} ({names[-1]}, "
+            f"80 % interval {low:.3g} to {high:.3g})."
         ]
 
     @property

@@ -22,8 +22,11 @@ from domindex.persistence.states import Arrays, join_state, split_state
 from domindex.versions import versions
 
 FORMAT = "a saved domindex model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Raised when a folder can no longer be read by the release before."""
+
+LAST_RELEASES = {2: "domindex 0.1.0"}
+"""Formats that are read no more, and the last release that reads each."""
 
 DESCRIPTION = "model.json"
 WEIGHTS = "weights.safetensors"
@@ -87,10 +90,12 @@ def load_model(
 
 
 def _require_present_format(folder: Path, description: Mapping[str, Any]) -> None:
-    if description["format_version"] < FORMAT_VERSION:
+    found = description["format_version"]
+    if found < FORMAT_VERSION:
+        last = LAST_RELEASES.get(found, "no release")
         raise InputError(
-            f"{folder} has format version {description['format_version']}, from before the first "
-            f"release; this domindex reads version {FORMAT_VERSION}. Fit and save the model anew."
+            f"{folder} has format version {found}, which {last} reads; this domindex reads version "
+            f"{FORMAT_VERSION}, in which a model is a committee. Fit and save the model anew."
         )
 
 

@@ -60,8 +60,8 @@ def report_data(
     notes: list[str] = []
     quality = _quality(model, data, held_out, random_state, notes)
     audit = _audit(model, X, y, names, random_state, notes)
-    records = _domain_records(model, data, quality)
     chosen = model_facts(model)
+    records = _domain_records(model, chosen, data, quality)
     return ReportData(
         title=title or f"Map of {data.n_domains} domains",
         task=data.task,
@@ -72,11 +72,12 @@ def report_data(
         held_out=quality,
         audit=None if audit is None else audit_record(audit),
         history=chosen.history,
-        trials=chosen.candidates,
+        trials=chosen.members,
         warnings=diagnose(model.domain_index_, records, audit, quality),
         notes=tuple(notes),
         configuration={name: repr(value) for name, value in sorted(model.get_params().items())},
         versions=versions(),
+        summary=chosen.summary,
     )
 
 
@@ -109,7 +110,7 @@ def _facts(
         facts["classes"] = len(data.classes)
     else:
         facts["outputs"] = data.labels.shape[1]
-        facts["representation"] = chosen.representation
+    facts["representation"] = chosen.representation
     if chosen.flow is not None:
         facts["flow"] = chosen.flow
     if seconds is not None:
@@ -119,7 +120,7 @@ def _facts(
 
 
 def _domain_records(
-    model: Any, data: DomainData, quality: HeldOutQuality | None
+    model: Any, chosen: ModelFacts, data: DomainData, quality: HeldOutQuality | None
 ) -> tuple[DomainRecord, ...]:
     index = model.domain_index_
     apart = np.array(index.map_distances)
@@ -138,6 +139,7 @@ def _domain_records(
             neighbours=tuple(str(index.domains[other]) for other in nearest[number]),
             distance_to_source=float(away[number]),
             held_out_score=scores.get(str(name)),
+            forecast=chosen.forecasts.get(str(name)),
         )
         for number, name in enumerate(index.domains)
     )

@@ -35,7 +35,7 @@ def held_out_quality(
 
     Parameters
     ----------
-    model : fitted; refits have its settings, but train for a short while
+    model : fitted; refits have its settings, but try fewer candidates and train shortly
     data : what it was fitted on
     folds : how many stretches at most, one refit each
     """
@@ -70,8 +70,9 @@ def _method(n_refits: int, steps: int, sampled: bool) -> str:
     return (
         f"The model was fitted {n_refits} more times, each time with the labels of some source "
         "domains hidden: neighbours on the map together, so that it had to go on beyond what it "
-        f"was taught. These fits are short ({steps} training steps), so the full model "
-        f"may do better.{sample} No label of a target was used."
+        "was taught. These fits are quick: where there is a choice they try linear rules and "
+        f"trees only, and networks take at most {steps} training steps, so the full model may do "
+        f"better.{sample} No label of a target was used."
     )
 
 

@@ -14,10 +14,14 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from domindex.reporting.report_data import History
+from domindex.reporting.report_data import ForecastRecord, History
 from domindex.training.settings import Training
 
 MAX_EPOCHS = 400
+
+MEMBER_COLUMNS = ("candidate", "weight", "near_loss", "far_loss")
+EXPECTED_COLUMNS = ("expected_accuracy", "expected_error")
+"""What is shown of `candidates_`, and what a forecast is called in `forecast_`."""
 
 INDEX_STEPS = 20
 STEPS, STEPS_WITHOUT_FLOW = 120, 300
@@ -31,15 +35,19 @@ class ModelFacts:
 
     Attributes
     ----------
-    representation : in which terms rows are compared; None where nothing was chosen
+    representation : what the heaviest member predicts from; None where nothing was chosen
     flow : family of the flow along the map; None where there is none
-    candidates : a row for each that was compared, the chosen one marked
+    members : a row for each candidate that predicts: weight, near and far loss
+    summary : sentences on what was chosen and why, and what to expect
+    forecasts : name of a target to what is expected there
     history : terms of the training by epoch, thinned
     """
 
     representation: str | None
     flow: str | None
-    candidates: tuple[dict[str, Any], ...]
+    members: tuple[dict[str, Any], ...]
+    summary: tuple[str, ...]
+    forecasts: dict[str, ForecastRecord]
     history: History
 
 
@@ -59,28 +67,44 @@ def model_facts(model: Any) -> ModelFacts:
     return ModelFacts(
         representation=None if representation is None else str(representation),
         flow=None if family is None else str(family),
-        candidates=_records(getattr(model, "candidates_", None)),
+        members=_members(getattr(model, "candidates_", None)),
+        summary=tuple(model.summary().splitlines()) if hasattr(model, "summary") else (),
+        forecasts=_forecasts(getattr(model, "forecast_", None)),
         history=_history(getattr(model, "history_", None)),
     )
 
 
 def quick_training(model: Any) -> QuickTraining:
-    """A refit in seconds: no more training than the model had, and little of it."""
+    """A refit in seconds: few candidates, no more training than the model had, little of it."""
     most = STEPS_WITHOUT_FLOW if model.flow is None else STEPS
     training = clone(model.training or Training())
     steps = min(most, training.steps or most)
     index_steps = min(INDEX_STEPS, training.index_steps)
     training.set_params(index_steps=index_steps, steps=steps, starts=1)
-    return QuickTraining({"training": training, "verbose": 0}, steps)
+    return QuickTraining({"training": training, "effort": "quick", "verbose": 0}, steps)
 
 
-def _records(frame: pd.DataFrame | None) -> tuple[dict[str, Any], ...]:
+def _members(frame: pd.DataFrame | None) -> tuple[dict[str, Any], ...]:
+    """The candidates that have weight, in the order of the table."""
     if frame is None:
         return ()
+    shown = frame.loc[frame["weight"] > 0, list(MEMBER_COLUMNS)]
     return tuple(
         {str(name).replace("_", " "): _cell(value) for name, value in row.items()}
-        for row in frame.to_dict("records")
+        for row in shown.to_dict("records")
     )
+
+
+def _forecasts(frame: pd.DataFrame | None) -> dict[str, ForecastRecord]:
+    """Forecasts by the name of their domain."""
+    if frame is None or not len(frame):
+        return {}
+    (expected,) = [name for name in EXPECTED_COLUMNS if name in frame.columns]
+    figures = zip(frame["domain"], frame[expected], frame["low"], frame["high"])
+    return {
+        str(name): ForecastRecord(float(mean), float(low), float(high))
+        for name, mean, low, high in figures
+    }
 
 
 def _history(frame: pd.DataFrame | None) -> History:

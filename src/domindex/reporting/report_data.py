@@ -20,6 +20,15 @@ Value = float | str | None
 
 
 @dataclass(frozen=True)
+class ForecastRecord:
+    """What to expect in a target: accuracy, or root mean squared error, and an 80 % interval."""
+
+    expected: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class DomainRecord:
     """A domain on the map.
 
@@ -30,6 +39,7 @@ class DomainRecord:
     neighbours : names of the nearest domains on the map, nearest first
     distance_to_source : to the nearest source, in median spacings of the map; 0 for sources
     held_out_score : how it was predicted without its own labels; None for targets
+    forecast : what to expect of predictions there; None for sources
     """
 
     name: str
@@ -40,6 +50,7 @@ class DomainRecord:
     neighbours: tuple[str, ...]
     distance_to_source: float
     held_out_score: float | None = None
+    forecast: ForecastRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -126,11 +137,12 @@ class ReportData:
     held_out : None where it was not measured
     audit : None where it could not be made
     history : terms by epoch
-    trials : candidates that a regressor compared, a row for each
+    trials : the candidates that predict, a row for each: weight, near and far loss
     warnings : sentences about what may mislead
     notes : sentences about what was left out
     configuration : parameter to value
     versions : library to version
+    summary : sentences on what was chosen and why, and what to expect in the targets
     """
 
     title: str
@@ -147,6 +159,7 @@ class ReportData:
     notes: tuple[str, ...]
     configuration: Mapping[str, str]
     versions: Mapping[str, str]
+    summary: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -167,6 +180,7 @@ class ReportData:
                 trials=tuple(content["trials"]),
                 warnings=tuple(content["warnings"]),
                 notes=tuple(content["notes"]),
+                summary=tuple(content.get("summary", ())),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(
@@ -184,6 +198,7 @@ _NESTED = (
     "trials",
     "warnings",
     "notes",
+    "summary",
 )
 
 
@@ -211,18 +226,22 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _only(content: Mapping[str, Any], kind: Any, except_for: tuple[str, ...]) -> dict[str, Any]:
+def _only(
+    content: Mapping[str, Any], kind: Any, except_for: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """The fields of `kind` that need no building."""
     return {one.name: content[one.name] for one in fields(kind) if one.name not in except_for}
 
 
 def _domain(content: Mapping[str, Any]) -> DomainRecord:
-    lists = ("coordinates", "deviations", "neighbours")
+    built = ("coordinates", "deviations", "neighbours", "forecast")
+    forecast = content.get("forecast")
     return DomainRecord(
-        **_only(content, DomainRecord, except_for=lists),
+        **_only(content, DomainRecord, except_for=built),
         coordinates=tuple(content["coordinates"]),
         deviations=tuple(content["deviations"]),
         neighbours=tuple(content["neighbours"]),
+        forecast=None if forecast is None else ForecastRecord(**_only(forecast, ForecastRecord)),
     )
 
 
@@ -231,9 +250,7 @@ def _held_out(content: Mapping[str, Any] | None) -> HeldOutQuality | None:
         return None
     return HeldOutQuality(
         **_only(content, HeldOutQuality, except_for=("scores",)),
-        scores=tuple(
-            HeldOutScore(**_only(one, HeldOutScore, except_for=())) for one in content["scores"]
-        ),
+        scores=tuple(HeldOutScore(**_only(one, HeldOutScore)) for one in content["scores"]),
     )
 
 

@@ -73,6 +73,8 @@ def fit_table(
         _announce(table, shown)
         seconds = {"reading": time.perf_counter() - start}
         _fit(model, table)
+        for line in model.summary().splitlines():
+            shown.say(line)
         seconds["fitting"] = time.perf_counter() - start - seconds["reading"]
         about = _about(request, table, model) | {"seconds": seconds}
         run = Run.write(out, model, table.preparation, about, overwrite=force)
@@ -190,5 +192,6 @@ def _about(request: _Request, table: _Table, model: BaseVDI) -> dict[str, Any]:
         "settings": dict(request.settings),
         "seed": request.seed,
         "notes": list(table.notes),
+        "summary": model.summary().splitlines(),
         "versions": versions(),
     }

@@ -36,6 +36,18 @@ function score(value) {
   return isShare() ? (100 * value).toFixed(1) + " %" : number(value);
 }
 
+/* Forecasts are shares or errors whether or not anything was held out. */
+function sharesExpected() { return report.task === "classification"; }
+
+function forecastName() { return sharesExpected() ? "accuracy" : "root mean squared error"; }
+
+function forecastNumber(value) { return sharesExpected() ? (100 * value).toFixed(1) + " %" : number(value); }
+
+function expectedText(forecast) {
+  if (!forecast) return "–";
+  return forecastNumber(forecast.expected) + " (" + forecastNumber(forecast.low) + " to " + forecastNumber(forecast.high) + ")";
+}
+
 function isShare() { return report.held_out !== null && report.held_out.score_name === "accuracy"; }
 
 function spaced(name) { return String(name).replace(/_/g, " "); }
@@ -70,13 +82,14 @@ function choose(change) {
 }
 
 /* What the map can be coloured by. Keys keep our columns apart from those of the data. */
-const ROLE = "own:role", ROWS = "own:rows", DISTANCE = "own:distance", HELD_OUT = "own:held-out";
+const ROLE = "own:role", ROWS = "own:rows", DISTANCE = "own:distance", HELD_OUT = "own:held-out", EXPECTED = "own:expected";
 const columns = new Map([
   [ROLE, { label: "role", values: domains.map((domain) => domain.role) }],
   [ROWS, { label: "rows", values: domains.map((domain) => domain.rows) }],
   [DISTANCE, { label: "distance to the nearest source", values: domains.map((domain) => domain.distance_to_source) }],
 ]);
 if (report.held_out) columns.set(HELD_OUT, { label: "held-out " + report.held_out.score_name, values: domains.map((domain) => domain.held_out_score) });
+if (domains.some((domain) => domain.forecast)) columns.set(EXPECTED, { label: "expected " + forecastName(), values: domains.map((domain) => (domain.forecast ? domain.forecast.expected : null)) });
 for (const [name, values] of Object.entries(report.columns)) columns.set("data:" + name, { label: name, values });
 
 function fromData(key) { return key.startsWith("data:"); }

@@ -3,6 +3,7 @@ drawHead();
 drawWarnings();
 startMap();
 startTable();
+drawExpected();
 drawQuality();
 drawAudit();
 drawTrials();

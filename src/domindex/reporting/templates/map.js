@@ -189,6 +189,7 @@ function drawSelected() {
     ["index", domain.coordinates.map(number).join(", ")], ["uncertainty", "± " + domain.deviations.map((value) => number(Number(value.toPrecision(2)))).join(", ")],
     ["to a source", number(domain.distance_to_source)]];
   if (domain.held_out_score !== null) facts.push(["held out", score(domain.held_out_score)]);
+  if (domain.forecast) facts.push(["expected " + forecastName(), expectedText(domain.forecast)]);
   if (fromData(choice.column)) facts.push([columns.get(choice.column).label, number(columns.get(choice.column).values[choice.selected])]);
   panel.replaceChildren(
     element("h3", {}, domain.name),

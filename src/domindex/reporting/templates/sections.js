@@ -78,18 +78,29 @@ function drawAudit() {
     element("p", { class: "small" }, "x are the inputs, y the labels, z the encoding that predictions are made from. The audit read rows that the model was fitted on."));
 }
 
+/* What the forecasts are, and the target that is expected to fare worst. */
+function drawExpected() {
+  const known = domains.filter((domain) => domain.forecast);
+  if (!known.length) return;
+  const better = sharesExpected() ? 1 : -1;
+  const worst = known.reduce((one, other) => (better * other.forecast.expected < better * one.forecast.expected ? other : one));
+  byId("expected").hidden = false;
+  byId("expected").textContent = "Expected is a forecast of the " + forecastName() + " in a target, with an interval of 80 %, from how held-out sources were predicted. The worst: " + worst.name + ", " + expectedText(worst.forecast) + ".";
+}
+
 function drawTrials() {
   if (!report.trials.length) return;
   const section = byId("trials");
   section.hidden = false;
   const names = Object.keys(report.trials[0]);
-  const show = (value) => (value === true ? "yes" : value === false ? "no" : typeof value === "string" ? spaced(value) : number(value));
-  const kind = (name) => (typeof report.trials[0][name] === "number" ? "number" : null);
-  section.append(heading("trials", "How rows were represented"),
-    element("p", {}, "Each way was tried on held-out source domains; a lower score is better."),
+  const show = (name, value) => (value === true ? "yes" : value === false ? "no" : typeof value === "string" ? spaced(value) : name === "weight" && value !== null ? (100 * value).toFixed(0) + " %" : number(value));
+  const kind = (name) => (report.trials.some((row) => typeof row[name] === "number") ? "number" : null);
+  section.append(heading("trials", "Who predicts, and what to expect"),
+    ...(report.summary || []).map((text) => element("p", {}, text)),
+    element("p", { class: "small" }, "Each candidate predicted source domains whose labels it had not seen, near the others and far from them; a lower loss is better."),
     element("div", { class: "box", tabindex: "0", role: "region", "aria-labelledby": "trials-title" }, element("table", {},
       element("thead", {}, element("tr", {}, ...names.map((name) => element("th", { scope: "col", class: kind(name) }, spaced(name))))),
-      element("tbody", {}, ...report.trials.map((row) => element("tr", { class: row.chosen === true ? "chosen" : null }, ...names.map((name) => element("td", { class: kind(name) }, show(row[name])))))))));
+      element("tbody", {}, ...report.trials.map((row) => element("tr", { class: row.chosen === true ? "chosen" : null }, ...names.map((name) => element("td", { class: kind(name) }, show(name, row[name])))))))));
 }
 
 /* A line a term, each on its own scale; a grey line where another phase of training begins. */

@@ -15,6 +15,9 @@ function tableColumns() {
     shown.push({ key: "held out", label: "held out", values: domains.map((domain) => domain.held_out_score), show: score });
     shown.push({ key: "plain", label: "plain model", values: domains.map((domain) => (plain.has(domain.name) ? plain.get(domain.name) : null)), show: score });
   }
+  if (domains.some((domain) => domain.forecast)) {
+    shown.push({ key: "expected", label: "expected", values: domains.map((domain) => (domain.forecast ? domain.forecast.expected : null)), show: number, cell: (domain) => expectedText(domain.forecast) });
+  }
   if (fromData(choice.column)) {
     const { label, values } = columns.get(choice.column);
     shown.push({ key: choice.column, label, values, show: number, text: values.some((value) => typeof value === "string") });
@@ -48,7 +51,8 @@ function bodyCell(column, place) {
     return element("th", { scope: "row" }, element("button", { type: "button", "aria-pressed": String(choice.selected === place), onclick: () => choose({ selected: choice.selected === place ? null : place }) }, domain.name));
   }
   if (column.key === "role") return element("td", { class: "role" }, element("span", { class: "swatch " + domain.role, "aria-hidden": "true" }), domain.role);
-  return element("td", { class: column.text ? null : "number" }, column.show(column.values[place]));
+  const text = column.cell ? column.cell(domain) : column.show(column.values[place]);
+  return element("td", { class: column.text ? null : "number" }, text);
 }
 
 function drawTable() {

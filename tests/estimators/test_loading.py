@@ -17,7 +17,11 @@ from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.errors import InputError
 from domindex.persistence.model_folder import FORMAT_VERSION, _checksum
 
-QUICK = {"training": Training(index_steps=5, steps=10, starts=1), "random_state": 0}
+QUICK = {
+    "predictor": "network",
+    "training": Training(index_steps=5, steps=10, starts=1),
+    "random_state": 0,
+}
 N_DOMAINS, N_ROWS = 8, 30
 
 

@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from domindex import Training, VDIRegressor
 from domindex.errors import InputError
 
-QUICK = {"training": Training(index_steps=10, steps=30), "random_state": 0}
+QUICK = {"predictor": "network", "training": Training(index_steps=10, steps=30), "random_state": 0}
 N_DOMAINS, N_SOURCES = 12, 5
 
 

@@ -6,7 +6,7 @@ from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.datasets import make_domain_graph
 from domindex.reporting import ReportData, report_data
 
-QUICK = {"training": Training(index_steps=5, steps=10), "random_state": 0}
+QUICK = {"predictor": "network", "training": Training(index_steps=5, steps=10), "random_state": 0}
 ATTACK = "<script>alert(1)</script>"
 MARKUP = "<b>bold</b> &amp; %{x}"
 

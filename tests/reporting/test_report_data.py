@@ -65,7 +65,9 @@ def test_quality_is_of_every_source_and_said_in_words(data, sources):
 
 def test_classes_that_are_numbers_are_scored_as_classes(family, names, sources):
     doubles = family.y * 2.0
-    model = VDIClassifier(training=Training(index_steps=2, steps=2), random_state=0)
+    model = VDIClassifier(
+        predictor="network", training=Training(index_steps=2, steps=2), random_state=0
+    )
     model.fit(family.X, doubles, sample_domain=names, source_domains=sources)
     quality = held_out_quality(
         model, check_domain_data(family.X, doubles, names, sources, task="classification")
@@ -116,7 +118,9 @@ def test_data_too_small_for_quality_and_audit_is_said_not_raised(family):
     rows = np.flatnonzero(family.sample_domain < 3)[::10]
     labels, names = family.y[rows], family.sample_domain[rows]
     labels = np.arange(len(rows)) % 2
-    model = VDIClassifier(training=Training(index_steps=2, steps=2), random_state=0)
+    model = VDIClassifier(
+        predictor="network", training=Training(index_steps=2, steps=2), random_state=0
+    )
     model.fit(family.X[rows], labels, sample_domain=names, source_domains=[0])
     data = report_data(model, family.X[rows], labels, names)
     assert data.held_out is None

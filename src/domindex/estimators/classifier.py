@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+
+import numpy as np
 
 from domindex.data.domain_data import Task
 from domindex.data.labels import class_array
 from domindex.estimators.vdi import BaseVDI
+from domindex.training.settings import Network, Training
 
 
 class VDIClassifier(BaseVDI):
@@ -20,9 +24,13 @@ class VDIClassifier(BaseVDI):
     flow : "auto" aligns inputs along the map by an affine flow solved in closed form and then
         trained; None is the paper's model as written
     representation : how rows are represented for the predictor, by name
-        (`list_representations`); "auto" follows the flow
+        (`list_representations`); "auto" tries them all
     predictor : "network" is the variational network; others by name (`list_predictors`), or
-        an estimator like those of scikit-learn, which stays as it is; "auto" is the network
+        an estimator like those of scikit-learn, which stays as it is; "auto" tries them all
+    candidates : pairs of a representation and a predictor to choose among; None for all
+    effort : "full", or "quick" for linear rules and trees alone
+    class_weight : "balanced" lets every class count alike, a mapping from class to weight lets
+        each count as it says; None counts rows
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
     n_jobs : processes for transport distances, as in joblib
@@ -39,7 +47,8 @@ class VDIClassifier(BaseVDI):
     domain_index_ : the map as a `DomainIndex`
     domain_distances_ : (domains, domains), the transport distances behind it
     representation_ : the representation in use
-    candidates_ : DataFrame, a row for each representation that was considered
+    candidates_ : DataFrame, a row for each candidate: held-out losses, price, weight
+    forecast_ : DataFrame, a row for each target domain: what accuracy to expect there
     history_ : DataFrame, a row per epoch and a column per term of the objective
     flow_ : which flow was chosen, and how well it fits; None where none is in use
 
@@ -59,6 +68,39 @@ class VDIClassifier(BaseVDI):
     """
 
     _task: ClassVar[Task] = "classification"
+
+    def __init__(
+        self,
+        *,
+        index_dim: int = 2,
+        local_dim: int | None = None,
+        flow: str | None = "auto",
+        representation: str = "auto",
+        predictor: Any = "auto",
+        candidates: Sequence[tuple[str, Any]] | None = None,
+        effort: str = "full",
+        class_weight: str | Mapping[Any, float] | None = None,
+        network: Network | None = None,
+        training: Training | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            index_dim=index_dim,
+            local_dim=local_dim,
+            flow=flow,
+            representation=representation,
+            predictor=predictor,
+            candidates=candidates,
+            effort=effort,
+            network=network,
+            training=training,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
 
     def state(self) -> dict[str, Any]:
         kind = self.classes_.dtype.str.lstrip("<>=|")

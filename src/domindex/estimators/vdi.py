@@ -466,4 +466,4 @@ def _unpacked_pairs(pairs: list[Any]) -> list[tuple[str, Any]]:
 
 def _unpacked_mapping(items: list[Any]) -> dict[Any, float]:
     """By pairs in the state, where keys of a dictionary are texts."""
-    return {name: weight for name, weight in items}
+    return dict(items)

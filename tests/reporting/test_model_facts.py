@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from domindex.reporting.model_facts import MAX_EPOCHS, model_facts, quick_training
 from domindex.reporting.report_data import History
@@ -29,7 +30,7 @@ def test_candidates_become_plain_values():
 
 def test_a_classifier_names_its_flow_and_a_regressor_its_candidates(classifier, regressor):
     for model in (classifier, regressor):
-        assert sum(one["chosen"] for one in model_facts(model).candidates) == 1
+        assert sum(one["weight"] for one in model_facts(model).candidates) == pytest.approx(1.0)
     assert model_facts(classifier).flow is not None
     assert model_facts(regressor).representation == "raw"
 

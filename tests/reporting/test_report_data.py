@@ -96,8 +96,8 @@ def test_a_regressor_is_scored_by_errors_and_shows_its_candidates(regressor, fam
     data = report_data(regressor, family.X, family.X[:, 0] * 2.0, names, held_out=2, seconds=1.5)
     assert data.held_out.score_name == "root mean squared error"
     assert not data.held_out.higher_is_better
-    assert data.trials[0]["candidate"] == "raw"
-    assert data.trials[0]["chosen"] is True
+    assert data.trials[0]["candidate"] == "network on raw"
+    assert data.trials[0]["weight"] == 1.0
     assert data.facts["representation"] == "raw"
     assert data.facts["seconds to fit"] == 1.5
     assert "mean prediction" in data.columns

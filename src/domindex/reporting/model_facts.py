@@ -33,7 +33,7 @@ class ModelFacts:
     ----------
     representation : in which terms rows are compared; None where nothing was chosen
     flow : family of the flow along the map; None where there is none
-    candidates : a row for each that was compared, the chosen one marked
+    candidates : a row for each that was compared, with its weight
     history : terms of the training by epoch, thinned
     """
 

@@ -89,7 +89,7 @@ function drawTrials() {
     element("p", {}, "Each way was tried on held-out source domains; a lower score is better."),
     element("div", { class: "box", tabindex: "0", role: "region", "aria-labelledby": "trials-title" }, element("table", {},
       element("thead", {}, element("tr", {}, ...names.map((name) => element("th", { scope: "col", class: kind(name) }, spaced(name))))),
-      element("tbody", {}, ...report.trials.map((row) => element("tr", { class: row.chosen === true ? "chosen" : null }, ...names.map((name) => element("td", { class: kind(name) }, show(row[name])))))))));
+      element("tbody", {}, ...report.trials.map((row) => element("tr", { class: row.weight > 0 ? "chosen" : null }, ...names.map((name) => element("td", { class: kind(name) }, show(row[name])))))))));
 }
 
 /* A line a term, each on its own scale; a grey line where another phase of training begins. */

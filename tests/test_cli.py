@@ -176,6 +176,7 @@ def place(table, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli")
     table.to_csv(folder / "data.csv", index=False)
     (folder / "quick.toml").write_text(
+        'predictor = "network"\n'
         '[training]\nindex_steps = 5\nsteps = 10\n[network]\nadversary = ["domain"]\n'
     )
     result = fit(folder, "--exclude", "dose", "--json")
@@ -344,7 +345,7 @@ def test_a_training_that_fails_is_code_1(place, tmp_path, monkeypatch):
     def diverge(*arguments, **options):
         raise TrainingDiverged("The term 'adversary' became nan. Lower learning_rate.")
 
-    monkeypatch.setattr("domindex.estimators.vdi.fit_network", diverge)
+    monkeypatch.setattr("domindex.committee.building.fit_network", diverge)
     result = fit(place, out=tmp_path / "run")
     assert result.exit_code == 1
     assert "Lower learning_rate" in result.stderr.splitlines()[-1]
@@ -354,7 +355,9 @@ def test_a_training_that_fails_is_code_1(place, tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_stopped_by_ctrl_c_it_leaves_the_run_before_as_it_was(place, tmp_path):
-    (tmp_path / "long.toml").write_text("[training]\nindex_steps = 5\nsteps = 1000000\n")
+    (tmp_path / "long.toml").write_text(
+        'predictor = "network"\n[training]\nindex_steps = 5\nsteps = 1000000\n'
+    )
     before = (place / "run" / "run.json").read_bytes()
     asked = ["fit", place / "data.csv", "--target", "outcome", "--domain", "site", "--force"]
     asked += ["--exclude", "dose", "--out", place / "run", "--config", tmp_path / "long.toml"]

@@ -107,10 +107,10 @@ def fit(model, family, y=None):
     "model",
     [
         VDIClassifier(representation="polar", predictor="nearest mean", **QUICK),
-        VDIClassifier(representation="polar", **QUICK),
+        VDIClassifier(representation="polar", predictor="network", **QUICK),
         VDIClassifier(predictor="nearest mean", **QUICK),
         VDIRegressor(representation="polar", predictor="nearest mean", **QUICK),
-        VDIRegressor(representation="polar", **QUICK),
+        VDIRegressor(representation="polar", predictor="network", **QUICK),
     ],
     ids=lambda model: f"{type(model).__name__} {model.representation} {model.predictor}",
 )
@@ -150,7 +150,7 @@ def test_a_saved_model_asks_for_what_is_not_registered(family, registered, tmp_p
 
 def test_an_unknown_name_is_refused_with_the_known_ones(family):
     with pytest.raises(InputError, match=r"no representation 'polar'; there are raw, with_index"):
-        fit(VDIClassifier(representation="polar", **QUICK), family)
+        fit(VDIClassifier(representation="polar", predictor="network", **QUICK), family)
     with pytest.raises(
         InputError, match=r"no predictor 'stumps'; there are linear, kernel, trees, boosting"
     ):

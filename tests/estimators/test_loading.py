@@ -17,7 +17,11 @@ from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.errors import InputError
 from domindex.persistence.model_folder import FORMAT_VERSION, _checksum
 
-QUICK = {"training": Training(index_steps=5, steps=10, starts=1), "random_state": 0}
+QUICK = {
+    "predictor": "network",
+    "training": Training(index_steps=5, steps=10, starts=1),
+    "random_state": 0,
+}
 N_DOMAINS, N_ROWS = 8, 30
 
 
@@ -309,13 +313,21 @@ def test_a_damaged_file_is_an_input_error(folder, name, damage):
         domindex.load(folder)
 
 
+def first_member(described):
+    """What is told of the heaviest member."""
+    committee = described["state"]["dict"]["committee"]["dict"]
+    return committee["members"]["dict"]["0"]["dict"]
+
+
 def tampered(folder, change):
     described = json.loads((folder / "model.json").read_text())
     change(described)
     (folder / "model.json").write_text(json.dumps(described))
 
 
-@pytest.mark.parametrize("key", ["parameters", "indices", "member", "classes", "history"])
+@pytest.mark.parametrize(
+    "key", ["parameters", "indices", "committee", "classes", "history", "forecaster"]
+)
 def test_a_missing_part_is_an_input_error(folder, key):
     tampered(folder, lambda described: described["state"]["dict"].pop(key))
     with pytest.raises(InputError, match="damaged"):
@@ -335,7 +347,7 @@ def test_a_missing_part_is_an_input_error(folder, key):
 )
 def test_sizes_that_the_arrays_do_not_have_are_refused_before_memory_is(folder, change):
     def resize(described):
-        member = described["state"]["dict"]["member"]["dict"]
+        member = first_member(described)
         member["module"]["dict"]["sizes"]["dict"].update(change)
 
     tampered(folder, resize)
@@ -369,7 +381,10 @@ def test_domains_that_do_not_match_the_map_are_refused(folder, names):
         "indices.scaler.scale",
         "indices.domain_map.transport",
         "indices.domain_map.index.coordinates",
-        "member.representation.state.scaler.scale",
+        "committee.members.0.representation.state.scaler.scale",
+        "committee.weights",
+        "committee.temperatures",
+        "forecaster.coefficients",
     ],
 )
 def test_an_array_of_another_shape_is_refused(folder, name):
@@ -411,7 +426,7 @@ def test_an_older_format_names_who_reads_it_and_asks_for_a_new_fit(folder, versi
 
 def test_a_representation_that_is_not_registered_is_named(folder):
     def rename(described):
-        member = described["state"]["dict"]["member"]["dict"]
+        member = first_member(described)
         member["representation"]["dict"]["name"] = "my own"
 
     tampered(folder, rename)

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from domindex import Training, VDIClassifier, VDIRegressor
 
+PLAIN = {"predictor": "linear", "representation": "raw", "random_state": 0}
 EXPECTED_FAILURES = {
     "check_dtype_object": "every refusal of input is an InputError, a ValueError; the check wants "
     "a TypeError for a dict among the values",
@@ -32,10 +33,11 @@ def in_a_known_domain(X):
 class Dealt:
     """Of every five rows, four go to the sources 1 and 2 and one to the target 3."""
 
-    def fit(self, X, y, sample_domain=None, source_domains=(1, 2)):
+    def fit(self, X, y, sample_domain=None, source_domains=(1, 2), sample_weight=None):
         if sample_domain is None:
             sample_domain = np.resize([1, 2, 1, 2, 3], count_rows(X))
-        return super().fit(X, y, sample_domain=sample_domain, source_domains=source_domains)
+        roles = {"sample_domain": sample_domain, "source_domains": source_domains}
+        return super().fit(X, y, **roles, sample_weight=sample_weight)
 
 
 class DealtClassifier(Dealt, VDIClassifier):
@@ -55,8 +57,8 @@ class DealtRegressor(Dealt, VDIRegressor):
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        DealtClassifier(training=Training(index_steps=5, steps=150), random_state=0),
-        DealtRegressor(training=Training(index_steps=5, steps=20), random_state=0),
+        DealtClassifier(training=Training(index_steps=5), **PLAIN),
+        DealtRegressor(training=Training(index_steps=5), **PLAIN),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )

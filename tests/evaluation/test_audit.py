@@ -202,7 +202,9 @@ def test_a_fitted_classifier_is_audited_with_a_domain_it_never_saw():
     family = make_domain_graph(n_domains=10, samples_per_domain=40, random_state=1)
     unseen = family.target_domains[0]
     seen = family.sample_domain != unseen
-    model = VDIClassifier(training=Training(index_steps=20, steps=60), random_state=0).fit(
+    model = VDIClassifier(
+        predictor="network", training=Training(index_steps=20, steps=60), random_state=0
+    ).fit(
         family.X[seen],
         family.y[seen],
         sample_domain=family.sample_domain[seen],

@@ -8,7 +8,7 @@ from domindex.cli import app
 from domindex.errors import InputError
 from domindex.reporting import paper_figures
 
-QUICK = {"training": Training(index_steps=2, steps=2), "random_state": 0}
+QUICK = {"predictor": "network", "training": Training(index_steps=2, steps=2), "random_state": 0}
 
 
 @pytest.mark.parametrize(

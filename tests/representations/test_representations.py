@@ -16,11 +16,14 @@ from domindex.representations import (
     register_representation,
     representation_named,
 )
+from domindex.representations.coral import Coral
 from domindex.representations.domain_normalised import (
     DomainCentred,
     DomainScaled,
     DomainStandardised,
+    WithMeans,
 )
+from domindex.representations.domain_whitened import DomainWhitened
 from domindex.representations.flow import FlowAligned
 from domindex.representations.raw import Raw, WithIndex
 from domindex.representations.registry import REPRESENTATIONS
@@ -29,11 +32,14 @@ from domindex.representations.row_normalised import RowCentred, RowStandardised
 BUILT_IN = (
     Raw,
     WithIndex,
+    WithMeans,
     RowCentred,
     RowStandardised,
     DomainScaled,
     DomainCentred,
     DomainStandardised,
+    DomainWhitened,
+    Coral,
     FlowAligned,
 )
 EVERY = pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.name)
@@ -292,7 +298,14 @@ def test_rows_too_short_to_have_a_shape_are_refused_at_fit(kind):
 
 def test_only_what_moves_whole_domains_says_so():
     moving = {kind.name for kind in BUILT_IN if kind.moves_domains}
-    assert moving == {"domain_scaled", "domain_centred", "domain_standardised", "flow"}
+    assert moving == {
+        "domain_scaled",
+        "domain_centred",
+        "domain_standardised",
+        "domain_whitened",
+        "coral",
+        "flow",
+    }
 
 
 def test_every_representation_is_known_by_its_name():
@@ -303,8 +316,9 @@ def test_every_representation_is_known_by_its_name():
 
 def test_an_unknown_name_is_refused_with_those_there_are():
     message = (
-        "There is no representation 'xyz'; there are raw, with_index, row_centred, "
-        "row_standardised, domain_scaled, domain_centred, domain_standardised, flow"
+        "There is no representation 'xyz'; there are raw, with_index, with_means, "
+        "row_centred, row_standardised, domain_scaled, domain_centred, domain_standardised, "
+        "domain_whitened, coral, flow"
     )
     with pytest.raises(InputError, match=message):
         representation_named("xyz")

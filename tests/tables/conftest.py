@@ -6,7 +6,7 @@ import pytest
 
 from domindex.tables import fit_table
 
-QUICK = {"training": {"index_steps": 5, "steps": 10}}
+QUICK = {"predictor": "network", "training": {"index_steps": 5, "steps": 10}}
 N_DOMAINS, N_ROWS = 8, 25
 
 

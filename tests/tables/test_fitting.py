@@ -10,7 +10,7 @@ from domindex import Training, VDIClassifier
 from domindex.errors import InputError
 from domindex.tables import Run, fit_table
 
-QUICK = {"training": {"index_steps": 5, "steps": 10}}
+QUICK = {"predictor": "network", "training": {"index_steps": 5, "steps": 10}}
 
 
 def test_a_run_holds_all_that_is_needed_and_nothing_else(classes):
@@ -38,7 +38,9 @@ def test_a_run_says_what_was_fitted(classes):
 def test_the_model_is_what_the_estimator_makes_of_the_same_rows(classes, table):
     prepared = classes.preparation().apply(table)
     frame = pd.DataFrame(prepared.values, columns=classes.preparation().features)
-    direct = VDIClassifier(training=Training(**QUICK["training"]), random_state=0).fit(
+    direct = VDIClassifier(
+        predictor="network", training=Training(**QUICK["training"]), random_state=0
+    ).fit(
         frame,
         table["outcome"].fillna("").to_numpy(),
         sample_domain=table["site"],

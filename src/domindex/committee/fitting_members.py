@@ -34,7 +34,7 @@ def fit_predictor(
     data, rng = represented.data, np.random.default_rng(seed)
     sources, targets = (
         np.sort(rng.permutation(np.flatnonzero(mask))[:MOST_FITTED])
-        for mask in (data.row_is_source, ~data.row_is_source)
+        for mask in (data.row_counts, ~data.row_is_source)
     )
     train, goal = represented.rows.part(sources), represented.rows.part(targets)
     weights = row_weights(candidate, train, goal, sources, data)

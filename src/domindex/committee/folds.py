@@ -55,10 +55,11 @@ def plan_folds(
 
     `distances` (domains, domains) are those of the map. A held-out domain has the rows that targets
     would have: `target_rows` says which of its rows resemble theirs, where sources hold more.
-    Two sources have near folds only; one has folds of its rows.
+    Two sources have near folds only; one has folds of its rows. Rows that count for nothing are in
+    no fold.
     """
     rng = np.random.default_rng(seed)
-    sources = np.flatnonzero(data.is_source)
+    sources = np.unique(data.row_domains[data.row_counts])
     if len(sources) == 1:
         return _row_folds(data, sources, settings, rng)
     maker = _FoldMaker(data, distances, target_rows, settings, rng)
@@ -83,14 +84,9 @@ class _FoldMaker:
 
     def make(self, kind: FoldKind, train: Numbers, held_out: Numbers) -> Fold:
         held_out = np.sort(held_out)
-        by_domain = self.data.rows_by_domain()
-        like_targets = [
-            by_domain[k] if self.target_rows is None else by_domain[k][self.target_rows[k]]
-            for k in held_out
-        ]
         most = max(1, self.settings.most_held_out_rows // len(held_out))
-        held_out_rows = [_some(rows, most, self.rng) for rows in like_targets]
-        train_rows = np.concatenate([by_domain[k] for k in train])
+        held_out_rows = [_some(self._like_targets(k), most, self.rng) for k in held_out]
+        train_rows = np.concatenate([_counting_rows(self.data, k) for k in train])
         return Fold(
             kind,
             _some(train_rows, self.settings.most_train_rows, self.rng),
@@ -100,11 +96,23 @@ class _FoldMaker:
             len(train),
         )
 
+    def _like_targets(self, domain: int) -> Numbers:
+        rows = _counting_rows(self.data, domain)
+        if self.target_rows is None:
+            return rows
+        alike = self.data.rows_by_domain()[domain][self.target_rows[domain]]
+        kept = np.intersect1d(alike, rows)
+        return kept if len(kept) else rows
+
+
+def _counting_rows(data: DomainData, domain: int) -> Numbers:
+    return np.flatnonzero(data.row_counts & (data.row_domains == domain))
+
 
 def _row_folds(
     data: DomainData, sources: Numbers, settings: ChoiceSettings, rng: np.random.Generator
 ) -> list[Fold]:
-    rows = _some(data.rows_by_domain()[sources[0]], settings.most_train_rows, rng)
+    rows = _some(_counting_rows(data, sources[0]), settings.most_train_rows, rng)
     zero = np.zeros(1)
     if len(rows) == 1:
         return [Fold("rows", rows, rows, sources, zero)]

@@ -68,7 +68,7 @@ class HeldOutRows:
         }
         unit = None
         if data.classes is None:
-            spread = data.labels[data.row_is_source].std(axis=0)
+            spread = data.labels[data.row_counts].std(axis=0)
             unit = np.where(spread > 0, spread, 1.0)
         counts = np.bincount(pairs[0], minlength=2)
         weights = 1.0 / counts[pairs[0]] / (counts > 0).sum()

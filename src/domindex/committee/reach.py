@@ -28,7 +28,7 @@ class Reach:
 
     @classmethod
     def of(cls, data: DomainData, folds: tuple[Fold, ...]) -> Reach:
-        known = data.labels[data.row_is_source]
+        known = data.labels[data.row_counts]
         below = above = np.zeros(known.shape[1])
         for fold in folds:
             train, held_out = data.labels[fold.train], data.labels[fold.held_out]

@@ -36,7 +36,7 @@ def arrival_groups(
         order.append(first)
         left.remove(first)
         nearest = np.minimum(nearest, distances[:, first])
-    groups = np.array_split(np.array(order, dtype=np.int64), min(STAGES, len(order)))
+    groups = np.array_split(np.array(order, dtype=np.int64), min(STAGES, max(1, len(order))))
     return [group for group in groups if len(group)]
 
 

@@ -77,6 +77,13 @@ class DomainData:
         return self.is_source[self.row_domains]
 
     @property
+    def row_counts(self) -> NDArray[np.bool_]:
+        """Whether each row is a source's and counts for something in learning."""
+        if self.weights is None:
+            return self.row_is_source
+        return self.row_is_source & (self.weights > 0)
+
+    @property
     def row_names(self) -> list[Hashable]:
         """The name of every row's domain."""
         return [self.domains[number] for number in self.row_domains]

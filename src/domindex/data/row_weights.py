@@ -72,7 +72,7 @@ def _of_classes(class_weight: Any, data: DomainData) -> Floats:
         raise InputError("class_weight is for classes, but y holds values. Leave it None.")
     labels = data.labels[data.row_is_source]
     counts = np.bincount(labels, minlength=len(data.classes))
-    if class_weight == "balanced":
+    if isinstance(class_weight, str) and class_weight == "balanced":
         return (len(labels) / np.maximum(counts, 1) / (counts > 0).sum())[labels]
     if not isinstance(class_weight, Mapping):
         raise InputError(
@@ -85,7 +85,10 @@ def _of_classes(class_weight: Any, data: DomainData) -> Floats:
         raise InputError(
             f"class_weight names {unknown}, but y holds only {known}. Spell classes as in y."
         )
-    by_class = np.array([float(class_weight.get(name, 1.0)) for name in known])
+    try:
+        by_class = np.array([float(class_weight.get(name, 1.0)) for name in known])
+    except (TypeError, ValueError):
+        by_class = np.array([np.nan])
     if not np.isfinite(by_class).all() or (by_class < 0).any():
         raise InputError(
             f"class_weight is {dict(class_weight)}. Pass finite numbers, none of them negative."

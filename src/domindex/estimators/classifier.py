@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+
+import numpy as np
 
 from domindex.data.domain_data import Task
 from domindex.data.labels import class_array
 from domindex.estimators.vdi import BaseVDI
+from domindex.training.settings import Network, Training
 
 
 class VDIClassifier(BaseVDI):
@@ -31,6 +35,8 @@ class VDIClassifier(BaseVDI):
     candidates : pairs (representation, predictor) to choose from, in place of the two above; each
         predictor by name or as an estimator
     effort : "full", or "quick" for linear rules and trees only
+    class_weight : "balanced" lets every class count alike, a mapping from class to weight lets
+        each count as it says; None counts rows
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
     n_jobs : threads that validate candidates, at most 4 of the cores where None, and processes for
@@ -86,6 +92,39 @@ class VDIClassifier(BaseVDI):
     """
 
     _task: ClassVar[Task] = "classification"
+
+    def __init__(
+        self,
+        *,
+        index_dim: int = 2,
+        local_dim: int | None = None,
+        flow: str | None = "auto",
+        representation: str = "auto",
+        predictor: Any = "auto",
+        candidates: Sequence[tuple[str, Any]] | None = None,
+        effort: str = "full",
+        class_weight: str | Mapping[Any, float] | None = None,
+        network: Network | None = None,
+        training: Training | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            index_dim=index_dim,
+            local_dim=local_dim,
+            flow=flow,
+            representation=representation,
+            predictor=predictor,
+            candidates=candidates,
+            effort=effort,
+            network=network,
+            training=training,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
 
     def state(self) -> dict[str, Any]:
         kind = self.classes_.dtype.str.lstrip("<>=|")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -382,6 +382,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "training": Training,
             "predictor": estimator_from_bytes,
             "candidates": _unpacked_pairs,
+            "class_weight": _unpacked_mapping,
         }
         model = cls(
             **{
@@ -430,6 +431,10 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         if self.candidates is not None:
             pairs = [[name, _packed(predictor)] for name, predictor in self.candidates]
             state["candidates"] = {"pairs": pairs}
+        if isinstance(state.get("class_weight"), Mapping):
+            state["class_weight"] = {
+                "items": [list(item) for item in state["class_weight"].items()]
+            }
         return state
 
 
@@ -458,3 +463,8 @@ def _unpacked_pairs(pairs: list[Any]) -> list[tuple[str, Any]]:
         (str(name), estimator_from_bytes(**one) if isinstance(one, dict) else one)
         for name, one in pairs
     ]
+
+
+def _unpacked_mapping(items: list[Any]) -> dict[Any, float]:
+    """By pairs in the state, where keys of a dictionary are texts."""
+    return dict(items)

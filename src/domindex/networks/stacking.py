@@ -101,7 +101,8 @@ class _Linear(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        (out,), (rows, weight) = gradients, ctx.saved_tensors
+        (out,), saved = gradients, ctx.saved_tensors
+        rows, weight = (one.to(out.dtype) for one in saved)  # of mixed precision, out is the lower
         of_rows, of_weight, of_bias = None, None, None
         if ctx.needs_input_grad[0]:
             of_rows = torch.bmm(out, weight.mT.contiguous().mT)

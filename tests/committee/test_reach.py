@@ -1,0 +1,69 @@
+"""How far outputs are believed to reach."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from domindex.committee.folds import Fold
+from domindex.committee.reach import Reach
+from domindex.data import check_domain_data
+
+
+@pytest.fixture
+def data():
+    """Sources reach 0 to 3 and 1 to 5; inputs are in other units."""
+    X = np.array([[1e3], [2e3], [3e3], [4e3], [5e3], [6e3]])
+    y = [0.0, 3.0, 1.0, 5.0, np.nan, 99.0]
+    return check_domain_data(X, y, ["a", "a", "b", "b", "t", "t"], ["a", "b"], task="regression")
+
+
+@pytest.fixture
+def folds():
+    a, b, one = np.array([0, 1]), np.array([2, 3]), np.ones(1)
+    return (
+        Fold("near", a, b, np.array([1]), one),
+        Fold("near", b, a, np.array([0]), one),
+    )
+
+
+@pytest.fixture
+def reach(data, folds):
+    return Reach.of(data, folds)
+
+
+def test_the_range_is_extended_by_what_held_out_sources_had_beyond_the_others(reach):
+    np.testing.assert_allclose(reach.least, [0.0 - 1.0])
+    np.testing.assert_allclose(reach.largest, [5.0 + 2.0])
+
+
+def test_inputs_in_the_same_units_extend_it_further(data, folds):
+    wide = replace(data, inputs=np.array([[0.0], [4.0], [1.0], [4.0], [2.0], [8.0]]))
+    reach = Reach.of(wide, folds)
+    assert reach.largest >= 7.0
+
+
+def test_values_outside_are_drawn_to_the_edge(reach):
+    values = np.array([[-50.0], [3.0], [50.0]])
+    np.testing.assert_allclose(reach.clip(values), [[-1.0], [3.0], [7.0]])
+    np.testing.assert_allclose(reach.clip(values[None])[0], reach.clip(values))
+
+
+def test_an_error_in_plain_sight_is_counted_in_units_of_spread(reach):
+    values = np.array([[-3.0], [3.0], [11.0]])
+    np.testing.assert_allclose(reach.beyond(values, np.array([2.0])), [1.0, 0.0, 2.0])
+
+
+def test_rows_that_count_for_nothing_do_not_extend_it(data):
+    weights = np.array([1.0, 1.0, 1.0, 0.0, 1.0, 1.0])
+    assert Reach.of(replace(data, weights=weights), ()).largest == 3.0
+
+
+def test_a_state_comes_back_and_a_damaged_one_is_refused(reach):
+    again = Reach.from_state(reach.state())
+    np.testing.assert_array_equal(again.least, reach.least)
+    np.testing.assert_array_equal(again.largest, reach.largest)
+    with pytest.raises(ValueError, match="no range"):
+        Reach.from_state({"least": np.ones(1), "largest": np.zeros(1)})
+    with pytest.raises(ValueError, match="no range"):
+        Reach.from_state({"least": np.zeros(1), "largest": np.ones(2)})

@@ -1,0 +1,70 @@
+"""Whether two groups of rows can be told apart."""
+
+import numpy as np
+import pytest
+
+from domindex.committee.choice_settings import ChoiceSettings
+from domindex.committee.folds import plan_folds
+from domindex.committee.represented_folds import RepresentedFolds
+from domindex.committee.shapes import (
+    Coincidence,
+    discriminability,
+    measure_coincidence,
+    telling_auc,
+)
+from domindex.representations import representation_named
+
+
+def test_equal_samples_cannot_be_told_apart():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(400, 3)), rng.normal(size=(400, 3))
+    assert telling_auc(first, second) == pytest.approx(0.5, abs=0.06)
+
+
+def test_shifted_samples_are_told_apart_the_more_the_further():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(300, 3)), rng.normal(size=(300, 3))
+    aucs = [telling_auc(first, second + shift) for shift in (0.0, 1.0, 4.0)]
+    assert aucs[0] < 0.6 < aucs[1] < 0.95 < aucs[2]
+
+
+def test_a_shape_is_seen_though_means_agree():
+    rng = np.random.default_rng(0)
+    assert telling_auc(rng.normal(size=(300, 2)), 4 * rng.normal(size=(300, 2))) > 0.8
+
+
+def test_few_rows_tell_nothing():
+    assert telling_auc(np.zeros((5, 2)), np.full((200, 2), 9.0)) == 0.5
+
+
+def test_discriminability_grows_with_the_auc_and_stays_finite():
+    found = [discriminability(auc) for auc in (0.0, 0.5, 0.6, 0.8, 0.95, 0.999, 1.0)]
+    assert found[0] == found[1] == 0.0
+    assert found[1] < found[2] < found[3] < found[4] < found[5] == found[6] < 10
+    assert discriminability(0.7602) == pytest.approx(1.0, abs=0.01), "unit normals, one apart"
+
+
+def test_a_gap_is_what_targets_have_beyond_held_out_sources():
+    assert Coincidence(0.9, 0.9).gap == 0.0
+    assert Coincidence(0.6, 0.9).gap == 0.0
+    assert Coincidence(0.9, 0.6).gap > Coincidence(0.7, 0.6).gap > 0.0
+
+
+def test_a_two_sample_test_passes_within_the_noise():
+    assert Coincidence(0.52, 0.5, noise=0.02).passes
+    assert not Coincidence(0.58, 0.5, noise=0.02).passes
+
+
+def test_domains_that_move_coincide_once_their_place_is_taken_out(line, line_geometry):
+    distances = line_geometry.domain_map.index.map_distances
+    folds = tuple(plan_folds(line, distances, None, ChoiceSettings(), 0))
+    raw, centred = (
+        measure_coincidence(
+            RepresentedFolds.fit(representation_named(name), line, line_geometry, False), folds, 0
+        )
+        for name in ("raw", "domain_standardised")
+    )
+    assert raw.targets > 0.9
+    assert raw.held_out > 0.8
+    assert centred.targets < 0.65
+    assert centred.held_out < 0.65

@@ -1,0 +1,159 @@
+"""Prices, reasons to be left out, and the table that tells of them."""
+
+import numpy as np
+import pytest
+
+from domindex.committee.candidate import Candidate
+from domindex.committee.linear_learner import LinearLearner
+from domindex.committee.shapes import Coincidence
+from domindex.committee.validation import Trial, best_penalties
+from domindex.committee.weighing import reasons_with_one_source, resolution, weigh
+
+N, N_DOMAINS = 240, 6
+
+
+@pytest.fixture(scope="module")
+def labels():
+    return np.random.default_rng(0).integers(0, 2, size=N)
+
+
+@pytest.fixture(scope="module")
+def rows(held_out_of, labels):
+    return held_out_of(labels, np.arange(N) // 40, n_classes=2)
+
+
+def trial(name, rows, share_right, seed=1, **how):
+    """Of a candidate that was right so often; shares may differ by domain."""
+    shares = np.broadcast_to(share_right, N_DOMAINS)[rows.domains]
+    right = np.random.default_rng(seed).random(N) < shares
+    guess = np.where(right, rows.labels, 1 - rows.labels)
+    predicted = np.where(guess[:, None] == np.arange(2), 0.8, 0.2)
+    return Trial.of(Candidate(name, LinearLearner(), **how), predicted, rows)
+
+
+def weighed(trials, rows, settings, shapes=None):
+    result = weigh(trials, rows, shapes or {}, np.zeros(len(trials)), settings, 0)
+    assert result.weights.sum() == pytest.approx(1.0)
+    return result
+
+
+def row_of(result, name):
+    (row,) = result.table[result.table["candidate"] == name].to_dict("records")
+    return row
+
+
+def test_who_is_not_plain_pays_the_standard_error_of_its_gain(rows, settings):
+    plain = trial("raw", rows, 0.8)
+    moved = trial("domain_centred", rows, [0.99, 0.6, 0.99, 0.6, 0.99, 0.6])
+    result = weighed([plain, moved], rows, settings)
+    gains = rows.by_domain(moved.losses) - rows.by_domain(plain.losses)
+    expected = settings.insurance * gains.std(ddof=1) / np.sqrt(N_DOMAINS)
+    assert row_of(result, "linear on domain_centred")["price"] == pytest.approx(expected)
+    assert row_of(result, "linear on raw")["price"] == 0.0
+
+
+def test_of_equals_the_plain_one_is_the_heavier(rows, settings):
+    shares = [0.99, 0.6, 0.99, 0.6, 0.99, 0.6]
+    result = weighed(
+        [trial("domain_centred", rows, shares, 2), trial("raw", rows, shares[::-1], 3)],
+        rows,
+        settings,
+    )
+    assert result.table["candidate"].iloc[0] == "linear on raw"
+
+
+def test_a_clear_gain_outweighs_its_price(rows, settings):
+    result = weighed([trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)], rows, settings)
+    assert result.weights[1] > 0.9
+
+
+def test_moving_that_leaves_targets_further_away_is_left_out_and_said(rows, settings):
+    shapes = {"raw": Coincidence(0.7, 0.7), "domain_centred": Coincidence(0.9, 0.7)}
+    trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
+    result = weighed(trials, rows, settings, shapes)
+    np.testing.assert_array_equal(result.weights, [1.0, 0.0])
+    said = row_of(result, "linear on domain_centred")["left_out"]
+    assert "leaves targets further from the sources" in said
+    assert row_of(result, "linear on raw")["left_out"] == ""
+
+
+def test_shapes_that_folds_did_not_foresee_have_a_price(rows, settings):
+    trials = [trial("raw", rows, 0.8), trial("row_centred", rows, 0.8, 2)]
+    shapes = {"raw": Coincidence(0.95, 0.6), "row_centred": Coincidence(0.6, 0.6)}
+    result = weighed(trials, rows, settings, shapes)
+    assert row_of(result, "linear on raw")["price"] > 0
+    assert result.weights[1] > weighed(trials, rows, settings).weights[1]
+
+
+def test_predictions_out_of_reach_have_a_price(rows, settings):
+    trials = [trial("raw", rows, 0.8), trial("raw", rows, 0.8, balanced=True)]
+    result = weigh(trials, rows, {}, np.array([0.0, 1.0]), settings, 0)
+    assert row_of(result, "balanced linear on raw")["price"] >= settings.reach_price
+    assert result.weights[1] == 0.0
+
+
+def test_who_names_domains_is_not_heard_where_folds_have_one(held_out_of, settings):
+    """Folds of two sources have one to learn from each: nothing can be said of a trend."""
+    rng = np.random.default_rng(0)
+    two = held_out_of(rng.integers(0, 2, size=N), np.arange(N) // 120, n_classes=2)
+    predicted = np.where(two.labels[:, None] == np.arange(2), 0.8, 0.2)
+    trials = [
+        Trial.of(Candidate(name, LinearLearner()), predicted, two) for name in ("raw", "with_index")
+    ]
+    result = weighed(trials, two, settings)
+    np.testing.assert_array_equal(result.weights, [1.0, 0.0])
+    assert "a single one to learn from" in row_of(result, "linear on with_index")["left_out"]
+
+
+def test_someone_stays_where_all_would_be_left_out(rows, settings):
+    shapes = {"raw": Coincidence(0.5, 0.5), "domain_centred": Coincidence(0.9, 0.7)}
+    result = weighed([trial("domain_centred", rows, 0.9)], rows, settings, shapes)
+    np.testing.assert_array_equal(result.weights, [1.0])
+
+
+def test_with_one_source_the_plain_rule_is_trusted(rows):
+    trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
+    told = {"raw": Coincidence(0.9, 0.5, 0.02), "domain_centred": Coincidence(0.9, 0.5, 0.02)}
+    reasons = reasons_with_one_source(trials, told)
+    assert reasons[0] == ""
+    assert "nothing makes targets pass" in reasons[1]
+
+
+def test_with_one_source_what_makes_targets_pass_is_trusted(rows):
+    trials = [
+        trial("raw", rows, 0.9),
+        trial("domain_centred", rows, 0.6),
+        trial("flow", rows, 0.6),
+        trial("domain_centred", rows, 0.6, balanced=True),
+    ]
+    told = {
+        "raw": Coincidence(0.9, 0.5, 0.02),
+        "domain_centred": Coincidence(0.52, 0.5, 0.02),
+        "flow": Coincidence(0.5, 0.5, 0.02),
+    }
+    reasons = reasons_with_one_source(trials, told)
+    assert [not reason for reason in reasons] == [False, True, False, False]
+
+
+def test_the_table_has_the_heaviest_first(rows, settings):
+    trials = [trial("raw", rows, 0.6), trial("row_centred", rows, 0.95), trial("flow", rows, 0.7)]
+    table = weighed(trials, rows, settings).table
+    assert table["weight"].is_monotonic_decreasing
+    assert table["weight"].sum() == pytest.approx(1.0)
+    assert len(table) == 3
+    np.testing.assert_allclose(table["near_loss"], table["loss"])
+    assert table["far_loss"].isna().all()
+
+
+def test_of_penalties_the_one_with_the_least_loss_stays(rows):
+    worse, better = trial("raw", rows, 0.6), trial("raw", rows, 0.9)
+    other = trial("flow", rows, 0.5)
+    assert best_penalties([worse, better, other], rows) == [better, other]
+
+
+def test_more_rows_resolve_smaller_differences(held_out_of):
+    few, many = (
+        resolution(held_out_of(np.arange(n) % 2, np.arange(n) // (n // 2), n_classes=2))
+        for n in (8, 80)
+    )
+    assert few == pytest.approx(10 * many)

@@ -1,0 +1,55 @@
+"""What was chosen, in words."""
+
+import pandas as pd
+import pytest
+
+from domindex.committee.words import PLAIN_NAMES, describe_committee, describe_left_out
+from domindex.representations import list_representations
+
+
+def table(*rows):
+    names = ["candidate", "representation", "near_loss", "far_loss", "loss", "weight", "left_out"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_members_are_named_with_their_weights():
+    told = describe_committee(
+        table(
+            ("linear on raw", "raw", 0.3, 0.4, 0.35, 0.6, ""),
+            ("balanced linear on raw", "raw", 0.3, 0.4, 0.35, 0.4, ""),
+            ("trees on flow", "flow", 0.5, 0.6, 0.55, 0.0, ""),
+        )
+    )
+    assert told == "linear on raw inputs 60 %; balanced linear on raw inputs 40 %"
+
+
+def test_the_rest_of_a_large_committee_is_counted():
+    rows = [(f"m{n} on raw", "raw", 0.3, 0.4, 0.35, 0.1667, "") for n in range(6)]
+    assert describe_committee(table(*rows)).endswith("; 2 others 33 %")
+
+
+@pytest.mark.parametrize(
+    ("left_out", "word"),
+    [
+        (("linear on flow", "flow", 0.3, 0.4, 0.35, 0.0, "it leaves targets"), "it leaves targets"),
+        (("linear on flow", "flow", 0.3, 0.9, 0.6, 0.0, ""), "far sources are predicted worse"),
+        (("linear on flow", "flow", 0.9, 0.4, 0.6, 0.0, ""), "held-out sources are predicted"),
+        (("linear on flow", "flow", 0.3, 0.4, 0.35, 0.0, ""), "it is as good, and not better by"),
+    ],
+)
+def test_a_representation_that_nobody_uses_has_a_reason(left_out, word):
+    used = ("linear on raw", "raw", 0.3, 0.4, 0.35, 1.0, "")
+    (sentence,) = describe_left_out(table(used, left_out))
+    assert sentence.startswith("Inputs carried along the flow: tried and left out; ")
+    assert word in sentence
+
+
+def test_one_that_is_used_is_not_said_to_be_left_out():
+    used = ("linear on raw", "raw", 0.3, 0.4, 0.35, 1.0, "")
+    again = ("trees on raw", "raw", 0.5, 0.6, 0.55, 0.0, "")
+    assert describe_left_out(table(used, again)) == []
+
+
+def test_every_representation_of_the_library_has_plain_words():
+    assert set(list_representations()) >= set(PLAIN_NAMES)
+    assert {"raw", "coral", "domain_whitened", "with_means", "flow"} <= set(PLAIN_NAMES)

@@ -7,7 +7,7 @@ from domindex.committee.candidate import Candidate
 from domindex.committee.linear_learner import LinearLearner
 from domindex.committee.shapes import Coincidence
 from domindex.committee.validation import Trial, best_penalties
-from domindex.committee.weighing import reasons_with_one_source, resolution, weigh
+from domindex.committee.weighing import reasons_with_one_source, resolution, small_sample, weigh
 
 N, N_DOMAINS = 240, 6
 
@@ -114,7 +114,7 @@ def test_someone_stays_where_all_would_be_left_out(rows, settings):
 def test_with_one_source_the_plain_rule_is_trusted(rows):
     trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
     told = {"raw": Coincidence(0.9, 0.5, 0.02), "domain_centred": Coincidence(0.9, 0.5, 0.02)}
-    reasons = reasons_with_one_source(trials, told)
+    reasons = reasons_with_one_source(trials, told, rows)
     assert reasons[0] == ""
     assert "nothing makes targets pass" in reasons[1]
 
@@ -122,16 +122,16 @@ def test_with_one_source_the_plain_rule_is_trusted(rows):
 def test_with_one_source_what_makes_targets_pass_is_trusted(rows):
     trials = [
         trial("raw", rows, 0.9),
-        trial("domain_centred", rows, 0.6),
-        trial("flow", rows, 0.6),
-        trial("domain_centred", rows, 0.6, balanced=True),
+        trial("domain_centred", rows, 0.85),
+        trial("flow", rows, 0.85),
+        trial("domain_centred", rows, 0.85, balanced=True),
     ]
     told = {
         "raw": Coincidence(0.9, 0.5, 0.02),
         "domain_centred": Coincidence(0.52, 0.5, 0.02),
         "flow": Coincidence(0.5, 0.5, 0.02),
     }
-    reasons = reasons_with_one_source(trials, told)
+    reasons = reasons_with_one_source(trials, told, rows)
     assert [not reason for reason in reasons] == [False, True, False, False]
 
 
@@ -157,3 +157,14 @@ def test_more_rows_resolve_smaller_differences(held_out_of):
         for n in (8, 80)
     )
     assert few == pytest.approx(10 * many)
+
+
+def test_with_one_source_what_loses_the_classes_does_not_pass(rows):
+    """A representation that forgets everything makes any two domains alike."""
+    trials = [trial("raw", rows, 0.97), trial("domain_centred", rows, 0.5)]
+    told = {"raw": Coincidence(0.9, 0.5, 0.02), "domain_centred": Coincidence(0.5, 0.5, 0.02)}
+    assert [not one for one in reasons_with_one_source(trials, told, rows)] == [True, False]
+
+
+def test_stacking_is_believed_less_where_domains_are_few():
+    assert small_sample(2) > 2 * small_sample(5) > 2 * small_sample(200) > 1.9

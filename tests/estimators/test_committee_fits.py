@@ -144,7 +144,7 @@ def test_a_domain_never_seen_goes_through_every_member(several, monkeypatch):
 
 
 def test_a_forecast_has_a_row_for_each_target_and_can_be_asked_of_any_rows(several):
-    model, X, domain = several
+    model, X, _ = several
     assert model.forecast_["domain"].tolist() == ["d4", "d5"]
     assert (model.forecast_["nearest"] == "d3").all()
     assert model.forecast_["distance"].is_monotonic_increasing

@@ -19,6 +19,12 @@ from domindex.committee.fitting_members import fit_network, fit_predictor, predi
 from domindex.committee.folds import plan_folds
 from domindex.committee.forecast import Forecaster
 from domindex.committee.held_out_rows import HeldOutRows
+from domindex.committee.label_shift import (
+    LabelShift,
+    estimate_shares,
+    helps_on_folds,
+    source_shares,
+)
 from domindex.committee.members import Member
 from domindex.committee.network_start import NetworkStart, network_start
 from domindex.committee.reach import Reach
@@ -29,7 +35,7 @@ from domindex.committee.weighing import SHAPES_OF, Weighing, resolution, weigh
 from domindex.data import DomainData
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.model.fitted_indices import FittedIndices
-from domindex.representations import representation_named
+from domindex.representations import PlacedRows, representation_named
 
 Floats = NDArray[np.float64]
 
@@ -76,9 +82,16 @@ def build_committee(
     *,
     seed: int,
     n_jobs: int | None,
+    asked: bool = False,
 ) -> BuiltCommittee:
-    """Candidates predict held-out sources, are weighed, and those that count are fitted."""
-    return _Builder.start(candidates, data, geometry, indices, context, seed, n_jobs).build()
+    """Candidates predict held-out sources, are weighed, and those that count are fitted.
+
+    `asked` says that the user named the candidates: then none is passed over for time, and none is
+    added.
+    """
+    builder = _Builder.start(candidates, data, geometry, indices, context, seed, n_jobs)
+    builder.asked = asked
+    return builder.build()
 
 
 @dataclass(eq=False)
@@ -93,6 +106,7 @@ class _Builder:
     represented: dict[str, RepresentedFolds]
     rows: HeldOutRows
     shapes: dict[str, Coincidence]
+    asked: bool = False
 
     @classmethod
     def start(
@@ -164,10 +178,10 @@ class _Builder:
         """Trials of what takes longer, where the first round says that it may pay."""
         more: list[Trial] = []
         start = None
-        if weighing is not None and self._nothing_to_gain(weighing):
+        if weighing is not None and not self.asked and self._nothing_to_gain(weighing):
             return start, more
         wanted = [one for one in self.candidates if one.learner is None]
-        if wanted and (weighing is None or _weight_on(weighing, "flow") >= IN_PLAY):
+        if wanted and (weighing is None or self._network_may_pay(weighing, wanted[0])):
             (candidate,) = wanted
             represented = self.represented[candidate.representation]
             local_dim = self.indices.module.local_dim
@@ -187,6 +201,12 @@ class _Builder:
             more += self._validate(again) if again else []
         return start, more
 
+    def _network_may_pay(self, weighing: Weighing, network: Candidate) -> bool:
+        """Where it was asked for, or what it starts from counts; one source cannot validate it."""
+        if self.rows.folds[0].kind == "rows":
+            return False
+        return self.asked or _weight_on(weighing, network.representation) >= IN_PLAY
+
     def _nothing_to_gain(self, weighing: Weighing) -> bool:
         """Whether hardly a held-out row is left that anything could predict better."""
         best = min(trial.loss(self.rows) for trial in weighing.trials)
@@ -195,7 +215,7 @@ class _Builder:
     def _may_self_train(self) -> bool:
         has_targets = bool((~self.data.is_source).any())
         many = len(self.candidates) > 1 and self.data.is_source.sum() > 1
-        return self.data.classes is not None and has_targets and many
+        return self.data.classes is not None and has_targets and many and not self.asked
 
     def _beyond(self, trials: Sequence[Trial]) -> Floats:
         """(trials,) how far targets are predicted out of reach, on top of what the folds saw."""
@@ -243,9 +263,25 @@ class _Builder:
             deviations,
         )
         held_out = np.einsum("m,mnc->nc", weights, predicted)
+        committee = replace(committee, label_shift=self._label_shift(committee, held_out))
         apart = disagreement(predicted, weights, held_out, self.rows.unit)
         forecaster = Forecaster.fit(held_out, apart, self.rows)
         return BuiltCommittee(committee, weighing.table, forecaster)
+
+    def _label_shift(self, committee: Committee, held_out: Floats) -> LabelShift | None:
+        """The shares of classes in every target, where following them helps in the folds."""
+        by_rows = self.rows.folds[0].kind == "rows"
+        if self.data.classes is None or by_rows or not helps_on_folds(held_out, self.rows):
+            return None
+        placed = PlacedRows.of_data(self.data, self.geometry.domain_map.coordinates)
+        targets = placed.only(set(self.data.target_domains))
+        probabilities = committee.predict(targets, self.indices).mean
+        sources = source_shares(self.rows)
+        shares = {
+            name: estimate_shares(probabilities[members], sources)
+            for name, members, _ in targets.domains
+        }
+        return LabelShift(sources, shares)
 
     def _member(self, candidate: Candidate, start: NetworkStart | None) -> Member:
         if candidate.learner is None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from domindex.committee.conformal_scaling import conformal_factors
 from domindex.committee.held_out_rows import HeldOutRows, temper
+from domindex.committee.label_shift import LabelShift
 from domindex.committee.members import Member, NetworkMember, member_from_state
 from domindex.committee.reach import Reach
 from domindex.model.fitted_indices import FittedIndices
@@ -94,6 +95,7 @@ class Committee:
     smoothing : share of probabilities that is spread over all classes
     reach : beyond which no value is predicted; None for classes
     deviations : of values; None for classes
+    label_shift : shares of classes by domain, where following them helped; None elsewhere
     """
 
     members: tuple[Member, ...]
@@ -102,6 +104,7 @@ class Committee:
     smoothing: float
     reach: Reach | None = None
     deviations: Deviations | None = None
+    label_shift: LabelShift | None = None
 
     def predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
         parts = np.stack([member.predict(rows, indices) for member in self.members])
@@ -111,6 +114,8 @@ class Committee:
             )
             mean = np.einsum("m,mnc->nc", self.weights, parts)
             mean /= mean.sum(axis=1, keepdims=True)
+            if self.label_shift is not None:
+                mean = self.label_shift.apply(mean, rows)
             return Prediction(mean, None, disagreement(parts, self.weights, mean, None))
         parts = self.reach.clip(parts)
         mean = np.einsum("m,mno->no", self.weights, parts)
@@ -137,6 +142,7 @@ class Committee:
             "smoothing": float(self.smoothing),
             "reach": None if self.reach is None else self.reach.state(),
             "deviations": None if self.deviations is None else self.deviations.state(),
+            "label_shift": None if self.label_shift is None else self.label_shift.state(),
         }
 
     @classmethod
@@ -149,6 +155,7 @@ class Committee:
         if not ((weights >= 0).all() and (temperatures > 0).all()):
             raise ValueError("the weights are not usable numbers")
         reach, deviations = state["reach"], state["deviations"]
+        shift = state["label_shift"]
         return cls(
             members,
             weights,
@@ -156,6 +163,7 @@ class Committee:
             float(state["smoothing"]),
             None if reach is None else Reach.from_state(reach),
             None if deviations is None else Deviations.from_state(deviations),
+            None if shift is None else LabelShift.from_state(shift),
         )
 
 

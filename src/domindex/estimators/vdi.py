@@ -202,7 +202,14 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             indices, geometry = self._infer_indices(data, context)
             candidates = self._list_candidates(data, geometry, context.choices)
             built = build_committee(
-                candidates, data, geometry, indices, context, seed=seed, n_jobs=self.n_jobs
+                candidates,
+                data,
+                geometry,
+                indices,
+                context,
+                seed=seed,
+                n_jobs=self.n_jobs,
+                asked=self.candidates is not None,
             )
         self._remember(indices, built.committee, built.forecaster)
         self._tell(built, data, geometry, context)

@@ -86,8 +86,8 @@ def source_shares(rows: HeldOutRows) -> Floats:
     """(classes,) of the sources, domains alike; no class has none."""
     assert rows.n_classes is not None
     counted = np.bincount(rows.labels, rows.row_weights, minlength=rows.n_classes)
-    shares: Floats = counted + 1.0 / len(rows.labels)
-    return shares / shares.sum()
+    shares = np.asarray(counted, dtype=np.float64) + 1.0 / len(rows.labels)
+    return np.asarray(shares / shares.sum(), dtype=np.float64)
 
 
 def helps_on_folds(held_out: Floats, rows: HeldOutRows) -> bool:

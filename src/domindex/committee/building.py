@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.committee import Committee, Deviations, disagreement
@@ -30,14 +29,33 @@ from domindex.committee.network_start import NetworkStart, network_start
 from domindex.committee.reach import Reach
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.shapes import Coincidence, measure_coincidence
-from domindex.committee.validation import Trial, validate
-from domindex.committee.weighing import SHAPES_OF, Weighing, resolution, weigh
+from domindex.committee.validation import Trial, on_one_core, validate
+from domindex.committee.weighing import (
+    SHAPES_OF,
+    Weighing,
+    reasons_to_leave_out,
+    resolution,
+    weigh,
+)
 from domindex.data import DomainData
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows, representation_named
+from domindex.representations.raw import Raw
 
 Floats = NDArray[np.float64]
+
+ROUNDS: tuple[tuple[tuple[str, ...], int | None], ...] = (
+    (("linear", "kernel"), None),
+    (("trees",), 5),
+    (("boosting",), 3),
+)
+QUICK_ROUNDS: tuple[tuple[tuple[str, ...], int | None], ...] = (
+    (("linear",), None),
+    (("trees",), 1),
+)
+"""Predictors in the order in which they are tried, and on how many representations, besides raw
+inputs: the slower, the fewer. For time, not tuned."""
 
 IN_PLAY = 0.25
 """Weight that candidates on the flow must have before the network, which learns to align further,
@@ -83,14 +101,15 @@ def build_committee(
     seed: int,
     n_jobs: int | None,
     asked: bool = False,
+    quick: bool = False,
 ) -> BuiltCommittee:
     """Candidates predict held-out sources, are weighed, and those that count are fitted.
 
     `asked` says that the user named the candidates: then none is passed over for time, and none is
-    added.
+    added. `quick` leaves out what takes long: kernels, boosting, a second round.
     """
     builder = _Builder.start(candidates, data, geometry, indices, context, seed, n_jobs)
-    builder.asked = asked
+    builder.asked, builder.quick = asked, quick
     return builder.build()
 
 
@@ -107,6 +126,7 @@ class _Builder:
     rows: HeldOutRows
     shapes: dict[str, Coincidence]
     asked: bool = False
+    quick: bool = False
 
     @classmethod
     def start(
@@ -137,8 +157,7 @@ class _Builder:
         return builder
 
     def build(self) -> BuiltCommittee:
-        learners = [one for one in self.candidates if one.learner is not None]
-        trials = self._validate(learners) if learners else []
+        trials = self._first_round()
         weighing = self._weigh(trials) if trials else None
         start, more = self._second_round(weighing)
         if more:
@@ -146,20 +165,50 @@ class _Builder:
         assert weighing is not None
         return self._fit(weighing, start)
 
+    def _first_round(self) -> list[Trial]:
+        """What is quick on every representation; what is slow on those that promise something."""
+        left = [one for one in self.candidates if one.learner is not None]
+        if self.asked:
+            return self._validate(left)
+        trials: list[Trial] = []
+        for predictors, most in QUICK_ROUNDS if self.quick else ROUNDS:
+            names = self._promising(trials, most)
+            now = [one for one in left if one.predictor in predictors]
+            trials += self._validate([one for one in now if one.representation in names])
+            left = [one for one in left if one not in now]
+        return trials if self.quick and trials else [*trials, *self._validate(left)]
+
+    def _promising(self, trials: list[Trial], most: int | None) -> set[str]:
+        """The representations with the least losses so far that may be trusted, and raw inputs."""
+        if most is None or not trials:
+            return set(self.represented)
+        settings = self.context.choices
+        reasons = reasons_to_leave_out(trials, self.rows, self.shapes, settings)
+        order = sorted(zip(trials, reasons), key=lambda pair: pair[0].loss(self.rows))
+        names = [trial.candidate.representation for trial, reason in order if not reason]
+        return {Raw.name, *list(dict.fromkeys(names))[:most]}
+
     def _measure_shapes(self) -> dict[str, Coincidence]:
         """Of every representation, where there are targets and a choice between them."""
         names = [name for name in self.represented if name not in SHAPES_OF]
         if len(self.represented) < 2 or not (~self.data.is_source).any():
             return {}
         jobs = [
-            delayed(measure_coincidence)(self.represented[name], self.rows.folds, self.seed)
+            delayed(on_one_core)(
+                measure_coincidence,
+                self.represented[name],
+                self.rows.folds,
+                self.context.choices.told_folds,
+                self.seed,
+            )
             for name in names
         ]
-        with threadpool_limits(1):
-            measured = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        measured = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
         return dict(zip(names, measured))
 
     def _validate(self, candidates: list[Candidate]) -> list[Trial]:
+        if not candidates:
+            return []
         return validate(
             candidates,
             self.represented,
@@ -178,7 +227,7 @@ class _Builder:
         """Trials of what takes longer, where the first round says that it may pay."""
         more: list[Trial] = []
         start = None
-        if weighing is not None and not self.asked and self._nothing_to_gain(weighing):
+        if weighing is not None and (self.quick or self._nothing_to_gain(weighing)):
             return start, more
         wanted = [one for one in self.candidates if one.learner is None]
         if wanted and (weighing is None or self._network_may_pay(weighing, wanted[0])):
@@ -198,7 +247,7 @@ class _Builder:
                 for one in heavy
                 if not (one.balanced or representation_named(one.representation).uses_roles)
             ]
-            more += self._validate(again) if again else []
+            more += self._validate(again)
         return start, more
 
     def _network_may_pay(self, weighing: Weighing, network: Candidate) -> bool:
@@ -210,7 +259,7 @@ class _Builder:
     def _nothing_to_gain(self, weighing: Weighing) -> bool:
         """Whether hardly a held-out row is left that anything could predict better."""
         best = min(trial.loss(self.rows) for trial in weighing.trials)
-        return best < MISTAKES_LEFT * resolution(self.rows)
+        return not self.asked and best < MISTAKES_LEFT * resolution(self.rows)
 
     def _may_self_train(self) -> bool:
         has_targets = bool((~self.data.is_source).any())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from domindex.committee.choice_settings import ChoiceSettings
@@ -21,12 +21,6 @@ NETWORK = "network"
 BALANCED = ("raw", "row_centred", "row_standardised", "domain_scaled", "domain_standardised")
 """Representations on which a linear rule is also tried with balancing weights: it is cheap there,
 and their features are the rows' own."""
-
-BOOSTED = ("raw", "with_index", "with_means", "domain_standardised", "flow")
-"""Representations on which boosting is tried: it takes longest; not tuned."""
-
-MOST_BOOSTED = 4
-"""Classes, or outputs, from which on boosting, which fits trees for each, is tried on fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,39 +80,20 @@ def list_candidates(
         if learner is None and representation == "auto":
             names = [_network_representation(geometry)]
         return [c for name in names for c in _with_penalties(name, learner, settings)]
-    return _all_of(names, data, geometry, settings, with_network=representation == "auto")
+    return _all_of(names, settings, with_network=representation == "auto")
 
 
-def _all_of(
-    names: list[str],
-    data: DomainData,
-    geometry: DomainGeometry,
-    settings: ChoiceSettings,
-    with_network: bool,
-) -> list[Candidate]:
+def _all_of(names: list[str], settings: ChoiceSettings, with_network: bool) -> list[Candidate]:
+    linear, *others = map(predictor_named, ("linear", "kernel", "trees", "boosting"))
     result = []
-    many = _outputs_to_boost(data) > MOST_BOOSTED
-    boosted = ("raw", "row_standardised", "domain_standardised") if many else BOOSTED
     for name in names:
-        linear, kernel, trees, boosting = map(
-            predictor_named, ("linear", "kernel", "trees", "boosting")
-        )
-        result += _with_penalties(name, linear, settings)
-        result += [Candidate(name, kernel), Candidate(name, trees)]
-        if name in boosted or len(names) == 1:
-            result.append(Candidate(name, boosting))
+        rules = _with_penalties(name, linear, settings)
+        result += [*rules, *(Candidate(name, other) for other in others)]
         if name in BALANCED:
-            result += [
-                Candidate(c.representation, c.learner, balanced=True)
-                for c in _with_penalties(name, linear, settings)
-            ]
+            result += [replace(rule, balanced=True) for rule in rules]
     if with_network and "flow" in names:
         result.append(Candidate("flow", None))
     return result
-
-
-def _outputs_to_boost(data: DomainData) -> int:
-    return len(data.classes) if data.classes is not None else data.labels.shape[1]
 
 
 def _learner(choice: Any, data: DomainData) -> Learner | None:

@@ -27,6 +27,7 @@ class ChoiceSettings:
     clear_gain : standard errors by which still coordinates must lower the held-out error. C
     near_folds, far_folds : how many there are at most; for time, not tuned
     most_train_rows, most_held_out_rows : in a fold; for time, not tuned
+    told_folds : folds of each kind in which held-out sources are told from others; for time
     penalties : of linear rules, relative to the mean loss of a row; a grid of decades
     smoothing : share of every probability that is spread over all classes, so that one confident
         mistake does not decide; not tuned
@@ -53,9 +54,10 @@ class ChoiceSettings:
     max_misfit: float = 1.15
     clear_gain: float = 2.0
     near_folds: int = 4
-    far_folds: int = 8
+    far_folds: int = 6
     most_train_rows: int = 4000
     most_held_out_rows: int = 1000
+    told_folds: int = 2
     penalties: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
     smoothing: float = 0.02
     insurance: float = 1.0

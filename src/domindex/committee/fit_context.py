@@ -61,6 +61,7 @@ def fit_context(
     settings: TrainingSettings,
     seed: int,
     verbose: int,
+    choices: ChoiceSettings | None = None,
 ) -> Iterator[FitContext]:
     """One thread, a seed of the fit's own, and bars; the caller's generators are left as they were.
 
@@ -79,4 +80,5 @@ def fit_context(
     with one_thread(), torch.random.fork_rng(devices), show_progress(verbose) as progress:
         torch.manual_seed(seed)
         trainer = Trainer(fabric, settings, [DivergenceAlarm(), history, ProgressBar(progress)])
-        yield FitContext(network, trainer, history, np.random.default_rng(seed), progress)
+        rng = np.random.default_rng(seed)
+        yield FitContext(network, trainer, history, rng, progress, choices or ChoiceSettings())

@@ -25,20 +25,20 @@ PAPER_LOCAL_DIM = 4
 
 
 def infer_indices(
-    data: DomainData, geometry: DomainGeometry, context: FitContext
+    data: DomainData, geometry: DomainGeometry, context: FitContext, *, may_refine: bool = True
 ) -> tuple[FittedIndices, DomainGeometry]:
     """Start q(u|x) at the directions along which domains differ, and refine it where that helps.
 
     The bound is maximised along the map of the closed form. The refined u counts if the map drawn
     from it describes the domains in clearly fewer nats than the map of the start, measured alike.
-    Returns the geometry on the map that is kept.
+    Without `may_refine` u stays where it starts. Returns the geometry on the map that is kept.
     """
     rows = _training_rows(data, geometry.scaler, context)
     module = _module(rows, geometry.projection.matrix, geometry.domain_map, context)
     weights, start = context.network.weights(), geometry.domain_map
     train_indices(module, rows, start, weights, context.trainer, context.rng, redraw=False)
     refined = local_indices(module, rows)
-    if _describes_better(refined, geometry, data):
+    if may_refine and _describes_better(refined, geometry, data):
         geometry = geometry.on_map(_map_like(geometry, refined, start.method), data)
     else:
         module.local_encoder.drop_refinement()

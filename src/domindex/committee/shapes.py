@@ -29,9 +29,6 @@ Numbers = NDArray[np.int64]
 TOLD_ROWS = 400
 """Of each side, at most, that a classifier is given; for time, not tuned."""
 
-TOLD_FOLDS = 2
-"""Of each kind, in which held-out sources are told from the others; for time, not tuned."""
-
 STRICT_PARTS = 10
 """In which a two-sample test is cross-fitted; not tuned."""
 
@@ -75,9 +72,9 @@ def discriminability(auc: float) -> float:
 
 
 def measure_coincidence(
-    represented: RepresentedFolds, folds: tuple[Fold, ...], seed: int
+    represented: RepresentedFolds, folds: tuple[Fold, ...], most_folds: int, seed: int
 ) -> Coincidence:
-    """Classifiers on bounded samples of rows, domains alike."""
+    """Classifiers on bounded samples of rows, domains alike, in so many folds of each kind."""
     rng = np.random.default_rng(seed)
     data, features = represented.data, represented.rows.features
     sources = np.flatnonzero(data.row_is_source)
@@ -91,7 +88,7 @@ def measure_coincidence(
     told = telling_auc(features[first], features[second])
     by_kind = []
     for kind in ("near", "far"):
-        chosen = [fold for fold in folds if fold.kind == kind][:TOLD_FOLDS]
+        chosen = [fold for fold in folds if fold.kind == kind][:most_folds]
         if chosen:
             by_kind.append(np.mean([_told_in(represented, fold, rng) for fold in chosen]))
     return Coincidence(told, float(np.mean(by_kind)), noise)

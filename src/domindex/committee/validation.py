@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.held_out_rows import HeldOutRows, temper
@@ -21,6 +22,7 @@ from domindex.errors import PredictorError
 from domindex.progress import Progress
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +80,8 @@ def validate(
         delayed(_attempt)(predict_held_out, one, represented[one.representation], rows, data, seed)
         for one in candidates
     )
-    with threadpool_limits(1):
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        results = list(progress.each("validating", parallel(jobs), total=len(candidates)))
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    results = list(progress.each("validating", parallel(jobs), total=len(candidates)))
     trials = []
     for candidate, result in zip(candidates, results):
         if isinstance(result, PredictorError):
@@ -126,8 +127,14 @@ def predict_held_out(
     return np.concatenate(parts)
 
 
+def on_one_core(function: Callable[..., Result], *arguments: object) -> Result:
+    """Called in a thread of its own: what it calls must not take the other threads' cores."""
+    with ThreadpoolController().limit(limits=1):
+        return function(*arguments)
+
+
 def _attempt(function: Callable[..., Floats], *arguments: object) -> Floats | PredictorError:
     try:
-        return function(*arguments)
+        return on_one_core(function, *arguments)
     except PredictorError as error:
         return error

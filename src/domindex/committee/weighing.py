@@ -77,13 +77,7 @@ def weigh(
     on top of what they did in the folds.
     """
     trials = list(trials)
-    if rows.folds[0].kind == "rows":
-        reasons = reasons_with_one_source(trials, shapes, rows)
-    else:
-        fewest = min(fold.n_learned_from for fold in rows.folds)
-        reasons = [_reason_to_leave_out(trial, shapes, fewest, settings) for trial in trials]
-    if all(reasons):
-        reasons = [""] * len(trials)
+    reasons = reasons_to_leave_out(trials, rows, shapes, settings)
     racing = [number for number, reason in enumerate(reasons) if not reason]
     prices = _prices(trials, racing, rows, shapes, beyond, settings)
     losses = np.array([trials[number].loss(rows) for number in racing])
@@ -105,6 +99,21 @@ def weigh(
     weights[weights < min(settings.least_weight, weights.max())] = 0.0
     weights /= weights.sum()
     return Weighing(trials, weights, _table(trials, weights, reasons, prices, rows, shapes))
+
+
+def reasons_to_leave_out(
+    trials: Sequence[Trial],
+    rows: HeldOutRows,
+    shapes: dict[str, Coincidence],
+    settings: ChoiceSettings,
+) -> list[str]:
+    """Why each candidate is not in the race, in words; empty where it is. Somebody always is."""
+    if rows.folds[0].kind == "rows":
+        reasons = reasons_with_one_source(trials, shapes, rows)
+    else:
+        fewest = min(fold.n_learned_from for fold in rows.folds)
+        reasons = [_reason_to_leave_out(trial, shapes, fewest, settings) for trial in trials]
+    return [""] * len(trials) if all(reasons) else reasons
 
 
 def small_sample(n_domains: int) -> float:

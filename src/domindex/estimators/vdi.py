@@ -14,11 +14,19 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from domindex.committee.building import BuiltCommittee, build_committee
+from domindex.committee.building import (
+    IN_PLAY,
+    MISTAKES_LEFT,
+    QUICK_ROUNDS,
+    ROUNDS,
+    BuiltCommittee,
+    build_committee,
+)
 from domindex.committee.candidate import NETWORK, Candidate, list_candidates
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.committee import Committee, Prediction
 from domindex.committee.fit_context import FitContext, fit_context
+from domindex.committee.fitting_members import FOLD_STEPS
 from domindex.committee.forecast import Forecaster
 from domindex.committee.forecast_table import forecast_table
 from domindex.committee.index_inference import (
@@ -58,8 +66,10 @@ PAPER_TRAINING = {"steps": 1000, "starts": 2, "admission": 0.6}
 it one by one along the map, it takes twice the steps, and it gets a second chance. Found with the
 accuracy on Circle, DG-15 and DG-60 in view."""
 
-QUICK_PREDICTORS = ("linear", "trees")
-"""What is tried with effort="quick": no networks, and nothing that takes long."""
+QUICK_TRAINING = {"index_steps": 50}
+QUICK_CHOICES = ChoiceSettings(near_folds=3, far_folds=2, told_folds=1)
+"""With effort="quick": a short block for the indices, which stay where they start, and fewer
+folds."""
 
 EFFORTS = ("full", "quick")
 
@@ -198,7 +208,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def _fit_data(self, data: DomainData) -> None:
         network, training = self.network or Network(), self.training or Training()
         settings, seed = self._training_settings(training), self._seed()
-        with fit_context(data, network, training, settings, seed, self.verbose) as context:
+        choices = self._choices()
+        given = (data, network, training, settings, seed, self.verbose, choices)
+        with fit_context(*given) as context:
             indices, geometry = self._infer_indices(data, context)
             candidates = self._list_candidates(data, geometry, context.choices)
             built = build_committee(
@@ -210,6 +222,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
                 seed=seed,
                 n_jobs=self.n_jobs,
                 asked=self.candidates is not None,
+                quick=self.effort == "quick",
             )
         self._remember(indices, built.committee, built.forecaster)
         self._tell(built, data, geometry, context)
@@ -220,13 +233,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         predictor = self.predictor
         if self.flow is None and predictor == "auto":
             predictor = NETWORK
-        found = list_candidates(
+        return list_candidates(
             self.candidates, self.representation, predictor, data, geometry, choices
         )
-        if self.effort == "quick":
-            quick = [one for one in found if one.predictor in QUICK_PREDICTORS]
-            return quick or found
-        return found
 
     def _tell(
         self,
@@ -261,7 +270,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             return infer_paper_indices(
                 data, self.index_dim, self.local_dim, context, n_jobs=self.n_jobs
             )
-        return infer_indices(data, self._solve_geometry(data, context), context)
+        geometry = self._solve_geometry(data, context)
+        return infer_indices(data, geometry, context, may_refine=self.effort != "quick")
 
     def _solve_geometry(self, data: DomainData, context: FitContext) -> DomainGeometry:
         """The closed form: where domains differ, the map, the flow."""
@@ -293,7 +303,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         return self._task
 
     def _training_settings(self, training: Training) -> TrainingSettings:
-        return training.settings(**(PAPER_TRAINING if self.flow is None else {}))
+        quick = QUICK_TRAINING if self.effort == "quick" else {}
+        return training.settings(**(PAPER_TRAINING if self.flow is None else {}), **quick)
 
     def _check_parameters(self) -> None:
         if self.flow not in ("auto", None):
@@ -347,13 +358,17 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         if sum(isinstance(one, str) and one == NETWORK for _, one in pairs) > 1:
             raise InputError("candidates names the network twice. Name it once.")
 
+    def _choices(self) -> ChoiceSettings:
+        return QUICK_CHOICES if self.effort == "quick" else ChoiceSettings()
+
     def _all_settings(self) -> dict[str, Any]:
         """Everything settable that a fit depends on, in plain values."""
         network, training = self.network or Network(), self.training or Training()
         paper = {"local_dim": PAPER_LOCAL_DIM} if self.flow is None else {}
         return {
             **paper,
-            "choices": asdict(ChoiceSettings()),
+            "choices": asdict(self._choices()),
+            "rounds": (ROUNDS, QUICK_ROUNDS, IN_PLAY, MISTAKES_LEFT, FOLD_STEPS),
             "network": network.get_params(),
             "training": asdict(self._training_settings(training)),
             "weights": asdict(network.weights()),

@@ -60,7 +60,10 @@ def test_domains_that_move_coincide_once_their_place_is_taken_out(line, line_geo
     folds = tuple(plan_folds(line, distances, None, ChoiceSettings(), 0))
     raw, centred = (
         measure_coincidence(
-            RepresentedFolds.fit(representation_named(name), line, line_geometry, False), folds, 0
+            RepresentedFolds.fit(representation_named(name), line, line_geometry, False),
+            folds,
+            2,
+            0,
         )
         for name in ("raw", "domain_standardised")
     )

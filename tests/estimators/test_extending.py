@@ -20,7 +20,7 @@ from domindex import (
 )
 from domindex.committee.predictors import PREDICTORS
 from domindex.datasets import make_circle
-from domindex.errors import InputError
+from domindex.errors import InputError, PredictorError
 from domindex.representations import RepresentedRows
 from domindex.representations.registry import REPRESENTATIONS
 
@@ -172,5 +172,5 @@ def test_auto_is_nobodys_name():
 def test_a_predictor_that_returns_nonsense_is_named(family, registered, monkeypatch, bad, word):
     model = fit(VDIClassifier(predictor="nearest mean", **QUICK), family)
     monkeypatch.setattr(Nearest, "predict", lambda self, features: bad(features))
-    with pytest.raises(InputError, match=f"The predictor 'nearest mean' returned .*{word}"):
+    with pytest.raises(PredictorError, match=f"The predictor 'nearest mean' returned .*{word}"):
         model.predict(family.X)

@@ -25,6 +25,7 @@ def test_the_default_model_beats_the_paper(paper_data, name, floor):
         assert index_correlation(model.domain_indices_, data.true_index) >= 0.995
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "most"), [("tpt-48-w-e", 0.70), ("tpt-48-n-s", 0.55)])
 def test_the_default_regressor_beats_the_paper_and_ridge(paper_data, name, most):
     """Few steps: they teach the deviations, not the predictions, on these data."""

@@ -14,6 +14,7 @@ from domindex.errors import InputError
 
 TRAINING = {"training": Training(index_steps=10, steps=30), "random_state": 0}
 QUICK = {"predictor": "linear", **TRAINING}
+CHEAP = {"candidates": [("raw", "linear"), ("row_standardised", "linear")], **TRAINING}
 N_DOMAINS, N_SOURCES = 12, 5
 
 
@@ -123,10 +124,10 @@ def test_predictions_and_deviations_have_the_shape_of_y(family, fitted):
     assert mean.shape == deviation.shape == family.y.shape
     assert (deviation > 0).all()
     np.testing.assert_array_equal(mean, family.predict(fitted))
-    single = family.fit(VDIRegressor(**QUICK), y=family.y[:, 0])
+    single = family.fit(VDIRegressor(**CHEAP), y=family.y[:, 0])
     mean, deviation = family.predict(single, return_std=True)
     assert mean.shape == deviation.shape == (len(family.X),)
-    column = family.fit(VDIRegressor(**QUICK), y=family.y[:, :1])
+    column = family.fit(VDIRegressor(**CHEAP), y=family.y[:, :1])
     assert family.predict(column).shape == (len(family.X), 1)
 
 
@@ -194,7 +195,7 @@ def test_a_target_and_a_source_with_constant_outputs_are_no_trouble(family):
     values = family.y.copy()
     values[family.domain == "d0"] = 3.0
     values[family.domain == "d9"] = 3.0
-    mean, deviation = family.predict(family.fit(VDIRegressor(**QUICK), y=values), return_std=True)
+    mean, deviation = family.predict(family.fit(VDIRegressor(**CHEAP), y=values), return_std=True)
     assert np.isfinite(mean).all()
     assert (deviation > 0).all()
 
@@ -202,14 +203,14 @@ def test_a_target_and_a_source_with_constant_outputs_are_no_trouble(family):
 def test_domains_of_one_to_many_rows_are_no_trouble():
     sizes = [1, 40, 2, 25, 9, 1, 60, 3, 2, 17, 5, 80]
     family = forecasts(sizes)
-    mean, deviation = family.predict(family.fit(VDIRegressor(**QUICK)), return_std=True)
+    mean, deviation = family.predict(family.fit(VDIRegressor(**CHEAP)), return_std=True)
     assert np.isfinite(mean).all()
     assert (deviation > 0).all()
     assert r2_score(family.y[family.target], mean[family.target]) > 0.9
 
 
 def test_one_source_is_enough(family):
-    model = VDIRegressor(**QUICK).fit(
+    model = VDIRegressor(**CHEAP).fit(
         family.X, family.y, sample_domain=family.domain, source_domains=["d3"]
     )
     assert np.isfinite(family.predict(model)).all()
@@ -263,7 +264,7 @@ def test_intervals_cover_what_they_say_in_sources_that_were_held_out():
     inside = []
     for held_out in family.sources:
         kept = family.domain != held_out
-        model = VDIRegressor(**QUICK).fit(
+        model = VDIRegressor(**CHEAP).fit(
             family.X[kept],
             family.y[kept],
             sample_domain=family.domain[kept],
@@ -289,7 +290,7 @@ def test_survives_cloning_and_pickling(family, fitted):
 
 def test_data_frames_come_with_their_names(family):
     X = pd.DataFrame(family.X, columns=list("abcde"))
-    model = family.fit(VDIRegressor(**QUICK), X=X, y=pd.DataFrame(family.y))
+    model = family.fit(VDIRegressor(**CHEAP), X=X, y=pd.DataFrame(family.y))
     np.testing.assert_array_equal(model.feature_names_in_, list("abcde"))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X.rename(columns={"a": "z"}), sample_domain=family.domain)
@@ -310,6 +311,6 @@ def test_refuses_what_it_cannot_do(family, fitted):
 
 def test_inputs_are_not_touched(family):
     X, y = family.X.copy(), family.y.copy()
-    family.fit(VDIRegressor(**QUICK), X=X, y=y)
+    family.fit(VDIRegressor(**CHEAP), X=X, y=y)
     np.testing.assert_array_equal(X, family.X)
     np.testing.assert_array_equal(y, family.y)

@@ -15,6 +15,9 @@ from domindex.representations import PlacedRows
 
 Floats = NDArray[np.float64]
 
+NAMES = {"domain": object, "nearest": object}
+"""Columns that hold names of domains, which may be anything."""
+
 
 def forecast_table(
     committee: Committee,
@@ -51,7 +54,12 @@ def forecast_table(
             "distance": float(gaps[nearest]),
         }
         records.append(record | _named(expected, forecaster.is_class, unit))
-    return pd.DataFrame(records)
+    return pd.DataFrame(
+        {
+            column: pd.Series([record[column] for record in records], dtype=NAMES.get(column))
+            for column in records[0]
+        }
+    )
 
 
 def _named(expected: dict[str, float], is_class: bool, unit: float) -> dict[str, float]:

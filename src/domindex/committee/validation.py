@@ -75,7 +75,6 @@ def validate(
 
     Where all fail, the last failure is raised.
     """
-    failures: list[PredictorError] = []
     jobs = (
         delayed(_attempt)(predict_held_out, one, represented[one.representation], rows, data, seed)
         for one in candidates
@@ -83,14 +82,16 @@ def validate(
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     results = list(progress.each("validating", parallel(jobs), total=len(candidates)))
     trials = []
+    failures: dict[str, PredictorError] = {}
     for candidate, result in zip(candidates, results):
         if isinstance(result, PredictorError):
-            failures.append(result)
-            warnings.warn(f"{candidate.name} is left out: {result}", stacklevel=2)
+            failures[candidate.name] = result
         else:
             trials.append(Trial.of(candidate, result, rows))
     if not trials:
-        raise failures[-1]
+        raise list(failures.values())[-1]
+    for name, failure in failures.items():
+        warnings.warn(f"{name} is left out: {failure}", stacklevel=2)
     return best_penalties(trials, rows)
 
 

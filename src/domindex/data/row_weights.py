@@ -39,7 +39,7 @@ def with_row_weights(data: DomainData, sample_weight: Any, class_weight: Any) ->
         weights[sources] *= _of_classes(class_weight, data)
     if not weights[sources].any():
         raise InputError(
-            "All source rows have weight 0, so there is nothing to learn from. "
+            "All source rows have weight zero, so there is nothing to learn from. "
             "Give some of them a positive weight."
         )
     weights[sources] /= weights[sources].mean()

@@ -13,6 +13,7 @@ def table_state(frame: pd.DataFrame) -> dict[str, Any]:
     return {
         "columns": [str(name) for name in frame.columns],
         "numeric": [frame[name].dtype.kind == "f" for name in frame.columns],
+        "objects": [frame[name].dtype == object for name in frame.columns],
         "values": [
             [None if value != value else value for value in frame[name].tolist()]
             for name in frame.columns
@@ -22,10 +23,12 @@ def table_state(frame: pd.DataFrame) -> dict[str, Any]:
 
 def table_from_state(state: dict[str, Any]) -> pd.DataFrame:
     """What `table_state` was given."""
-    parts = zip(state["columns"], state["numeric"], state["values"], strict=True)
+    parts = zip(*(state[key] for key in ("columns", "numeric", "objects", "values")), strict=True)
     return pd.DataFrame(
         {
-            name: np.array(values, dtype=np.float64) if numeric else pd.Series(values)
-            for name, numeric, values in parts
+            name: np.array(values, dtype=np.float64)
+            if numeric
+            else pd.Series(values, dtype=object if objects else None)
+            for name, numeric, objects, values in parts
         }
     )

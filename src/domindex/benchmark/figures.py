@@ -128,6 +128,39 @@ def probability_figures(outcome: Outcome) -> dict[str, float | str]:
     return found
 
 
+def forecast_figures(outcome: Outcome) -> dict[str, float | str]:
+    """How far forecasts of quality are off, of models that give them: means over target domains.
+
+    `forecast_off` in points of accuracy, or as the mean |log| of the ratio of expected to true
+    root mean squared error; `forecast_mean_off` and `forecast_threshold_off` of the mean over
+    held-out domains and of average thresholded confidence; `forecast_holds`, the share of 80 %
+    intervals that hold the truth, in %.
+    """
+    table = getattr(outcome.model, "forecast_", None)
+    if table is None or not len(table):
+        return {}
+    names = table["domain"].tolist()
+    if outcome.dataset.task == "classification":
+        truth = scores_by_domain(outcome.truth, outcome.predicted, outcome.names, accuracy)
+        true = np.array([truth[name] for name in names])
+        columns = ("expected_accuracy", "held_out_mean", "thresholded_confidence")
+        off = [100 * float(np.mean(np.abs(table[name] - true))) for name in columns]
+    else:
+        truth = scores_by_domain(outcome.truth, outcome.predicted, outcome.names, squared_error)
+        true = np.sqrt([truth[name] for name in names]) / _output_unit(outcome)
+        columns = ("expected_error", "held_out_mean")
+        off = [float(np.mean(np.abs(np.log(table[name] / true)))) for name in columns]
+    holds = (table["low"] <= true) & (true <= table["high"])
+    figures = dict(zip(("forecast_off", "forecast_mean_off", "forecast_threshold_off"), off))
+    return {**figures, "forecast_holds": 100 * float(holds.mean())}
+
+
+def _output_unit(outcome: Outcome) -> float:
+    """What an expected error of 1 means: 1 for one output, their common spread for several."""
+    values = outcome.dataset.y[~outcome.rows]
+    return 1.0 if values.ndim == 1 else float(np.sqrt((values.std(axis=0) ** 2).sum()))
+
+
 def explained_figures(outcome: Outcome) -> dict[str, float | str]:
     """`r2` over all scored rows together."""
     return {"r2": r2(outcome.truth, outcome.predicted)}

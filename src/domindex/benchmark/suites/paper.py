@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domindex.benchmark.figures import map_figures, prediction_figures
+from domindex.benchmark.figures import forecast_figures, map_figures, prediction_figures
 from domindex.benchmark.methods import METHODS
 from domindex.benchmark.paper_tables import paper_document
 from domindex.benchmark.suite import Suite
@@ -18,7 +18,7 @@ SUITE = Suite(
     datasets=library_datasets(*TITLES),
     methods=METHODS,
     seeds=3,
-    figures=(prediction_figures, map_figures),
+    figures=(prediction_figures, map_figures, forecast_figures),
     headline={"classification": "accuracy", "regression": "error"},
     render=paper_document,
 )

@@ -19,7 +19,7 @@ from domindex.errors import InputError, TrainingDiverged
 from domindex.evaluation import index_correlation
 from domindex.geometry import transport_distances
 
-QUICK = {"predictor": "network", "training": Training(index_steps=20, steps=60), "random_state": 0}
+QUICK = {"predictor": "network", "training": Training(index_steps=5, steps=10), "random_state": 0}
 
 
 @pytest.fixture(scope="module")

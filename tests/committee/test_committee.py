@@ -27,6 +27,9 @@ class Says(Member):
     def predict(self, rows, indices):
         return np.tile(self.row, (len(rows.inputs), 1))
 
+    def spread(self, rows):
+        return np.ones((len(rows.inputs), 1))
+
     def encode(self, rows, indices):
         return rows.features
 
@@ -96,9 +99,11 @@ def test_intervals_hold_what_they_say_of_held_out_rows(held_out_of):
     rows = held_out_of(values, np.arange(600) // 100)
     members = np.stack([values + rng.standard_t(3, size=values.shape) for _ in range(2)])
     weights = np.array([0.5, 0.5])
-    measured = Deviations.measure(members, weights, rows, 0.9)
+    measured = Deviations.measure(members, weights, np.ones((members.shape[1], 1)), rows, 0.9)
     mean = members.mean(axis=0)
-    inside = np.abs(mean - values) <= 1.645 * measured.apply(members, weights, mean)
+    inside = np.abs(mean - values) <= 1.645 * measured.apply(
+        members, weights, np.ones((len(mean), 1)), mean
+    )
     assert inside.mean() == pytest.approx(0.9, abs=0.02)
 
 
@@ -106,8 +111,8 @@ def test_perfect_members_have_no_deviation_of_zero(held_out_of):
     values = np.linspace(1, 2, 40)[:, None]
     rows = held_out_of(values, np.arange(40) // 10)
     members, weights = np.stack([values, values]), np.array([0.5, 0.5])
-    measured = Deviations.measure(members, weights, rows, 0.9)
-    assert (measured.apply(members, weights, values) > 0).all()
+    measured = Deviations.measure(members, weights, np.ones((members.shape[1], 1)), rows, 0.9)
+    assert (measured.apply(members, weights, np.ones((len(values), 1)), values) > 0).all()
 
 
 @pytest.fixture

@@ -143,13 +143,13 @@ def forecast_figures(outcome: Outcome) -> dict[str, float | str]:
     if outcome.dataset.task == "classification":
         truth = scores_by_domain(outcome.truth, outcome.predicted, outcome.names, accuracy)
         true = np.array([truth[name] for name in names])
-        columns = ("expected_accuracy", "held_out_mean", "thresholded_confidence")
-        off = [100 * float(np.mean(np.abs(table[name] - true))) for name in columns]
+        expected = ["expected_accuracy", "held_out_mean", "thresholded_confidence"]
+        off = [100 * float(np.mean(np.abs(table[name] - true))) for name in expected]
     else:
         truth = scores_by_domain(outcome.truth, outcome.predicted, outcome.names, squared_error)
         true = np.sqrt([truth[name] for name in names]) / _output_unit(outcome)
-        columns = ("expected_error", "held_out_mean")
-        off = [float(np.mean(np.abs(np.log(table[name] / true)))) for name in columns]
+        expected = ["expected_error", "held_out_mean"]
+        off = [float(np.mean(np.abs(np.log(table[name] / true)))) for name in expected]
     holds = (table["low"] <= true) & (true <= table["high"])
     figures = dict(zip(("forecast_off", "forecast_mean_off", "forecast_threshold_off"), off))
     return {**figures, "forecast_holds": 100 * float(holds.mean())}

@@ -302,7 +302,8 @@ class _Builder:
             reach = Reach.of(self.data, self.rows.folds)
             predicted = reach.clip(predicted)
             coverage = self.context.choices.coverage
-            deviations = Deviations.measure(predicted, weights, self.rows, coverage)
+            spread = np.einsum("m,mno->no", weights, np.stack([self._spread(t) for t in trials]))
+            deviations = Deviations.measure(predicted, weights, spread, self.rows, coverage)
         committee = Committee(
             tuple(members),
             weights,
@@ -316,6 +317,11 @@ class _Builder:
         apart = disagreement(predicted, weights, held_out, self.rows.unit)
         forecaster = Forecaster.fit(held_out, apart, self.rows)
         return BuiltCommittee(committee, weighing.table, forecaster)
+
+    def _spread(self, trial: Trial) -> Floats:
+        """(n, 1) of the held-out rows, in which the trial's representation measures outputs."""
+        represented = self.represented[trial.candidate.representation]
+        return np.concatenate([represented.of(fold)[1].spread for fold in self.rows.folds])
 
     def _label_shift(self, committee: Committee, held_out: Floats) -> LabelShift | None:
         """The shares of classes in every target, where following them helps in the folds."""

@@ -41,7 +41,7 @@ class Deviations:
     Attributes
     ----------
     unit : (outputs,) spread of the sources' values
-    typical : (outputs,) root mean squared error on held-out domains
+    typical : (outputs,) root mean squared error on held-out domains, where the spread of rows is 1
     factors : (outputs,) so that intervals hold what they say there
     least : no deviation is smaller
     """
@@ -53,22 +53,25 @@ class Deviations:
 
     @classmethod
     def measure(
-        cls, members: Floats, weights: Floats, rows: HeldOutRows, coverage: float
+        cls, members: Floats, weights: Floats, spread: Floats, rows: HeldOutRows, coverage: float
     ) -> Deviations:
-        """From members' predictions (members, n, outputs) of held-out rows."""
+        """From members' predictions (members, n, outputs) of held-out rows.
+
+        `spread` (n, 1) is that of the rows in the members' representations: errors grow with it.
+        """
         mean = np.einsum("m,mno->no", weights, members)
         residuals = rows.labels - mean
         least = LEAST_DEVIATION * max(float(np.abs(rows.labels).max()), 1e-300)
-        typical = np.sqrt(rows.row_weights @ residuals**2)
-        spread = np.sqrt(typical**2 + _variance(members, weights, mean))
-        raw = np.maximum(spread, least)
+        typical = np.sqrt(rows.row_weights @ (residuals / spread) ** 2)
+        raw = np.sqrt((typical * spread) ** 2 + _variance(members, weights, mean))
+        raw = np.maximum(raw, least)
         factors = conformal_factors(residuals, raw, rows.row_weights, coverage)
         assert rows.unit is not None
         return cls(rows.unit, typical, factors, least)
 
-    def apply(self, members: Floats, weights: Floats, mean: Floats) -> Floats:
-        spread = np.sqrt(self.typical**2 + _variance(members, weights, mean))
-        return np.maximum(spread * self.factors, self.least)
+    def apply(self, members: Floats, weights: Floats, spread: Floats, mean: Floats) -> Floats:
+        raw = np.sqrt((self.typical * spread) ** 2 + _variance(members, weights, mean))
+        return np.maximum(raw * self.factors, self.least)
 
     def state(self) -> dict[str, Any]:
         return {
@@ -120,7 +123,9 @@ class Committee:
         parts = self.reach.clip(parts)
         mean = np.einsum("m,mno->no", self.weights, parts)
         assert self.deviations is not None
-        deviation = self.deviations.apply(parts, self.weights, mean)
+        spreads = np.stack([member.spread(rows) for member in self.members])
+        spread = np.einsum("m,mno->no", self.weights, spreads)
+        deviation = self.deviations.apply(parts, self.weights, spread, mean)
         apart = disagreement(parts, self.weights, mean, self.deviations.unit)
         return Prediction(mean, deviation, apart)
 

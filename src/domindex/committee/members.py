@@ -36,6 +36,10 @@ class Member(ABC):
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         """What predictions are made from, (rows, size)."""
 
+    def spread(self, rows: PlacedRows) -> Floats:
+        """(rows, 1) in which the representation measures outputs; 1 where they stay as they are."""
+        return self.representation.apply(rows).spread
+
     @abstractmethod
     def state(self) -> dict[str, Any]:
         """All that `member_from_state` needs."""

@@ -52,8 +52,8 @@ def _document(summary: Summary) -> str:
         ("Targets within the forecast's 80 % interval, %", "forecast_holds", None),
         ("Fit, s", "fit_seconds", None),
     ]
-    for heading, figure, task in extra:
-        names = [name for name in ours.datasets if task in (None, REAL[name].task)]
+    for heading, figure, kind in extra:
+        names = [name for name in ours.datasets if kind in (None, REAL[name].task)]
         if names:
             parts += [f"## {heading}", by_dataset(ours.of_datasets(names), figure)]
     return "\n\n".join(parts)

@@ -1,4 +1,4 @@
-"""The model with one part taken out at a time.
+"""The model with one part taken out at a time: of its network, which predicts alone here.
 
 Everything that reaches into the estimators' insides for an ablation is in this file.
 """
@@ -74,17 +74,21 @@ class WithoutGeodesics(VDIClassifier):
 
 
 def _build(kind: Callable[..., Any], dataset: DomainDataset, seed: int) -> Any:
-    return kind(random_state=seed)
+    return kind(predictor="network", random_state=seed)
+
+
+network = partial(vdi, predictor="network")
 
 
 VARIANTS: tuple[tuple[str, str, Callable[[DomainDataset, int], Any]], ...] = (
+    ("network", "the network alone", network),
     ("no-beta", "no β in the encoder", partial(_build, WithoutBeta)),
     ("shuffled-beta", "β shuffled among domains", partial(_build, WithShuffledBeta)),
-    ("no-adversary", "no adversary", partial(vdi, network=Network(adversary_weight=0.0))),
+    ("no-adversary", "no adversary", partial(network, network=Network(adversary_weight=0.0))),
     (
         "identity-adversary",
         "identity discriminator",
-        partial(vdi, network=Network(adversary=("domain",))),
+        partial(network, network=Network(adversary=("domain",))),
     ),
     ("means", "means instead of transport", partial(_build, WithMeansForTransport)),
     ("no-geodesics", "no geodesics", partial(_build, WithoutGeodesics)),

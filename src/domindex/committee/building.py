@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import joblib
 import numpy as np
@@ -24,7 +24,8 @@ from domindex.committee.label_shift import (
     helps_on_folds,
     source_shares,
 )
-from domindex.committee.members import Member
+from domindex.committee.learning import predict_with
+from domindex.committee.members import Member, PredictorMember
 from domindex.committee.network_start import NetworkStart, network_start
 from domindex.committee.reach import Reach
 from domindex.committee.represented_folds import RepresentedFolds
@@ -127,6 +128,7 @@ class _Builder:
     shapes: dict[str, Coincidence]
     asked: bool = False
     quick: bool = False
+    fitted: dict[Candidate, PredictorMember] = field(default_factory=dict)
 
     @classmethod
     def start(
@@ -275,18 +277,16 @@ class _Builder:
         targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))[:SEEN_TARGETS]
         unit = self.rows.unit
         assert unit is not None
-        result = []
-        for trial in trials:
+        result = np.zeros(len(trials))
+        for number, trial in enumerate(trials):
             if trial.candidate.learner is None:
-                result.append(0.0)
                 continue
-            represented = self.represented[trial.candidate.representation]
-            predictor = fit_predictor(trial.candidate, represented, self.seed).predictor
-            part = represented.rows.part(targets)
-            values = part.restore(np.asarray(predictor.predict(part.features)))
+            part = self.represented[trial.candidate.representation].rows.part(targets)
+            member = self._predictor_member(trial.candidate)
+            values = part.restore(predict_with(member.predictor, part))
             seen = self.rows.row_weights @ reach.beyond(trial.predicted, unit)
-            result.append(max(0.0, float(reach.beyond(values, unit).mean() - seen)))
-        return np.array(result)
+            result[number] = max(0.0, float(reach.beyond(values, unit).mean() - seen))
+        return result
 
     def _fit(self, weighing: Weighing, start: NetworkStart | None) -> BuiltCommittee:
         order = np.argsort(-weighing.weights, kind="stable")
@@ -342,7 +342,14 @@ class _Builder:
         if candidate.learner is None:
             assert start is not None
             return fit_network(start, self.indices, self.context)
-        return fit_predictor(candidate, self.represented[candidate.representation], self.seed)
+        return self._predictor_member(candidate)
+
+    def _predictor_member(self, candidate: Candidate) -> PredictorMember:
+        """Fitted once, however often it is asked for."""
+        if candidate not in self.fitted:
+            represented = self.represented[candidate.representation]
+            self.fitted[candidate] = fit_predictor(candidate, represented, self.seed)
+        return self.fitted[candidate]
 
 
 def _weight_on(weighing: Weighing, representation: str) -> float:

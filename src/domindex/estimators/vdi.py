@@ -211,7 +211,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         choices = self._choices()
         given = (data, network, training, settings, seed, self.verbose, choices)
         with fit_context(*given) as context:
-            indices, geometry = self._infer_indices(data, context)
+            for _ in context.progress.track("mapping", 1):
+                indices, geometry = self._infer_indices(data, context)
             candidates = self._list_candidates(data, geometry, context.choices)
             built = build_committee(
                 candidates,

@@ -183,6 +183,7 @@ def measure(names: Sequence[str], data_home: DataHome, cache: Path) -> Report:
             f"{name}: {recorded - began:.0f} s and {time.perf_counter() - recorded:.0f} s, "
             f"{scored[-1].default:.5g} against {scored[-1].best_plain:.5g}"
         )
+    scored.sort(key=lambda one: list(known).index(one.name))
     rows = report_on(scored, lambda name: joblib.load(cache / f"{name}.joblib"))
     for row in rows:
         row["seconds"] = seconds[row["name"]]

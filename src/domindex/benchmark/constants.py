@@ -82,13 +82,15 @@ class Scored:
         name = next(iter(GRID))
         return self.scores[name][text(default_of(name))]
 
-    def gain(self, score: float) -> float:
-        """Points by which a score is better than the best plain candidate's."""
+    def points(self, score: float, than: float) -> float:
+        """By which a score is better than another."""
         if self.task == "classification":
-            points = score - self.best_plain
-        else:
-            points = POINTS * float(np.log(self.best_plain / score))
-        return float(np.clip(points, -MOST_GAIN, MOST_GAIN))
+            return score - than
+        return POINTS * float(np.log(than / score))
+
+    def gain(self, score: float) -> float:
+        """Points by which a score is better than the best plain candidate's, within bounds."""
+        return float(np.clip(self.points(score, self.best_plain), -MOST_GAIN, MOST_GAIN))
 
     def gain_with(self, constant: str, value: float) -> float:
         return self.gain(self.scores[constant][text(value)])

@@ -34,8 +34,8 @@ SENSITIVITY_NOTE = (
     "better of linear and boosting on `raw`, chosen in hindsight: in points of accuracy, mean over "
     "target domains, or as 33 times the logarithm of the ratio of squared errors, so that 3 % is a "
     "point; at most 10 either way, and some datasets lie beyond that with any value: *moves most* "
-    "is the dataset whose own score changes most against the defaults, without a bound. *Worse* are "
-    "datasets more than a point below plain. Defaults are bold. One seed: how far chance moves "
+    "is the dataset whose own score changes most against the defaults, without a bound. *Worse* "
+    "are datasets more than a point below plain. Defaults are bold. One seed: how far chance moves "
     "these figures was not measured."
 )
 LEFT_OUT_NOTE = (

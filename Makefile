@@ -4,12 +4,13 @@
 # make docs   build the documentation into out/site, warnings as errors
 # make bench  measure all suites, as far as the record lacks them; benchmarks/results/record.jsonl
 # make bench-tables  render the record: benchmarks/results/*.md and the README's table
+# make bench-constants  measure the committee's constants: constants.json, docs/committee.md
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick lint pytest docs bench bench-tables clean
+.PHONY: demo test quick lint pytest docs bench bench-tables bench-constants clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
@@ -38,6 +39,9 @@ docs: $(STAMP)
 
 bench-tables: $(STAMP)
 	$(BIN)/domindex bench --render --suite all --out benchmarks/results --readme README.md
+
+bench-constants: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m domindex.benchmark.constants --out benchmarks/results --page docs/committee.md
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

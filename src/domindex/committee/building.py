@@ -114,6 +114,51 @@ def build_committee(
     return builder.build()
 
 
+@dataclass(frozen=True, eq=False)
+class FirstRound:
+    """What is known before anything is weighed: enough to weigh it again under other settings.
+
+    Attributes
+    ----------
+    trials : what every candidate but the network predicted in the folds
+    rows : the held-out rows
+    shapes : of every representation, where there is a choice between them
+    beyond : (trials,) how far targets are predicted out of reach
+    members : the trials' candidates, fitted on all sources
+    reach : beyond which no value is predicted; None for classes
+    """
+
+    trials: list[Trial]
+    rows: HeldOutRows
+    shapes: dict[str, Coincidence]
+    beyond: Floats
+    members: list[Member]
+    reach: Reach | None
+
+
+def run_first_round(
+    candidates: Sequence[Candidate],
+    data: DomainData,
+    geometry: DomainGeometry,
+    indices: FittedIndices,
+    context: FitContext,
+    *,
+    seed: int,
+    n_jobs: int | None,
+) -> FirstRound:
+    """As `build_committee` starts, with every candidate fitted, whatever it will weigh."""
+    builder = _Builder.start(candidates, data, geometry, indices, context, seed, n_jobs)
+    trials = builder._validate([one for one in candidates if one.learner is not None])
+    return FirstRound(
+        trials,
+        builder.rows,
+        builder.shapes,
+        builder._beyond(trials),
+        [builder._member(trial.candidate, None) for trial in trials],
+        None if data.classes is not None else Reach.of(data, builder.rows.folds),
+    )
+
+
 @dataclass(eq=False)
 class _Builder:
     data: DomainData

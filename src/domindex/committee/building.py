@@ -306,7 +306,8 @@ class _Builder:
     def _nothing_to_gain(self, weighing: Weighing) -> bool:
         """Whether hardly a held-out row is left that anything could predict better."""
         best = min(trial.loss(self.rows) for trial in weighing.trials)
-        return not self.asked and best < MISTAKES_LEFT * resolution(self.rows)
+        is_class = self.data.classes is not None
+        return is_class and not self.asked and best < MISTAKES_LEFT * resolution(self.rows, best)
 
     def _may_self_train(self) -> bool:
         has_targets = bool((~self.data.is_source).any())

@@ -86,14 +86,14 @@ def weigh(
         np.stack([trials[number].predicted for number in racing]),
         prices[racing],
         rows,
-        losses.min() + resolution(rows),
+        losses.min() + resolution(rows, losses.min()),
         draws=settings.bootstrap,
         steps=settings.steps,
         seed=seed,
     )
     by_rows = rows.folds[0].kind == "rows"
     few = 1.0 if by_rows else small_sample(len(np.unique(rows.domains)))
-    paid = losses + prices[racing] + resolution(rows)
+    paid = losses + prices[racing] + resolution(rows, losses.min())
     soft = soft_weights(paid, few * settings.softness)
     weights[racing] = (stacked + few * soft) / (1.0 + few)
     weights[weights < min(settings.least_weight, weights.max())] = 0.0
@@ -128,11 +128,15 @@ def soft_weights(losses: Floats, softness: float) -> Floats:
     return weights / weights.sum()
 
 
-def resolution(rows: HeldOutRows) -> float:
-    """The loss of one mistaken row in every held-out domain: no smaller difference is known."""
+def resolution(rows: HeldOutRows, best: float) -> float:
+    """What difference of losses can be known at all, given the best loss.
+
+    For classes the loss of one mistaken row in every held-out domain. For values the standard error
+    of a domain's mean squared error: of n normal errors, √(2/n) of it.
+    """
     per_part = float(np.mean(np.bincount(rows.parts)))
     if rows.n_classes is None:
-        return 1.0 / per_part
+        return best * float(np.sqrt(2.0 / per_part)) + np.finfo(np.float64).tiny
     shares = np.bincount(rows.labels, rows.row_weights, minlength=rows.n_classes)
     entropy = -float(np.sum(shares * np.log(np.maximum(shares, 1e-300))))
     return max(entropy, 1e-3) / per_part
@@ -156,7 +160,7 @@ def _prices(
     gains = (losses - losses[best_plain]).std(axis=1, ddof=1) / root if n_domains > 1 else 0.0
     insured = np.array([not trial.candidate.is_plain for trial in trials])
     uncertain = losses[best].std(ddof=1) / root if n_domains > 1 else 0.0
-    unit = np.hypot(uncertain, resolution(rows))
+    unit = np.hypot(uncertain, resolution(rows, trials[best].loss(rows)))
     gaps = np.array([_shape(trial, shapes).gap for trial in trials])
     return (
         settings.insurance * insured * gains
@@ -199,7 +203,8 @@ def reasons_with_one_source(
     for trial in trials:
         name = trial.candidate.representation
         best[name] = min(trial.loss(rows), best.get(name, np.inf))
-    most = 2 * best.get("raw", np.inf) + LOST_ROWS * resolution(rows)
+    plain = best.get("raw", np.inf)
+    most = 2 * plain + LOST_ROWS * resolution(rows, plain)
     passing = [
         name
         for name in SIMPLEST_FIRST

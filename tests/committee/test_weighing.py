@@ -153,7 +153,7 @@ def test_of_penalties_the_one_with_the_least_loss_stays(rows):
 
 def test_more_rows_resolve_smaller_differences(held_out_of):
     few, many = (
-        resolution(held_out_of(np.arange(n) % 2, np.arange(n) // (n // 2), n_classes=2))
+        resolution(held_out_of(np.arange(n) % 2, np.arange(n) // (n // 2), n_classes=2), 0.1)
         for n in (8, 80)
     )
     assert few == pytest.approx(10 * many)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from domindex.benchmark import Record, find_suite, list_suites, render_suite
-from domindex.benchmark.rendering import between_marks, of_suite, render_headline
+from domindex.benchmark.rendering import between_marks, of_suite, render_readme
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks" / "results"
@@ -38,5 +38,5 @@ def test_a_suites_tables_are_rendered_from_the_record(rows, name):
 
 def test_the_readmes_table_is_rendered_from_the_record(rows):
     readme = ROOT / "README.md"
-    rendered = between_marks(readme, render_headline(of_suite(rows, "paper")))
+    rendered = between_marks(readme, render_readme(rows))
     assert readme.read_text(encoding="utf-8") == rendered, "run make bench-tables"

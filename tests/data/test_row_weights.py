@@ -64,7 +64,7 @@ def test_a_mapping_weighs_classes_and_goes_with_weights_of_rows(data):
         (3.0, r"shape \(\)"),
         (object(), "one number a row"),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_weights_that_cannot_be_used_are_refused(data, weights, word):
     with pytest.raises(InputError, match=word):
@@ -84,7 +84,7 @@ def test_weights_that_cannot_be_used_are_refused(data, weights, word):
         ({"a": 0.0, "b": 0.0}, "All source rows have weight zero"),
         (np.ones(2), "Choose None, 'balanced', or a mapping"),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_weights_of_classes_that_cannot_be_used_are_refused(data, weights, word):
     with pytest.raises(InputError, match=word):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import joblib
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.committee import Committee, Deviations, disagreement
@@ -30,7 +29,7 @@ from domindex.committee.network_start import NetworkStart, network_start
 from domindex.committee.reach import Reach
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.shapes import Coincidence, measure_coincidence
-from domindex.committee.validation import Trial, on_one_core, validate
+from domindex.committee.validation import Trial, validate
 from domindex.committee.weighing import (
     SHAPES_OF,
     Weighing,
@@ -68,9 +67,6 @@ MISTAKES_LEFT = 2.0
 
 N_SELF_TRAINED = 2
 """Candidates that are also tried with their own labels of the targets: the heaviest; for time."""
-
-MOST_THREADS = 4
-"""That validate candidates where the user does not say: results are the same with any number."""
 
 SEEN_TARGETS = 2000
 """Target rows at which predictions are looked at for values out of reach; for time."""
@@ -189,7 +185,6 @@ class _Builder:
         sizes = data.domain_sizes
         is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
         target_rows = list(geometry.map_rows) if is_cut else None
-        n_jobs = min(joblib.cpu_count(), MOST_THREADS) if n_jobs is None else n_jobs
         distances = geometry.domain_map.index.map_distances
         folds = plan_folds(data, distances, target_rows, context.choices, seed)
         rows = HeldOutRows.of(folds, data, context.choices.smoothing)
@@ -240,17 +235,11 @@ class _Builder:
         names = [name for name in self.represented if name not in SHAPES_OF]
         if len(self.represented) < 2 or not (~self.data.is_source).any():
             return {}
-        jobs = [
-            delayed(on_one_core)(
-                measure_coincidence,
-                self.represented[name],
-                self.rows.folds,
-                self.context.choices.told_folds,
-                self.seed,
-            )
+        most_folds, folds = self.context.choices.told_folds, self.rows.folds
+        measured = Parallel(n_jobs=self.n_jobs)(
+            delayed(measure_coincidence)(self.represented[name], folds, most_folds, self.seed)
             for name in names
-        ]
-        measured = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        )
         return dict(zip(names, measured))
 
     def _validate(self, candidates: list[Candidate]) -> list[Trial]:

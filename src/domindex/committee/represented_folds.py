@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ class RepresentedFolds:
     representation: Representation
     rows: RepresentedRows
     is_cut: bool
+    kept: dict[tuple, tuple[RepresentedRows, RepresentedRows]] = field(default_factory=dict)
 
     @classmethod
     def fit(
@@ -48,16 +49,23 @@ class RepresentedFolds:
         """The rows to learn from, and those to predict, in the order of the fold."""
         if fold.kind == "rows":
             return self.rows.part(fold.train), self.rows.part(fold.held_out)
-        if self.representation.uses_roles:
-            representation = self._in_roles(fold)
-            return (
-                representation.apply(self._placed(fold.train)),
-                representation.apply(self._placed(fold.held_out)),
-            )
-        train = self.rows.part(fold.train)
-        if not self.is_cut:
-            return train, self.rows.part(fold.held_out)
-        return train, self.representation.apply(self.held_out(fold))
+        if not (self.is_cut or self.representation.uses_roles):
+            return self.rows.part(fold.train), self.rows.part(fold.held_out)
+        key = (fold.kind, *fold.domains.tolist())
+        if key not in self.kept:
+            self.kept[key] = self._anew(fold)
+        return self.kept[key]
+
+    def _anew(self, fold: Fold) -> tuple[RepresentedRows, RepresentedRows]:
+        """What takes a while; kept for the next candidate."""
+        if not self.representation.uses_roles:
+            held_out = self.representation.apply(self.held_out(fold))
+            return self.rows.part(fold.train), held_out
+        representation = self._in_roles(fold)
+        return (
+            representation.apply(self._placed(fold.train)),
+            representation.apply(self._placed(fold.held_out)),
+        )
 
     def held_out(self, fold: Fold) -> PlacedRows:
         """The rows to predict, as they would come from domains never seen where they are cut."""

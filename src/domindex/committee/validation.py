@@ -5,12 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import ThreadpoolController
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.held_out_rows import HeldOutRows, temper
@@ -22,7 +20,6 @@ from domindex.errors import PredictorError
 from domindex.progress import Progress
 
 Floats = NDArray[np.float64]
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +76,7 @@ def validate(
         delayed(_attempt)(predict_held_out, one, represented[one.representation], rows, data, seed)
         for one in candidates
     )
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     results = list(progress.each("validating", parallel(jobs), total=len(candidates)))
     trials = []
     failures: dict[str, PredictorError] = {}
@@ -128,14 +125,8 @@ def predict_held_out(
     return np.concatenate(parts)
 
 
-def on_one_core(function: Callable[..., Result], *arguments: object) -> Result:
-    """Called in a thread of its own: what it calls must not take the other threads' cores."""
-    with ThreadpoolController().limit(limits=1):
-        return function(*arguments)
-
-
 def _attempt(function: Callable[..., Floats], *arguments: object) -> Floats | PredictorError:
     try:
-        return on_one_core(function, *arguments)
+        return function(*arguments)
     except PredictorError as error:
         return error

@@ -39,8 +39,8 @@ class VDIClassifier(BaseVDI):
         each count as it says; None counts rows
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
-    n_jobs : threads that validate candidates, at most 4 of the cores where None, and processes for
-        transport distances, as in joblib; the result is the same with any number
+    n_jobs : processes that validate candidates and measure transport distances, as in joblib; the
+        result is the same with any number
     verbose : 1 shows progress bars
     random_state : seed; the same seed gives the same model
 

@@ -36,8 +36,8 @@ class VDIRegressor(BaseVDI):
     effort : "full", or "quick" for linear rules and trees only
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
-    n_jobs : threads that validate candidates, at most 4 of the cores where None, and processes for
-        transport distances, as in joblib; the result is the same with any number
+    n_jobs : processes that validate candidates and measure transport distances, as in joblib; the
+        result is the same with any number
     verbose : 1 shows progress bars
     random_state : seed; the same seed gives the same model
 

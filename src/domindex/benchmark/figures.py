@@ -158,7 +158,8 @@ def forecast_figures(outcome: Outcome) -> dict[str, float | str]:
 def _output_unit(outcome: Outcome) -> float:
     """What an expected error of 1 means: 1 for one output, their common spread for several."""
     values = outcome.dataset.y[~outcome.rows]
-    return 1.0 if values.ndim == 1 else float(np.sqrt((values.std(axis=0) ** 2).sum()))
+    values = values.reshape(len(values), -1)
+    return 1.0 if values.shape[1] == 1 else float(np.sqrt((values.std(axis=0) ** 2).sum()))
 
 
 def explained_figures(outcome: Outcome) -> dict[str, float | str]:

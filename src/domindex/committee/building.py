@@ -356,7 +356,8 @@ class _Builder:
     def _spread(self, trial: Trial) -> Floats:
         """(n, 1) of the held-out rows, in which the trial's representation measures outputs."""
         represented = self.represented[trial.candidate.representation]
-        return np.concatenate([represented.of(fold)[1].spread for fold in self.rows.folds])
+        spreads = [represented.of(fold)[1].spread for fold in self.rows.folds]
+        return np.concatenate(spreads) / represented.representation.spread_unit
 
     def _label_shift(self, committee: Committee, held_out: Floats) -> LabelShift | None:
         """The shares of classes in every target, where following them helps in the folds."""

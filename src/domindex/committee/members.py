@@ -37,8 +37,9 @@ class Member(ABC):
         """What predictions are made from, (rows, size)."""
 
     def spread(self, rows: PlacedRows) -> Floats:
-        """(rows, 1) in which the representation measures outputs; 1 where they stay as they are."""
-        return self.representation.apply(rows).spread
+        """(rows, 1) in which the representation measures outputs, relative to that of all inputs;
+        1 where they stay as they are."""
+        return self.representation.apply(rows).spread / self.representation.spread_unit
 
     @abstractmethod
     def state(self) -> dict[str, Any]:

@@ -130,6 +130,11 @@ class Representation(ABC):
     """Whether `fit` looks at who is source and who is target: then a fold fits it anew, with the
     held-out domain in the target's role."""
 
+    @property
+    def spread_unit(self) -> float:
+        """What the spread of a row is relative to, in its units; 1 where rows have none."""
+        return 1.0
+
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
         """Whether it is worth trying on such data, where nobody asked for it by name."""

@@ -44,6 +44,10 @@ class Shapes(Representation):
     unit: float
     scaler: InputScaler
 
+    @property
+    def spread_unit(self) -> float:
+        return self.unit
+
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
         """Where features share their units, and values to be predicted share them too.
@@ -105,6 +109,10 @@ class RowCentred(Shapes):
 
     name: ClassVar[str] = "row_centred"
     least_features: ClassVar[int] = 2
+
+    @property
+    def spread_unit(self) -> float:
+        return 1.0
 
     def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
         level = rows.features.mean(axis=1, keepdims=True)

@@ -17,15 +17,14 @@ from domindex.benchmark.constants import (
     scored_of,
     text,
 )
-from domindex.benchmark.tables import markdown
+from domindex.benchmark.rendering import short_commit
+from domindex.benchmark.tables import between, markdown
 from domindex.errors import InputError
 
 START = "<!-- sensitivity -->"
 END = "<!-- end of sensitivity -->"
 HARM = 1.0
 """Points below the best plain candidate that count as worse."""
-
-SHORT_COMMIT = 10
 
 SENSITIVITY_NOTE = (
     "The first round, run once on each dataset of the suites `paper` and `real` (but the images), "
@@ -50,9 +49,7 @@ LEFT_OUT_NOTE = (
 def render(report: dict[str, Any]) -> str:
     """Both tables, and where they come from."""
     datasets = scored_of(report)
-    commit, _, state = report["commit"].partition("-")
-    named = commit[:SHORT_COMMIT] + (f"-{state}" if state else "")
-    origin = f"Measured at commit {named}, {report['date'][:10]}."
+    origin = f"Measured at commit {short_commit(report['commit'])}, {report['date'][:10]}."
     parts = [SENSITIVITY_NOTE, sensitivity_table(datasets)]
     if len(datasets) > 1:
         parts += ["**Leaving a dataset out.** " + LEFT_OUT_NOTE, left_out_table(report)]
@@ -136,11 +133,10 @@ def _shown(one: Scored, score: float) -> str:
 
 def between_marks(page: str, content: str) -> str:
     """The page with the content between the two marks."""
-    before, start, rest = page.partition(START)
-    _, end, after = rest.partition(END)
-    if not (start and end):
+    written = between(page, content, START, END)
+    if written is None:
         raise InputError(f"The page lacks {START!r} and {END!r}. Put them where the tables go.")
-    return f"{before}{start}\n{content}\n{end}{after}"
+    return written
 
 
 def write_page(page: Path, results: Path) -> None:

@@ -14,6 +14,7 @@ from domindex.benchmark.record import RECORD_NAME, Record
 from domindex.benchmark.suite import Suite
 from domindex.benchmark.suites import SUITES, find_suite
 from domindex.benchmark.summary import STALE, Summary
+from domindex.benchmark.tables import between
 from domindex.errors import InputError
 
 PathLike = str | os.PathLike[str]
@@ -125,18 +126,17 @@ def between_marks(path: Path, content: str) -> str:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}). Name the README.") from error
-    before, start, rest = text.partition(START)
-    _, end, after = rest.partition(END)
-    if not (start and end):
+    written = between(text, content, START, END)
+    if written is None:
         raise InputError(
             f"{path} lacks the lines {START!r} and {END!r}. Put them where the table shall stand."
         )
-    return f"{before}{start}\n{content}\n{end}{after}"
+    return written
 
 
 def describe_origin(results: Sequence[CellResult], stale: Collection[Key] = ()) -> str:
     """Of which commits, cores and versions the rows are, in a sentence or two."""
-    commits = _counted(_short(result.commit) for result in results)
+    commits = _counted(short_commit(result.commit) for result in results)
     cores = _counted(f"{result.cores} cores" for result in results)
     torch = _counted(f"torch {result.versions.get('torch', 'unknown')}" for result in results)
     text = f"Rows measured at commit {commits}; on {cores}; with {torch}."
@@ -148,7 +148,7 @@ def describe_origin(results: Sequence[CellResult], stale: Collection[Key] = ()) 
     return text
 
 
-def _short(commit: str) -> str:
+def short_commit(commit: str) -> str:
     """A commit as people write it, with what follows it."""
     name, dash, state = commit.partition("-")
     return f"{name[:SHORT_COMMIT]}{dash}{state}" if " " not in commit else commit

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from domindex.benchmark.figures import Outcome, domain_figures
 from domindex.committee.building import FirstRound, run_first_round
 from domindex.committee.choice_settings import ChoiceSettings
-from domindex.committee.fit_context import fit_context
 from domindex.committee.held_out_rows import HeldOutRows, temper
 from domindex.committee.shapes import Coincidence
 from domindex.committee.validation import Trial
@@ -22,7 +21,7 @@ from domindex.datasets import DomainDataset
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
 from domindex.model.fitted_indices import FittedIndices
-from domindex.training.settings import Network, Training
+from domindex.training.settings import Training
 
 Floats = NDArray[np.float64]
 
@@ -132,14 +131,9 @@ class _FirstRoundOnly(BaseVDI):
     _indices: FittedIndices
 
     def _fit_data(self, data: DomainData) -> None:
-        network, training = self.network or Network(), self.training or Training()
-        settings, seed = self._training_settings(training), self._seed()
-        with fit_context(data, network, training, settings, seed, self.verbose) as context:
-            self._indices, geometry = self._infer_indices(data, context)
-            candidates = self._list_candidates(data, geometry, context.choices)
-            self.first_round = run_first_round(
-                candidates, data, geometry, self._indices, context, seed=seed, n_jobs=self.n_jobs
-            )
+        with self._ground(data) as ground:
+            self._indices = ground.indices
+            self.first_round = run_first_round(self._list_candidates(ground), ground)
 
     def predict_members(self, X: NDArray, sample_domain: NDArray) -> Floats:
         """(trials, rows, columns) what every candidate says of these rows."""

@@ -23,6 +23,13 @@ def by_method(summary: Summary, figure: str) -> str:
     return markdown(["", *map(suite.title_of, datasets)], rows)
 
 
+def between(text: str, content: str, start: str, end: str) -> str | None:
+    """The text with `content` between two marks; None where it lacks one of them."""
+    before, first, rest = text.partition(start)
+    _, last, after = rest.partition(end)
+    return f"{before}{first}\n{content}\n{last}{after}" if first and last else None
+
+
 def by_dataset(summary: Summary, figure: str) -> str:
     """A row per dataset, a column per method."""
     suite, methods = summary.suite, summary.methods

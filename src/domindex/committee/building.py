@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -88,26 +88,37 @@ class BuiltCommittee:
     forecaster: Forecaster
 
 
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What every candidate of a fit stands on.
+
+    Attributes
+    ----------
+    data : the checked data
+    geometry : the map, and what was solved along it
+    indices : the local and global indices
+    context : settings, chance, and who looks on
+    seed : of folds, draws and predictors
+    n_jobs : processes that validate, as in joblib
+    """
+
+    data: DomainData
+    geometry: DomainGeometry
+    indices: FittedIndices
+    context: FitContext
+    seed: int
+    n_jobs: int | None
+
+
 def build_committee(
-    candidates: Sequence[Candidate],
-    data: DomainData,
-    geometry: DomainGeometry,
-    indices: FittedIndices,
-    context: FitContext,
-    *,
-    seed: int,
-    n_jobs: int | None,
-    asked: bool = False,
-    quick: bool = False,
+    candidates: Sequence[Candidate], ground: Ground, *, asked: bool = False, quick: bool = False
 ) -> BuiltCommittee:
     """Candidates predict held-out sources, are weighed, and those that count are fitted.
 
     `asked` says that the user named the candidates: then none is passed over for time, and none is
     added. `quick` leaves out what takes long: kernels, boosting, a second round.
     """
-    builder = _Builder.start(candidates, data, geometry, indices, context, seed, n_jobs)
-    builder.asked, builder.quick = asked, quick
-    return builder.build()
+    return _Builder(candidates, ground, asked=asked, quick=quick).build()
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,18 +143,9 @@ class FirstRound:
     reach: Reach | None
 
 
-def run_first_round(
-    candidates: Sequence[Candidate],
-    data: DomainData,
-    geometry: DomainGeometry,
-    indices: FittedIndices,
-    context: FitContext,
-    *,
-    seed: int,
-    n_jobs: int | None,
-) -> FirstRound:
-    """As `build_committee` starts, with every candidate fitted, whatever it will weigh."""
-    builder = _Builder.start(candidates, data, geometry, indices, context, seed, n_jobs)
+def run_first_round(candidates: Sequence[Candidate], ground: Ground) -> FirstRound:
+    """As `build_committee` starts, but every candidate is tried, and fitted whatever it weighs."""
+    builder = _Builder(candidates, ground)
     trials = builder._validate([one for one in candidates if one.learner is not None])
     return FirstRound(
         trials,
@@ -151,52 +153,36 @@ def run_first_round(
         builder.shapes,
         builder._beyond(trials),
         [builder._member(trial.candidate, None) for trial in trials],
-        None if data.classes is not None else Reach.of(data, builder.rows.folds),
+        builder.reach,
     )
 
 
-@dataclass(eq=False)
 class _Builder:
-    data: DomainData
-    geometry: DomainGeometry
-    indices: FittedIndices
-    context: FitContext
-    seed: int
-    n_jobs: int | None
-    candidates: list[Candidate]
-    represented: dict[str, RepresentedFolds]
-    rows: HeldOutRows
-    shapes: dict[str, Coincidence]
-    asked: bool = False
-    quick: bool = False
-    fitted: dict[Candidate, PredictorMember] = field(default_factory=dict)
-
-    @classmethod
-    def start(
-        cls,
+    def __init__(
+        self,
         candidates: Sequence[Candidate],
-        data: DomainData,
-        geometry: DomainGeometry,
-        indices: FittedIndices,
-        context: FitContext,
-        seed: int,
-        n_jobs: int | None,
-    ) -> _Builder:
+        ground: Ground,
+        *,
+        asked: bool = False,
+        quick: bool = False,
+    ) -> None:
+        self.candidates, self.asked, self.quick = list(candidates), asked, quick
+        self.data, self.geometry, self.indices = ground.data, ground.geometry, ground.indices
+        self.context, self.seed, self.n_jobs = ground.context, ground.seed, ground.n_jobs
+        data, geometry, choices = self.data, self.geometry, self.context.choices
         sizes = data.domain_sizes
         is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
         target_rows = list(geometry.map_rows) if is_cut else None
         distances = geometry.domain_map.index.map_distances
-        folds = plan_folds(data, distances, target_rows, context.choices, seed)
-        rows = HeldOutRows.of(folds, data, context.choices.smoothing)
-        represented = {
+        folds = plan_folds(data, distances, target_rows, choices, self.seed)
+        self.rows = HeldOutRows.of(folds, data, choices.smoothing)
+        self.represented = {
             name: RepresentedFolds.fit(representation_named(name), data, geometry, is_cut)
             for name in dict.fromkeys(one.representation for one in candidates)
         }
-        builder = cls(
-            data, geometry, indices, context, seed, n_jobs, list(candidates), represented, rows, {}
-        )
-        builder.shapes = builder._measure_shapes()
-        return builder
+        self.reach = None if data.classes is not None else Reach.of(data, self.rows.folds)
+        self.shapes = self._measure_shapes()
+        self.fitted: dict[Candidate, PredictorMember] = {}
 
     def build(self) -> BuiltCommittee:
         trials = self._first_round()
@@ -288,7 +274,7 @@ class _Builder:
 
     def _network_may_pay(self, weighing: Weighing, network: Candidate) -> bool:
         """Where it was asked for, or what it starts from counts; one source cannot validate it."""
-        if self.rows.folds[0].kind == "rows":
+        if self.rows.by_rows:
             return False
         return self.asked or _weight_on(weighing, network.representation) >= IN_PLAY
 
@@ -305,13 +291,12 @@ class _Builder:
 
     def _beyond(self, trials: Sequence[Trial]) -> Floats:
         """(trials,) how far targets are predicted out of reach, on top of what the folds saw."""
-        if self.data.classes is not None or self.data.is_source.all():
+        if self.reach is None or self.data.is_source.all():
             return np.zeros(len(trials))
-        reach = Reach.of(self.data, self.rows.folds)
+        reach, unit = self.reach, self.rows.unit
+        assert unit is not None
         rng = np.random.default_rng(self.seed)
         targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))[:SEEN_TARGETS]
-        unit = self.rows.unit
-        assert unit is not None
         result = np.zeros(len(trials))
         for number, trial in enumerate(trials):
             if trial.candidate.learner is None:
@@ -332,10 +317,9 @@ class _Builder:
             for trial in self.context.progress.each("fitting", trials, keep=True)
         ]
         predicted = np.stack([trial.predicted for trial in trials])
-        reach = deviations = None
-        if self.data.classes is None:
-            reach = Reach.of(self.data, self.rows.folds)
-            predicted = reach.clip(predicted)
+        deviations = None
+        if self.reach is not None:
+            predicted = self.reach.clip(predicted)
             coverage = self.context.choices.coverage
             spread = np.einsum("m,mno->no", weights, np.stack([self._spread(t) for t in trials]))
             deviations = Deviations.measure(predicted, weights, spread, self.rows, coverage)
@@ -344,7 +328,7 @@ class _Builder:
             weights,
             np.array([trial.temperature for trial in trials]),
             self.context.choices.smoothing,
-            reach,
+            self.reach,
             deviations,
         )
         held_out = np.einsum("m,mnc->nc", weights, predicted)
@@ -361,8 +345,11 @@ class _Builder:
 
     def _label_shift(self, committee: Committee, held_out: Floats) -> LabelShift | None:
         """The shares of classes in every target, where following them helps in the folds."""
-        by_rows = self.rows.folds[0].kind == "rows"
-        if self.data.classes is None or by_rows or not helps_on_folds(held_out, self.rows):
+        if (
+            self.data.classes is None
+            or self.rows.by_rows
+            or not helps_on_folds(held_out, self.rows)
+        ):
             return None
         placed = PlacedRows.of_data(self.data, self.geometry.domain_map.coordinates)
         targets = placed.only(set(self.data.target_domains))

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from domindex.committee.candidate import Candidate
 from domindex.committee.fit_context import FitContext
 from domindex.committee.held_out_rows import HeldOutRows
-from domindex.committee.learning import fit_candidate, row_weights
 from domindex.committee.members import NetworkMember, PredictorMember
 from domindex.committee.network_start import NetworkStart
 from domindex.committee.represented_folds import RepresentedFolds
-from domindex.committee.self_training import self_trained
+from domindex.committee.self_training import learn
 from domindex.model.fitted_indices import FittedIndices
 from domindex.training.batches import BatchSampler, TrainingRows
 from domindex.training.encoding_folds import train_encoding_folds
@@ -37,12 +36,8 @@ def fit_predictor(
         for mask in (data.row_counts, ~data.row_is_source)
     )
     train, goal = represented.rows.part(sources), represented.rows.part(targets)
-    weights = row_weights(candidate, train, goal, sources, data)
-    if candidate.self_trained:
-        none = np.empty(0, dtype=np.int64)
-        predictor = self_trained(candidate, train, sources, represented, none, seed, weights)
-    else:
-        predictor = fit_candidate(candidate, train, sources, data, seed, weights)
+    none = np.empty(0, dtype=np.int64)
+    predictor = learn(candidate, represented, train, goal, sources, none, seed)
     return PredictorMember(represented.representation, predictor, data.classes is not None)
 
 

@@ -36,6 +36,7 @@ class HeldOutRows:
     labels : (n,) classes or (n, outputs) values
     domains : (n,) numbers of domains
     parts : (n,) numbers of pairs of a domain and a kind of fold
+    is_far : (parts,) whether the fold is a far one
     part_domains : (parts,) the domain of each
     part_distances : (parts,) how far the domain lay from what was learned from
     part_weights : (parts,) summing to 1: near and far count alike, and domains within them
@@ -48,6 +49,7 @@ class HeldOutRows:
     labels: NDArray
     domains: Numbers
     parts: Numbers
+    is_far: NDArray[np.bool_]
     part_domains: Numbers
     part_distances: Floats
     part_weights: Floats
@@ -77,6 +79,7 @@ class HeldOutRows:
             data.labels[rows],
             domains,
             parts.reshape(-1),
+            pairs[0].astype(bool),
             pairs[1],
             np.array([distances[bool(far), domain] for far, domain in pairs.T]),
             weights,
@@ -91,12 +94,9 @@ class HeldOutRows:
         return (self.part_weights / np.bincount(self.parts))[self.parts]
 
     @property
-    def is_far(self) -> NDArray[np.bool_]:
-        """(parts,) whether a part is of a far fold: those come after the near ones."""
-        starts = np.concatenate([[fold.kind == "far"] * len(fold.held_out) for fold in self.folds])
-        result = np.zeros(len(self.part_domains), dtype=bool)
-        result[self.parts] = starts
-        return result
+    def by_rows(self) -> bool:
+        """Whether there is a single source, and rows of it are held out, not domains."""
+        return self.folds[0].kind == "rows"
 
     def losses(self, predicted: Floats) -> Floats:
         """(..., n) of predictions (..., n, columns): logarithmic, or squared in units of spread."""

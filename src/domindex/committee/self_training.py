@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.learner import Predictor
-from domindex.committee.learning import fit_candidate, predict_with
+from domindex.committee.learning import fit_candidate, predict_with, row_weights
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.representations import RepresentedRows
 
@@ -75,3 +75,24 @@ def self_trained(
             extra = {"weights": counts}
         predictor = candidate.learner.fit(features, labels, len(data.classes), seed, **extra)
     return predictor
+
+
+def learn(
+    candidate: Candidate,
+    represented: RepresentedFolds,
+    train: RepresentedRows,
+    goal: RepresentedRows,
+    known: Numbers,
+    held_out: Numbers,
+    seed: int,
+) -> Predictor:
+    """The candidate on known rows, for rows that look like `goal`.
+
+    `train` are the known rows as represented, `known` their numbers, and `held_out` the domains
+    that a fold puts in the targets' role.
+    """
+    data = represented.data
+    weights = row_weights(candidate, train, goal, known, data)
+    if candidate.self_trained:
+        return self_trained(candidate, train, known, represented, held_out, seed, weights)
+    return fit_candidate(candidate, train, known, data, seed, weights)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.held_out_rows import HeldOutRows, temper
-from domindex.committee.learning import fit_candidate, predict_with, row_weights
+from domindex.committee.learning import predict_with
 from domindex.committee.represented_folds import RepresentedFolds
-from domindex.committee.self_training import self_trained
+from domindex.committee.self_training import learn
 from domindex.data import DomainData
 from domindex.errors import PredictorError
 from domindex.progress import Progress
@@ -113,13 +113,7 @@ def predict_held_out(
     parts = []
     for fold in rows.folds:
         train, held_out = represented.of(fold)
-        weights = row_weights(candidate, train, held_out, fold.train, data)
-        if candidate.self_trained:
-            predictor = self_trained(
-                candidate, train, fold.train, represented, fold.domains, seed, weights
-            )
-        else:
-            predictor = fit_candidate(candidate, train, fold.train, data, seed, weights)
+        predictor = learn(candidate, represented, train, held_out, fold.train, fold.domains, seed)
         predicted = predict_with(predictor, held_out)
         parts.append(held_out.restore(predicted) if data.classes is None else predicted)
     return np.concatenate(parts)

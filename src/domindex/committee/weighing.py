@@ -91,8 +91,7 @@ def weigh(
         steps=settings.steps,
         seed=seed,
     )
-    by_rows = rows.folds[0].kind == "rows"
-    few = 1.0 if by_rows else small_sample(len(np.unique(rows.domains)))
+    few = 1.0 if rows.by_rows else small_sample(len(np.unique(rows.domains)))
     paid = losses + prices[racing] + resolution(rows, losses.min())
     soft = soft_weights(paid, few * settings.softness)
     weights[racing] = (stacked + few * soft) / (1.0 + few)
@@ -108,7 +107,7 @@ def reasons_to_leave_out(
     settings: ChoiceSettings,
 ) -> list[str]:
     """Why each candidate is not in the race, in words; empty where it is. Somebody always is."""
-    if rows.folds[0].kind == "rows":
+    if rows.by_rows:
         reasons = reasons_with_one_source(trials, shapes, rows)
     else:
         fewest = min(fold.n_learned_from for fold in rows.folds)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +21,7 @@ from domindex.committee.building import (
     QUICK_ROUNDS,
     ROUNDS,
     BuiltCommittee,
+    Ground,
     build_committee,
 )
 from domindex.committee.candidate import NETWORK, Candidate, list_candidates
@@ -206,36 +208,38 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         return "expected_accuracy" if self._predicts_classes() else "expected_error"
 
     def _fit_data(self, data: DomainData) -> None:
-        network, training = self.network or Network(), self.training or Training()
-        settings, seed = self._training_settings(training), self._seed()
-        choices = self._choices()
-        given = (data, network, training, settings, seed, self.verbose, choices)
-        with fit_context(*given) as context:
-            for _ in context.progress.track("mapping", 1):
-                indices, geometry = self._infer_indices(data, context)
-            candidates = self._list_candidates(data, geometry, context.choices)
+        with self._ground(data) as ground:
             built = build_committee(
-                candidates,
-                data,
-                geometry,
-                indices,
-                context,
-                seed=seed,
-                n_jobs=self.n_jobs,
+                self._list_candidates(ground),
+                ground,
                 asked=self.candidates is not None,
                 quick=self.effort == "quick",
             )
-        self._remember(indices, built.committee, built.forecaster)
-        self._tell(built, data, geometry, context)
+        self._remember(ground.indices, built.committee, built.forecaster)
+        self._tell(built, data, ground.geometry, ground.context)
 
-    def _list_candidates(
-        self, data: DomainData, geometry: DomainGeometry, choices: ChoiceSettings
-    ) -> list[Candidate]:
+    @contextmanager
+    def _ground(self, data: DomainData) -> Iterator[Ground]:
+        """The map of the data and the indices on it, for candidates to stand on."""
+        network, training = self.network or Network(), self.training or Training()
+        settings, seed = self._training_settings(training), self._seed()
+        given = (data, network, training, settings, seed, self.verbose, self._choices())
+        with fit_context(*given) as context:
+            for _ in context.progress.track("mapping", 1):
+                indices, geometry = self._infer_indices(data, context)
+            yield Ground(data, geometry, indices, context, seed, self.n_jobs)
+
+    def _list_candidates(self, ground: Ground) -> list[Candidate]:
         predictor = self.predictor
         if self.flow is None and predictor == "auto":
             predictor = NETWORK
         return list_candidates(
-            self.candidates, self.representation, predictor, data, geometry, choices
+            self.candidates,
+            self.representation,
+            predictor,
+            ground.data,
+            ground.geometry,
+            ground.context.choices,
         )
 
     def _tell(

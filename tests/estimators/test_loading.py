@@ -1,5 +1,6 @@
 """Saved models: what comes back, what is refused, and that a stranger's folder runs nothing."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -15,7 +16,8 @@ from safetensors.numpy import load_file, save_file
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.errors import InputError
-from domindex.persistence.model_folder import FORMAT_VERSION, _checksum
+from domindex.persistence.manifest import MANIFEST, checksum, write_manifest
+from domindex.persistence.model_folder import FORMAT_VERSION
 
 QUICK = {
     "predictor": "network",
@@ -246,7 +248,11 @@ def test_a_failed_save_leaves_nothing(fitted, tmp_path, monkeypatch):
 
 
 def test_nothing_but_json_and_safetensors_is_written(folder):
-    assert sorted(path.name for path in folder.iterdir()) == ["model.json", "weights.safetensors"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        MANIFEST,
+        "model.json",
+        "weights.safetensors",
+    ]
     described = json.loads((folder / "model.json").read_text())
     assert described["format_version"] == FORMAT_VERSION
     parameters = described["state"]["dict"]["parameters"]["dict"]
@@ -270,19 +276,15 @@ def test_a_pickle_in_place_of_the_weights_is_refused_unopened(folder, tmp_path):
         def __reduce__(self):
             return os.mkdir, (str(tmp_path / "ran"),)
 
-    described = json.loads((folder / "model.json").read_text())
     (folder / "weights.safetensors").write_bytes(pickle.dumps(Bomb()))
-    described["sha256"] = _checksum(folder / "weights.safetensors")
-    (folder / "model.json").write_text(json.dumps(described))
+    write_manifest(folder)
     with pytest.raises(InputError, match=r"damaged"):
         domindex.load(folder)
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_newer_format_asks_for_a_newer_library(folder):
-    described = json.loads((folder / "model.json").read_text())
-    described["format_version"] = FORMAT_VERSION + 1
-    (folder / "model.json").write_text(json.dumps(described))
+    tampered(folder, lambda described: described.update(format_version=FORMAT_VERSION + 1))
     with pytest.raises(InputError, match="Install a newer domindex"):
         domindex.load(folder)
 
@@ -294,7 +296,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
         domindex.load(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["model.json", "weights.safetensors"])
+@pytest.mark.parametrize("name", ["model.json", "weights.safetensors", MANIFEST])
 @pytest.mark.parametrize("damage", ["cut", "flipped", "emptied", "removed"])
 def test_a_damaged_file_is_an_input_error(folder, name, damage):
     path = folder / name
@@ -320,9 +322,11 @@ def first_member(described):
 
 
 def tampered(folder, change):
+    """As by somebody who counts the checksums anew."""
     described = json.loads((folder / "model.json").read_text())
     change(described)
     (folder / "model.json").write_text(json.dumps(described))
+    write_manifest(folder)
 
 
 @pytest.mark.parametrize(
@@ -390,10 +394,8 @@ def test_domains_that_do_not_match_the_map_are_refused(folder, names):
 def test_an_array_of_another_shape_is_refused(folder, name):
     arrays = load_file(folder / "weights.safetensors")
     save_file(arrays | {name: np.zeros(3 * N_DOMAINS)}, folder / "weights.safetensors")
-    checksum = _checksum(folder / "weights.safetensors")
 
     def change(described):
-        described["sha256"] = checksum
         described["arrays"][name]["shape"] = [3 * N_DOMAINS]
 
     tampered(folder, change)
@@ -404,8 +406,7 @@ def test_an_array_of_another_shape_is_refused(folder, name):
 def test_arrays_that_are_not_described_are_refused(folder):
     arrays = load_file(folder / "weights.safetensors")
     save_file(arrays | {"extra": np.zeros(3)}, folder / "weights.safetensors")
-    checksum = _checksum(folder / "weights.safetensors")
-    tampered(folder, lambda described: described.update(sha256=checksum))
+    write_manifest(folder)
     with pytest.raises(InputError, match="not those that are described"):
         domindex.load(folder)
 
@@ -432,3 +433,70 @@ def test_a_representation_that_is_not_registered_is_named(folder):
     tampered(folder, rename)
     with pytest.raises(InputError, match=r"no representation 'my own'.*register your own"):
         domindex.load(folder)
+
+
+def test_an_edit_that_stays_valid_json_is_seen(folder):
+    text = (folder / "model.json").read_text()
+    edited = text.replace('"verbose": 0', '"verbose": 1')
+    assert edited != text
+    (folder / "model.json").write_text(edited)
+    with pytest.raises(InputError, match=r"model\.json is damaged: its SHA-256"):
+        domindex.load(folder)
+
+
+def test_a_list_without_its_model_or_a_model_without_its_list_is_refused(folder):
+    (folder / MANIFEST).unlink()
+    with pytest.raises(InputError, match=f"There is no .*{MANIFEST}"):
+        domindex.load(folder)
+
+
+def test_a_list_that_leads_out_of_the_folder_is_refused(folder, tmp_path):
+    lines = f"{'0' * 64}  ../elsewhere\n"
+    signature = hashlib.sha256(lines.encode()).hexdigest()
+    (folder / MANIFEST).write_text(f"{lines}{signature}  this list\n")
+    with pytest.raises(InputError, match="outside of the folder"):
+        domindex.load(folder)
+
+
+@pytest.mark.parametrize("name", ["committee.weights", "indices.scaler.scale"])
+def test_weights_that_are_not_finite_are_refused_whatever_the_checksum_says(folder, name):
+    arrays = load_file(folder / "weights.safetensors")
+    arrays[name] = np.full_like(arrays[name], np.nan)
+    save_file(arrays, folder / "weights.safetensors")
+    write_manifest(folder)
+    with pytest.raises(InputError, match=f"{name} holds NaN or infinity"):
+        domindex.load(folder)
+
+
+@pytest.mark.parametrize("name", ["model.json", "weights.safetensors", MANIFEST])
+def test_a_link_to_a_device_without_end_is_refused_unread(folder, name):
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(InputError, match="not a regular file"):
+        domindex.load(folder)
+
+
+def test_a_pipe_in_place_of_a_file_does_not_block(folder):
+    (folder / "model.json").unlink()
+    os.mkfifo(folder / "model.json")
+    with pytest.raises(InputError, match="not a regular file"):
+        domindex.load(folder)
+
+
+def test_a_folder_of_the_format_before_still_opens(folder, fitted):
+    model, X, domain = fitted
+    described = json.loads((folder / "model.json").read_text())
+    described["format_version"] = 3
+    described["sha256"] = checksum(folder / "weights.safetensors")
+    (folder / "model.json").write_text(json.dumps(described))
+    (folder / MANIFEST).unlink()
+    same_bits(predictions(domindex.load(folder), X, domain), predictions(model, X, domain))
+
+
+@pytest.mark.parametrize("path", ["x" * 5000, "a\0b"])
+def test_a_path_that_is_none_is_named(fitted, path):
+    model, _, _ = fitted
+    with pytest.raises(InputError, match="path"):
+        domindex.load(path)
+    with pytest.raises(InputError, match="path"):
+        model.save(path)

@@ -1,11 +1,13 @@
 """Files and folders appear complete or not at all, and never over what nobody gave up."""
 
+import contextlib
 import os
 
 import pytest
 
 from domindex.errors import InputError
-from domindex.persistence.atomic import check_free_file, new_file, new_folder
+from domindex.persistence import atomic
+from domindex.persistence.atomic import check_free_file, existing_folder, new_file, new_folder
 
 
 def test_a_file_takes_its_name_when_the_block_has_ended(tmp_path):
@@ -75,3 +77,55 @@ def test_a_full_disk_is_said(tmp_path):
     ):
         write_to_a_full_disk(draft)
     assert os.listdir(tmp_path) == []
+
+
+def written(goal, content):
+    with new_folder(goal, marker="mark", overwrite=True) as draft:
+        (draft / "mark").write_text(content)
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_a_replaced_folder_is_there_at_every_moment_or_comes_back(
+    tmp_path, monkeypatch, can_exchange
+):
+    """A kill is a stop without any clean-up: here after each call that changes names."""
+    goal = tmp_path / "run"
+    written(goal, "first")
+    if not can_exchange:
+        monkeypatch.setattr(atomic, "exchange_names", lambda first, second: False)
+    for moment in range(3):
+        with pytest.MonkeyPatch.context() as patch:
+            _stop_after(patch, moment)
+            with contextlib.suppress(_Killed):
+                written(goal, "second")
+        assert existing_folder(goal).joinpath("mark").read_text() in ("first", "second")
+        written(goal, "first")
+
+
+class _Killed(BaseException):
+    pass
+
+
+def _stop_after(patch, n_renames):
+    """From then on nothing on the disk changes any more."""
+    calls = []
+    rename = os.rename
+
+    def counted(*names):
+        if len(calls) >= n_renames:
+            raise _Killed
+        calls.append(names)
+        rename(*names)
+
+    patch.setattr(os, "rename", counted)
+    patch.setattr(atomic.shutil, "rmtree", lambda *a, **o: None)
+
+
+def test_drafts_that_a_kill_left_are_swept_after_a_day(tmp_path):
+    old, new = tmp_path / ".run-draft-old", tmp_path / ".run-draft-new"
+    for draft in (old, new):
+        draft.mkdir()
+    os.utime(old, (0, 0))
+    written(tmp_path / "run", "whole")
+    assert not old.exists()
+    assert new.exists()

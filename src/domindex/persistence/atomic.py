@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from domindex.errors import InputError
+from domindex.persistence.exchange import exchange_names
+
+DRAFT, ASIDE = "-draft-", "-old-"
+"""In the names, after a dot and the name itself, of what is being written and what makes way."""
+
+SWEPT_AFTER = 24 * 3600.0
+"""Seconds after which a draft is taken for abandoned: no model takes a day to be written."""
 
 
 @contextmanager
@@ -30,7 +39,7 @@ def new_folder(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
 @contextmanager
 def new_file(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
     """A path beside `path` to write to, which takes its name once the block has ended."""
-    goal = Path(path).expanduser()
+    goal = _usable(path)
     check_free_file(goal, overwrite=overwrite)
     with _draft_beside(goal) as draft:
         yield draft / goal.name
@@ -43,7 +52,8 @@ def _draft_beside(goal: Path) -> Iterator[Path]:
     """A folder on the same disk as `goal`, gone when the block has ended."""
     try:
         goal.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{goal.name}-", dir=goal.parent))
+        _sweep(goal)
+        draft = Path(tempfile.mkdtemp(prefix=f".{goal.name}{DRAFT}", dir=goal.parent))
     except OSError as error:
         raise _not_writable(goal, error) from error
     try:
@@ -59,8 +69,9 @@ def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
 
     Called before long work as well, so that its result has somewhere to go.
     """
-    goal = Path(path).expanduser().resolve()
+    goal = _usable(path).resolve()
     _require_writable(goal)
+    recover(goal)
     if not goal.exists():
         return goal
     if not goal.is_dir():
@@ -78,6 +89,18 @@ def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
             "(overwrite=True, --force)."
         )
     return goal
+
+
+def _usable(path: str | os.PathLike[str]) -> Path:
+    """A path that the system can look up."""
+    try:
+        found = Path(path).expanduser()
+        os.lstat(found)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass
+    except (OSError, ValueError, RuntimeError) as error:
+        raise unusable_path(path, error) from error
+    return found
 
 
 def check_free_file(path: Path, *, overwrite: bool) -> None:
@@ -102,19 +125,61 @@ def _require_writable(goal: Path) -> None:
 
 
 def _swap(draft: Path, goal: Path) -> None:
-    """Give `draft` the name of `goal`; what stood there goes only once the new one is in place."""
+    """Give `draft` the name of `goal`; what stood there goes only once the new one is in place.
+
+    Where the system can exchange two names at once, there is no moment without a folder of that
+    name. Elsewhere there is one, and `recover` mends what a kill in it leaves behind.
+    """
     if not goal.exists():
         os.rename(draft, goal)
+    elif not exchange_names(draft, goal):
+        aside = Path(tempfile.mkdtemp(prefix=f".{goal.name}{ASIDE}", dir=goal.parent))
+        os.rename(goal, aside / goal.name)
+        try:
+            os.rename(draft, goal)
+        except BaseException:
+            os.rename(aside / goal.name, goal)
+            raise
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    _sync_folder(goal.parent)
+
+
+def recover(goal: Path) -> None:
+    """Put a folder back that was set aside when its replacement was killed between two renames.
+
+    Nothing is touched while something stands at `goal`.
+    """
+    if os.path.lexists(goal) or not goal.parent.is_dir():
         return
-    aside = Path(tempfile.mkdtemp(prefix=f".{goal.name}-old-", dir=goal.parent))
-    os.rename(goal, aside / goal.name)
-    try:
-        os.rename(draft, goal)
-    except BaseException:
-        os.rename(aside / goal.name, goal)
-        raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    set_aside = [
+        folder / goal.name
+        for folder in goal.parent.glob(f".{glob.escape(goal.name)}{ASIDE}*")
+        if (folder / goal.name).is_dir()
+    ]
+    if set_aside:
+        newest = max(set_aside, key=lambda path: path.stat().st_mtime)
+        os.rename(newest, goal)
+        shutil.rmtree(newest.parent, ignore_errors=True)
+
+
+def existing_folder(path: str | os.PathLike[str]) -> Path:
+    """A folder to be opened, recovered where its replacement was cut off."""
+    folder = _usable(path)
+    recover(folder)
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}. Name one that model.save(path) wrote.")
+    return folder
+
+
+def _sweep(goal: Path) -> None:
+    """Remove drafts of `goal` that a kill left behind, a day ago or longer."""
+    for draft in goal.parent.glob(f".{glob.escape(goal.name)}{DRAFT}*"):
+        try:
+            if time.time() - draft.stat().st_mtime > SWEPT_AFTER:
+                shutil.rmtree(draft, ignore_errors=True)
+        except OSError:
+            continue
 
 
 def _sync(folder: Path) -> None:
@@ -123,6 +188,17 @@ def _sync(folder: Path) -> None:
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    """The names in it, where the system lets a folder be synced."""
+    with suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
 
 
 def _umask() -> int:
@@ -131,8 +207,14 @@ def _umask() -> int:
     return current
 
 
+def unusable_path(path: str | os.PathLike[str], error: Exception) -> InputError:
+    """For a path that is no path: too long, or with a zero byte in it."""
+    why = getattr(error, "strerror", None) or error
+    return InputError(f"{str(path)[:200]!r} cannot be used as a path ({why}). Name another.")
+
+
 def _not_writable(goal: Path, error: OSError) -> InputError:
     return InputError(
-        f"{goal} cannot be written to ({error.strerror or error}). "
+        f"{str(goal)[:400]} cannot be written to ({error.strerror or error}). "
         "Name a place that you may write to and that has room."
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from domindex.errors import InputError
+from domindex.persistence.manifest import read_bounded
 
 LARGEST = 256 * 2**20
 """Bytes beyond which a file is not one that this library wrote."""
@@ -19,16 +20,9 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 def read_json(path: Path, *, form: str, newest: int) -> dict[str, Any]:
     """An object whose "format" is `form`, of a version up to `newest`."""
+    text = read_bounded(path, LARGEST)
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path} is too large to be {form}. Check where it came from.")
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(
-            f"There is no {path}. Name a folder that domindex wrote, with all of its files."
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
+        content = json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{path} is damaged: it is not JSON ({error}). Copy the folder again, or write it anew."

@@ -6,7 +6,6 @@ registered, and nothing much larger than the files themselves is allocated.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,17 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.errors import InputError
-from domindex.persistence.atomic import new_folder
+from domindex.persistence.atomic import existing_folder, new_folder
 from domindex.persistence.json_files import read_json, write_json
+from domindex.persistence.manifest import MANIFEST, check_manifest, checksum, write_manifest
 from domindex.persistence.states import Arrays, join_state, split_state
 from domindex.versions import versions
 
 FORMAT = "a saved domindex model"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Raised when a folder can no longer be read by the release before."""
+
+OLDEST_READ = 3
+"""Folders of version 3 have no manifest: only their weights have a checksum."""
 
 LAST_RELEASES = {2: "domindex 0.1.0"}
 """Formats that are read no more, and the last release that reads each."""
+
+MAY_LACK_VALUES = ("history", "forecast", "candidates")
+"""Parts of a state that are tables for people, where NaN stands for no value."""
 
 DESCRIPTION = "model.json"
 WEIGHTS = "weights.safetensors"
@@ -60,20 +66,23 @@ def save_model(model: Saveable, path: str | os.PathLike[str], *, overwrite: bool
             "state": tree,
             "arrays": {name: _described(array) for name, array in arrays.items()},
             "versions": versions(),
-            "sha256": _checksum(folder / WEIGHTS),
         }
         write_json(folder / DESCRIPTION, description)
+        write_manifest(folder)
 
 
 def load_model(
     path: str | os.PathLike[str], kinds: Mapping[str, Callable[[dict[str, Any]], Model]]
 ) -> Model:
     """The estimator that was saved at `path`; `kinds` makes one of each name from its state."""
-    folder = Path(path).expanduser()
-    if not folder.is_dir():
-        raise InputError(f"There is no folder {folder}. Name one that model.save(path) wrote.")
+    folder = existing_folder(path)
+    has_manifest = os.path.lexists(folder / MANIFEST)
+    if has_manifest:
+        check_manifest(folder)
     description = read_json(folder / DESCRIPTION, form=FORMAT, newest=FORMAT_VERSION)
     _require_present_format(folder, description)
+    if not has_manifest and description["format_version"] > OLDEST_READ:
+        raise InputError(f"There is no {folder / MANIFEST}. Copy the whole folder of the model.")
     try:
         name = description["estimator"]
         if name not in kinds:
@@ -91,11 +100,12 @@ def load_model(
 
 def _require_present_format(folder: Path, description: Mapping[str, Any]) -> None:
     found = description["format_version"]
-    if found < FORMAT_VERSION:
+    if found < OLDEST_READ:
         last = LAST_RELEASES.get(found, "no release")
         raise InputError(
-            f"{folder} has format version {found}, which {last} reads; this domindex reads version "
-            f"{FORMAT_VERSION}, in which a model is a committee. Fit and save the model anew."
+            f"{folder} has format version {found}, which {last} reads; this domindex reads "
+            f"versions {OLDEST_READ} to {FORMAT_VERSION}, in which a model is a committee. "
+            "Fit and save the model anew."
         )
 
 
@@ -110,7 +120,7 @@ def _read_arrays(path: Path, description: Mapping[str, Any]) -> Arrays:
 
     if not path.is_file():
         raise InputError(f"There is no {path}. Copy the whole folder of the saved model.")
-    if _checksum(path) != description["sha256"]:
+    if description["format_version"] == OLDEST_READ and checksum(path) != description["sha256"]:
         raise InputError(
             f"{path} is damaged: its SHA-256 is not the one that {DESCRIPTION} gives. "
             "Copy the folder again from where it was saved."
@@ -122,13 +132,16 @@ def _read_arrays(path: Path, description: Mapping[str, Any]) -> Arrays:
     described = description["arrays"]
     if found.keys() != described.keys():
         raise ValueError("the arrays are not those that are described")
-    return {name: _arranged(found[name], described[name]) for name in described}
+    return {name: _arranged(name, found[name], described[name]) for name in described}
 
 
-def _arranged(array: NDArray, described: Mapping[str, Any]) -> NDArray:
+def _arranged(name: str, array: NDArray, described: Mapping[str, Any]) -> NDArray:
     kind = described.get("type", "float64")
     if list(array.shape) != described["shape"] or kind not in ARRAY_TYPES or array.dtype != kind:
         raise ValueError(f"an array has shape {array.shape} and type {array.dtype}")
+    may_lack = name.partition(".")[0] in MAY_LACK_VALUES
+    if kind == "float64" and not may_lack and not np.isfinite(array).all():
+        raise ValueError(f"the array {name} holds NaN or infinity")
     return np.array(array, order="F" if described["order"] == "F" else "C")
 
 
@@ -138,11 +151,3 @@ def _described(array: NDArray) -> dict[str, Any]:
 
 def _order(array: NDArray) -> str:
     return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-
-
-def _checksum(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        for block in iter(lambda: file.read(2**20), b""):
-            digest.update(block)
-    return digest.hexdigest()

@@ -156,3 +156,14 @@ def test_a_few_domains_will_do(n_domains):
     geometry = DomainGeometry.fit(data, 2)
     assert geometry.domain_map.coordinates.shape == (n_domains, 2)
     assert np.isfinite(geometry.domain_map.coordinates).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_domains_of_a_single_row_among_many_features_have_a_map(seed):
+    """Clouds without any spread could all be carried onto one point, where nothing is defined."""
+    rng = np.random.default_rng(seed)
+    names = ["a", "b", "c", "d"]
+    data = check_domain_data(rng.normal(size=(4, 20)), [0.0, 1.0, 0.0, 0.0], names, ["a", "b"])
+    geometry = DomainGeometry.fit(data)
+    assert np.isfinite(geometry.domain_map.coordinates).all()
+    assert np.isfinite(geometry.selected.flow.generators).all()

@@ -31,6 +31,9 @@ OUT_OF_BOUNDS = 1e6
 """Largest entry of a generator times an index that a line search may try, and what more costs:
 its exponential would carry a cloud out of all bounds."""
 
+NO_SPREAD = 1e-9
+"""Variance within domains, relative to that of all rows, that is rounding and no more."""
+
 Floats = NDArray[np.float64]
 
 
@@ -44,11 +47,18 @@ class Moments:
 
     @classmethod
     def of(cls, clouds: Sequence[Floats]) -> Moments:
-        """Covariances lean on the pooled one where rows are few, so that one row will do."""
+        """Covariances lean on the pooled one where rows are few, so that one row will do.
+
+        Where no domain has rows that differ, they lean on that of all rows: clouds without any
+        spread could be carried onto each other for free.
+        """
         sizes = np.array([len(cloud) for cloud in clouds], dtype=np.float64)
         means = np.stack([cloud.mean(axis=0) for cloud in clouds])
         own = np.stack([(c - m).T @ (c - m) / len(c) for c, m in zip(clouds, means)])
         pooled = np.average(own, axis=0, weights=sizes)
+        total = pooled + np.cov(means.T, bias=True, fweights=sizes.astype(int)).reshape(pooled.shape)
+        if np.trace(pooled) <= NO_SPREAD * np.trace(total):
+            pooled = total
         pooled += 1e-9 * (np.trace(pooled) or 1.0) * np.eye(len(pooled))
         n_features = means.shape[1]
         lean = ((n_features + 1) / (sizes + n_features + 1))[:, None, None]
@@ -216,7 +226,10 @@ def _penalised_code_length(
     generators = _generators(parameters.reshape(index.shape[1], -1), basis)
     if np.abs(homogeneous(generators, index)).max() > MAX_EXPONENT:  # a step too far: turn back
         return OUT_OF_BOUNDS * float(parameters @ parameters), 2 * OUT_OF_BOUNDS * parameters
-    cost, gradient = _code_length(parameters, basis, index, moments)
+    try:
+        cost, gradient = _code_length(parameters, basis, index, moments)
+    except np.linalg.LinAlgError:  # all clouds on one point: as bad as a step too far
+        return OUT_OF_BOUNDS * float(parameters @ parameters), 2 * OUT_OF_BOUNDS * parameters
     return cost + FLOW_PENALTY * float(
         parameters @ parameters
     ), gradient + 2 * FLOW_PENALTY * parameters

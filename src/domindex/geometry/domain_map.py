@@ -115,6 +115,8 @@ class DomainMap:
 
     def locate_all(self, local_indices: Sequence[Floats]) -> Floats:
         """Where new domains belong, (new, index_dim): each as if it had come alone."""
+        if not local_indices:
+            return np.empty((0, self.coordinates.shape[1]))
         return self._locate_clouds(self._new_clouds(local_indices))[0]
 
     def with_domains(self, names: Sequence[Hashable], local_indices: Sequence[Floats]) -> DomainMap:

@@ -1,4 +1,4 @@
-"""Domains that were not in the fit: where they lie, whether they belong there, and what to expect."""
+"""Domains that were not in the fit: where they lie, and whether they belong there."""
 
 from __future__ import annotations
 
@@ -63,8 +63,7 @@ def judge(
     scores = test.ratios([scaled[domain.rows] for domain in rows.domains], names)
     before = set(flagged_before)
     off_map = [
-        name in before if name in known else bool(score > 1.0)
-        for name, score in zip(names, scores)
+        name in before if name in known else bool(score > 1.0) for name, score in zip(names, scores)
     ]
     return Verdicts(names, scores, np.array(off_map, dtype=bool))
 
@@ -121,8 +120,8 @@ def check_new_names(names: Sequence[Hashable] | None, known: Sequence[Hashable])
     taken = [name for name in new if name in set(known)]
     if taken:
         raise InputError(
-            f"{preview(taken)} is already among the {len(known)} known domains. Leave rows of known "
-            "domains out, give another name to new rows of them, or fit anew to learn from them."
+            f"{preview(taken)} is already among the {len(known)} known domains. Leave rows of "
+            "known domains out, give another name to new rows of them, or fit anew to learn from them."
         )
     order_names([*known, *new])
 

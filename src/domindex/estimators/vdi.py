@@ -333,9 +333,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.source_domains_ = list(data.source_domains)
         self.forecast_ = self._forecast(rows.only(targets))
 
-    def _forecast(
-        self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()
-    ) -> pd.DataFrame:
+    def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         return forecast_table(
             self._committee, self._forecaster, rows, self._indices, self.source_domains_, off_map
         )

@@ -63,6 +63,36 @@ def index_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float:
     return float(abs(np.corrcoef(centred @ axis, known)[0, 1]))
 
 
+def circular_correlation(angles: ArrayLike, truth: ArrayLike, period: float = 2 * np.pi) -> float:
+    """|ρ| of Fisher and Lee (1983) between angles and a known number that repeats, 0 to 1.
+
+    With a and b the two as angles, Σ sin(aᵢ − aⱼ) sin(bᵢ − bⱼ) over the pairs, normalised: neither
+    where a circle begins nor which way it runs makes a difference. `angles` are in radians, `truth`
+    begins anew after `period`.
+
+    Examples
+    --------
+    A year that runs backwards from April:
+
+    >>> import numpy as np
+    >>> from domindex.evaluation import circular_correlation
+    >>> months = np.arange(12)
+    >>> angles = 1.5 - 2 * np.pi * months / 12
+    >>> round(circular_correlation(angles, months, period=12), 6)
+    1.0
+    """
+    points, known = _matching(np.asarray(angles, dtype=np.float64).reshape(-1, 1), truth)
+    if not (np.isfinite(period) and period > 0):
+        raise InputError(f"period is {period}. Pass the length after which truth begins anew.")
+    upper = np.triu_indices(len(points), k=1)
+    found = np.sin(points - points.T)[upper]
+    true = np.sin(2 * np.pi / period * (known[:, None] - known[None, :]))[upper]
+    size = float(np.sqrt((found @ found) * (true @ true)))
+    if size < 1e-12:
+        raise InputError("All angles are equal or opposite, so they have no direction to compare.")
+    return float(abs(found @ true) / size)
+
+
 def linear_r2(coordinates: ArrayLike, truth: ArrayLike) -> float:
     """R² of the least-squares fit of a known number per domain by the map's coordinates.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from domindex.geometry.index import DomainIndex
 from domindex.geometry.isomap import extend_mean_geodesics, mean_geodesics
+from domindex.geometry.loop import Loop, find_loop
 from domindex.geometry.scaling import (
     classical_scaling,
     place,
@@ -45,6 +46,7 @@ class DomainMap:
     level_share : share of a domain's mean that is kept. A squared transport distance is that of
         the means plus that of the centred clouds; below 1, the second is heard beside a first
         that is much larger
+    loop : the ring that the domains lie on; None where the map is open, or was not looked at
 
     Examples
     --------
@@ -66,6 +68,7 @@ class DomainMap:
     neighbors: tuple[int, ...]
     unit: float
     level_share: float = 1.0
+    loop: Loop | None = None
 
     @classmethod
     def fit(
@@ -100,15 +103,34 @@ class DomainMap:
         """The same distances, seen along geodesics through other neighbours."""
         index_dim = self.coordinates.shape[1]
         index, unit = _scale(self.index.domains, self.transport, neighbors, index_dim, None)
-        return replace(self, index=index, neighbors=tuple(neighbors), unit=unit)
+        return replace(self, index=index, neighbors=tuple(neighbors), unit=unit)._around(self.loop)
+
+    def closed(self) -> DomainMap:
+        """The same map, with the ring that its domains lie on where they do."""
+        return self._around(find_loop(self.transport))
+
+    def _around(self, loop: Loop | None) -> DomainMap:
+        angles = None if loop is None else loop.angles
+        return replace(self, index=replace(self.index, angles=angles), loop=loop)
 
     def locate(self, local_indices: Floats) -> Floats:
         """Where a new domain with these local indices belongs, (index_dim,). The map stays."""
+        return self.place_at(self.gaps_to(local_indices))
+
+    def gaps_to(self, local_indices: Floats) -> Floats:
+        """Transport distances (domains,) from a new domain with these local indices."""
         cloud = thin(_level(local_indices, self.level_share))
-        gaps = transport_distances_to(cloud, self.clouds, method=self.method)
+        return transport_distances_to(cloud, self.clouds, method=self.method)
+
+    def place_at(self, gaps: Floats) -> Floats:
+        """Where a new domain at transport distances `gaps` (domains,) belongs, (index_dim,)."""
         if self.neighbors:
             gaps = extend_mean_geodesics(gaps, self.transport, self.neighbors)
         return place(gaps / self.unit, self.coordinates, self.index.distances)
+
+    def angle_at(self, gaps: Floats) -> float | None:
+        """The angle of a new domain at transport distances `gaps` (domains,); None if open."""
+        return None if self.loop is None else self.loop.locate(gaps)
 
     def state(self) -> dict[str, Any]:
         return {
@@ -120,6 +142,7 @@ class DomainMap:
             "neighbors": list(self.neighbors),
             "unit": float(self.unit),
             "level_share": float(self.level_share),
+            "loop": None if self.loop is None else self.loop.state(),
         }
 
     @classmethod
@@ -136,6 +159,7 @@ class DomainMap:
             raise ValueError("the distances of the map are not usable numbers")
         if any(type(number) is not int or number < 1 for number in state["neighbors"]):
             raise ValueError(f"geodesics pass through {state['neighbors']} neighbours")
+        loop = state.get("loop")  # models that were saved before maps could close have none
         return cls(
             index,
             state["transport"],
@@ -144,6 +168,7 @@ class DomainMap:
             tuple(int(number) for number in state["neighbors"]),
             float(state["unit"]),
             float(state["level_share"]),
+            None if loop is None else Loop.from_state(loop, state["transport"]),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class FittedIndices:
         with torch.no_grad():
             posterior = self.module.index_encoder(_tensor(raw.coordinates))
         mean, deviation = posterior.mean.numpy(), posterior.stddev.numpy()
-        return DomainIndex(raw.domains, mean, raw.distances, raw.eigenvalues), deviation
+        return replace(raw, coordinates=mean), deviation
 
     def deviations(self, coordinates: Floats) -> Floats:
         """Of q(β|u) at points of the map, (points, index_dim)."""
@@ -57,17 +57,38 @@ class FittedIndices:
 
     def place(self, inputs: NDArray, names: Sequence[Hashable] | None) -> dict[Hashable, Floats]:
         """The raw index of every domain among these rows; new ones are placed by their rows."""
-        places: dict[Hashable, Floats] = {}
-        for name, rows in group_rows(names, len(inputs)):
-            known = self.domain_map.index.find(name)
-            if known is None:
-                known = self.domain_map.locate(self.local_indices(inputs[rows]))
-            places[name] = np.array(known)
-        return places
+        return self._place(inputs, names)[0]
+
+    def place_around(
+        self, inputs: NDArray, names: Sequence[Hashable] | None
+    ) -> dict[Hashable | None, float] | None:
+        """The angle of every domain among these rows, known or new; None where the map is open."""
+        return self._place(inputs, names)[1]
 
     def placed(self, inputs: NDArray, names: Sequence[Hashable] | None) -> PlacedRows:
         """Rows with their domains' places."""
-        return PlacedRows.of(inputs, names, self.place(inputs, names))
+        return PlacedRows.of(inputs, names, *self._place(inputs, names))
+
+    def _place(
+        self, inputs: NDArray, names: Sequence[Hashable] | None
+    ) -> tuple[dict[Hashable, Floats], dict[Hashable | None, float] | None]:
+        """Places on the map, and around its ring; distances of a new domain are taken once."""
+        places: dict[Hashable, Floats] = {}
+        angles: dict[Hashable | None, float] = {}
+        index, known = self.domain_map.index, set(self.domain_map.index.domains)
+        for name, rows in group_rows(names, len(inputs)):
+            angle = None
+            if name in known:
+                number = index.domains.index(name)
+                places[name] = np.array(index.coordinates[number])
+                angle = None if index.angles is None else float(index.angles[number])
+            else:
+                gaps = self.domain_map.gaps_to(self.local_indices(inputs[rows]))
+                places[name] = self.domain_map.place_at(gaps)
+                angle = self.domain_map.angle_at(gaps)
+            if angle is not None:
+                angles[name] = angle
+        return places, angles or None
 
     def means(self, inputs: NDArray, place: Floats) -> Indices:
         """u of the rows of one domain and β of that domain, as a batch of one, at their means."""

@@ -37,7 +37,12 @@ from domindex.committee.index_inference import (
     infer_paper_indices,
 )
 from domindex.committee.predictors import learner_for
-from domindex.committee.words import describe_committee, describe_left_out
+from domindex.committee.words import (
+    describe_committee,
+    describe_left_out,
+    describe_loop,
+    describe_two_ways,
+)
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
@@ -127,6 +132,13 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         """
         return self._indices.place(*self._check_query(X, sample_domain))
 
+    def place_angles(self, X: Any, *, sample_domain: Any = None) -> dict[Any, float] | None:
+        """The angle of the domains of these rows around the ring, known or new: name to radians.
+
+        None where the map is open; else as `place_domains`, beside `domain_angles_`.
+        """
+        return self._indices.place_around(*self._check_query(X, sample_domain))
+
     def domain_graph(self, **rule: Any) -> nx.Graph:
         """The domains that are close on the map, as a NetworkX graph.
 
@@ -187,7 +199,10 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         check_is_fitted(self)
         lines = [f"Predictions: {describe_committee(self.candidates_)}."]
         lines += describe_left_out(self.candidates_)
-        return "\n".join([*lines, *self._forecast_words()])
+        loop = self._indices.domain_map.loop
+        if loop is not None:
+            lines.append(describe_loop(loop.persistence, loop.order, self.domains_))
+        return "\n".join([*lines, *self._forecast_words(), *describe_two_ways(self.forecast_)])
 
     def _forecast_words(self) -> list[str]:
         if not len(self.forecast_):
@@ -257,7 +272,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         if uses_flow and built.table["representation"].iloc[0] == "flow":
             self.representation_ = "flow"
         self.flow_ = _flow_facts(geometry, built.committee) if uses_flow else None
-        rows = PlacedRows.of_data(data, geometry.domain_map.coordinates)
+        rows = PlacedRows.of_map(data, geometry.domain_map)
         targets = {name for name, source in zip(data.domains, data.is_source) if not source}
         self.source_domains_ = list(data.source_domains)
         self.forecast_ = self._forecast(rows.only(targets))
@@ -295,6 +310,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self._indices, self._committee, self._forecaster = indices, committee, forecaster
         self.domain_index_, self.domain_index_std_ = indices.index()
         self.domain_indices_ = self.domain_index_.coordinates
+        self.domain_angles_ = self.domain_index_.angles
         self.domain_distances_ = indices.domain_map.transport
         self._n_features_out = indices.module.local_dim
 
@@ -468,11 +484,13 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
 def _flow_facts(geometry: DomainGeometry, committee: Committee) -> dict[str, Any]:
     """What was chosen, in plain values."""
     selected, network = geometry.selected, committee.network
+    followed = selected.around or selected
     return {
-        "family": selected.flow.family,
-        "n_components": selected.flow.n_components,
+        "family": followed.flow.family,
+        "n_components": followed.flow.n_components,
         "neighbors": list(selected.domain_map.neighbors),
-        "misfit": float(selected.misfit),
+        "around": selected.around is not None,
+        "misfit": float(followed.misfit),
         "straightened": network is not None and network.is_straightened,
     }
 

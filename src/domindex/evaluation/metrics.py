@@ -156,19 +156,24 @@ def distance_rank_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float
 
 
 def map_agreement(
-    dataset: DomainDataset, domains: Sequence[Hashable], coordinates: ArrayLike
+    dataset: DomainDataset,
+    domains: Sequence[Hashable],
+    coordinates: ArrayLike,
+    angles: ArrayLike | None = None,
 ) -> dict[str, float]:
     """How well a map agrees with what is known of a dataset's domains; nothing where nothing is.
 
     A true index of several numbers is read off the map linearly (`index_<name>`, R²); a true graph
     by closeness (`index_auc`); a single true number along the map's main axis
-    (`index_correlation`).
+    (`index_correlation`). A true number that repeats is also compared with the angles of a map that
+    closes (`index_circular`).
 
     Parameters
     ----------
     dataset : knows the truth
     domains : those on the map, in its order; the dataset may know more
     coordinates : (domains, components), the map
+    angles : (domains,) around its ring, where it closes
 
     Examples
     --------
@@ -181,8 +186,18 @@ def map_agreement(
     >>> round(agreement["index_auc"], 6)
     1.0
     """
-    points = np.asarray(coordinates, dtype=np.float64)
     order = [dataset.domains.index(name) for name in domains]
+    around: dict[str, float] = {}
+    if angles is not None and dataset.period is not None and dataset.true_index is not None:
+        known = dataset.true_index[order, 0]
+        around["index_circular"] = circular_correlation(angles, known, dataset.period)
+    return _straight_agreement(dataset, domains, order, coordinates) | around
+
+
+def _straight_agreement(
+    dataset: DomainDataset, domains: Sequence[Hashable], order: list[int], coordinates: ArrayLike
+) -> dict[str, float]:
+    points = np.asarray(coordinates, dtype=np.float64)
     if dataset.true_index is not None and dataset.true_index.shape[1] > 1:
         known = dataset.true_index[order]
         return {

@@ -103,7 +103,7 @@ class DomainGeometry:
         clouds = scaled_clouds(data, scaler)
         rows = tuple(np.arange(len(cloud)) for cloud in clouds)
         still = still_flow(Moments.of([cloud @ directions for cloud in clouds]))
-        selected = SelectedFlow(still, domain_map.closed(), still, float("nan"), {})
+        selected = SelectedFlow(still, domain_map, still, float("nan"), {})
         subspace = Subspace(directions, directions.shape[1])
         return cls(scaler, rows, subspace, LocalProjection(directions), selected, has_flow=False)
 

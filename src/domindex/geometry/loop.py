@@ -95,8 +95,8 @@ class Loop:
 
     @property
     def order(self) -> Numbers:
-        """Numbers of the domains, once around from angle −π."""
-        return np.argsort(self.angles, kind="stable")
+        """Numbers of the domains, once around from angle 0."""
+        return np.argsort(np.mod(self.angles, TURN), kind="stable")
 
     def locate(self, gaps: Floats) -> float:
         """The angle of a new domain at distances `gaps` (domains,) from the known ones.

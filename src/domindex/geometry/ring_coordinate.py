@@ -12,9 +12,8 @@ from domindex.geometry.winding import TURN, wrap_angle
 
 Floats = NDArray[np.float64]
 
-OTHER_WAY = 2.0
-"""How many times as long as the short way round the long one may be to be in question. A
-definition, not tuned."""
+LEAST_CHANCE = 0.1
+"""From which the other way round is in question: what an interval of 80 % leaves out on one side."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class RingCoordinate:
     >>> np.rad2deg(ring.of(angles, other_way=True)).round().astype(int).tolist()
     [330, -330, -270, -210, 210, 270]
     >>> ring.in_question(angles).tolist()
-    [False, False, False, True, True, False]
+    [False, False, True, True, True, True]
     """
 
     middle: float
@@ -61,11 +60,20 @@ class RingCoordinate:
         along = wrap_angle(np.asarray(angles, dtype=np.float64) - self.middle)
         return along - np.where(along > 0, TURN, -TURN) if other_way else along
 
-    def in_question(self, angles: ArrayLike) -> NDArray[np.bool_]:
-        """Where the long way round to the sources is not much longer than the short one."""
+    def chance_of_other_way(self, angles: ArrayLike) -> Floats:
+        """That the long way round is the right one, if something breaks along the way.
+
+        A rule that is carried once around and does not come back as it was must break somewhere
+        among the domains without labels. With nothing known of where, the long way is right with
+        the share of that arc which the short way takes: ½ opposite to the sources, 0 among them.
+        """
         away = np.abs(self.of(angles))
-        short, long = away - self.half_width, TURN - away - self.half_width
-        return (short > 0) & (long <= OTHER_WAY * short)
+        short = np.maximum(away - self.half_width, 0.0)
+        return short / (TURN - 2.0 * self.half_width)
+
+    def in_question(self, angles: ArrayLike) -> NDArray[np.bool_]:
+        """Where that chance is too large to be left out of an interval of 80 %."""
+        return self.chance_of_other_way(angles) >= LEAST_CHANCE
 
     def state(self) -> dict[str, Any]:
         return {"middle": float(self.middle), "half_width": float(self.half_width)}

@@ -63,7 +63,7 @@ class FittedIndices:
         self, inputs: NDArray, names: Sequence[Hashable] | None
     ) -> dict[Hashable | None, float] | None:
         """The angle of every domain among these rows, known or new; None where the map is open."""
-        return self._place(inputs, names)[1]
+        return None if self.domain_map.loop is None else self._place(inputs, names)[1]
 
     def placed(self, inputs: NDArray, names: Sequence[Hashable] | None) -> PlacedRows:
         """Rows with their domains' places."""

@@ -46,7 +46,8 @@ def index_table(
     """Where the domains of a run lie; with `data`, also those of its domains that are new.
 
     Columns: domain, role (source, target or new), x1, x2, …, std1, std2, …, distance to the nearest
-    source in units of the map's median spacing, and the nearest domains.
+    source in units of the map's median spacing, and the nearest domains. Where the map closes also
+    angle, in radians around its ring.
 
     Parameters
     ----------
@@ -66,14 +67,17 @@ def index_table(
     model = run.model()
     sources = set(model.source_domains_)
     places = dict(zip(map(str, model.domains_), model.domain_indices_))
+    angles = None if model.domain_angles_ is None else model.domain_angles_.tolist()
     roles = ["source" if name in sources else "target" for name in model.domains_]
     if data is not None:
         with show_progress(progress) as shown:
             new = _new_places(model, read_rows(data, run.preparation(), delimiter, shown), shown)
-        places |= new
+        places |= {name: place for name, (place, _) in new.items()}
         roles += ["new"] * len(new)
+        if angles is not None:
+            angles += [angle for _, angle in new.values()]
     coordinates = np.array(list(places.values()))
-    table = _table(model, list(places), roles, coordinates)
+    table = _table(model, list(places), roles, coordinates, angles)
     index = TableIndex(table, _graph(table, coordinates))
     if graph is not None:
         write_graph(index.graph, graph, overwrite=force)
@@ -90,23 +94,32 @@ def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: boo
 
 def _new_places(
     model: Any, rows: PreparedRows, progress: Progress
-) -> dict[str, NDArray[np.float64]]:
-    """Domains that are not on the map yet, each with the place where its rows belong."""
+) -> dict[str, tuple[NDArray[np.float64], float | None]]:
+    """Domains that are not on the map yet, each with the place and angle where its rows belong."""
     members = pd.Series(rows.domains).groupby(rows.domains).indices
     known = set(model.domains_)
     new = [name for name in dict.fromkeys(rows.domains) if name not in known]
-    places: dict[str, NDArray[np.float64]] = {}
+    places: dict[str, tuple[NDArray[np.float64], float | None]] = {}
     for name in progress.each("placing", new):
         part = rows.inputs.iloc[members[name]]
-        places |= model.place_domains(part, sample_domain=[name] * len(part))
+        names = [name] * len(part)
+        around = model.place_angles(part, sample_domain=names) or {}
+        place = model.place_domains(part, sample_domain=names)[name]
+        places[name] = (place, around.get(name))
     return places
 
 
 def _table(
-    model: Any, names: list[str], roles: list[str], coordinates: NDArray[np.float64]
+    model: Any,
+    names: list[str],
+    roles: list[str],
+    coordinates: NDArray[np.float64],
+    angles: list[float] | None,
 ) -> pd.DataFrame:
     columns: dict[str, object] = {"domain": names, "role": roles}
     columns |= {f"x{n}": axis for n, axis in enumerate(coordinates.T, start=1)}
+    if angles is not None:
+        columns["angle"] = angles
     deviations = model.index_deviations(coordinates)
     columns |= {f"std{n}": axis for n, axis in enumerate(deviations.T, start=1)}
     columns["distance"] = distances_to_sources(

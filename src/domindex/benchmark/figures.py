@@ -182,7 +182,8 @@ def map_figures(outcome: Outcome) -> dict[str, float | str]:
     if not hasattr(outcome.model, "domain_indices_"):
         return {}
     model = outcome.model
-    return {**map_agreement(outcome.dataset, model.domains_, model.domain_indices_)}
+    angles = getattr(model, "domain_angles_", None)
+    return {**map_agreement(outcome.dataset, model.domains_, model.domain_indices_, angles)}
 
 
 def chosen_figures(outcome: Outcome) -> dict[str, float | str]:

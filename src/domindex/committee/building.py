@@ -359,7 +359,7 @@ class _Builder:
             or not helps_on_folds(held_out, self.rows)
         ):
             return None
-        placed = PlacedRows.of_data(self.data, self.geometry.domain_map.coordinates)
+        placed = PlacedRows.of_map(self.data, self.geometry.domain_map)
         targets = placed.only(set(self.data.target_domains))
         probabilities = committee.predict(targets, self.indices).mean
         sources = source_shares(self.rows)

@@ -13,6 +13,7 @@ from domindex.committee.held_out_rows import HeldOutRows, temper
 from domindex.committee.label_shift import LabelShift
 from domindex.committee.members import Member, NetworkMember, member_from_state
 from domindex.committee.reach import Reach
+from domindex.geometry.ring_coordinate import RingCoordinate
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows
 
@@ -141,6 +142,12 @@ class Committee:
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         """What the heaviest member predicts from, (rows, size)."""
         return self.members[0].encode(rows, indices)
+
+    @property
+    def ring(self) -> RingCoordinate | None:
+        """What members run along that follow the ring of a map that closes; None where none does."""
+        rings = [member.representation.ring for member in self.members]
+        return next((ring for ring in rings if ring is not None), None)
 
     @property
     def network(self) -> NetworkMember | None:

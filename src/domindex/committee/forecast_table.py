@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from domindex.committee.committee import Committee
 from domindex.committee.forecast import Forecaster
+from domindex.committee.two_ways import ways_apart
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows
 
@@ -34,9 +35,13 @@ def forecast_table(
     thresholded_confidence; for values expected_error (root mean squared, in the units of a single
     output, or of the outputs' spread), low, high and held_out_mean. `off_map` holds where a domain
     is among those given as off the map: held-out sources say nothing of what to expect there.
+    Where members run along the ring of a map that closes, two_ways says how far predictions agree
+    that reach a domain one way round and the other, see `ways_apart`; the interval covers what the
+    other way may cost.
     """
     predicted = committee.predict(rows, indices)
     assert predicted.disagreement is not None
+    apart = ways_apart(committee, rows, indices, predicted.mean)
     known = indices.domain_map.index
     places = np.stack([np.asarray(known.find(name)) for name in sources])
     unit = 1.0
@@ -49,20 +54,31 @@ def forecast_table(
         expected = forecaster.predict(
             predicted.mean[members], predicted.disagreement[members], float(gaps[nearest])
         )
+        if apart is not None:
+            expected = _with_other_way(expected, apart[name], forecaster.is_class)
         record = {
             "domain": name,
             "rows": len(members),
             "nearest": sources[nearest],
             "distance": float(gaps[nearest]),
         }
-        named = _named(expected, forecaster.is_class, unit)
-        records.append(record | named | {"off_map": name in off_map})
+        record |= _named(expected, forecaster.is_class, unit) | {"off_map": name in off_map}
+        if apart is not None:
+            record["two_ways"] = float(np.clip(1.0 - apart[name], 0.0, 1.0))
+        records.append(record)
     return pd.DataFrame(
         {
             column: pd.Series([record[column] for record in records], dtype=NAMES.get(column))
             for column in records[0]
         }
     )
+
+
+def _with_other_way(expected: dict[str, float], apart: float, is_class: bool) -> dict[str, float]:
+    """An interval that holds if the other way round was the right one for all that it changes."""
+    if is_class:
+        return expected | {"low": max(expected["low"] - apart, 0.0)}
+    return expected | {"high": expected["high"] + apart**2}
 
 
 def _named(expected: dict[str, float], is_class: bool, unit: float) -> dict[str, float]:

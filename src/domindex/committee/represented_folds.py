@@ -42,7 +42,7 @@ class RepresentedFolds:
         cls, kind: type[Representation], data: DomainData, geometry: DomainGeometry, is_cut: bool
     ) -> RepresentedFolds:
         representation = kind.fit(data, geometry)
-        placed = PlacedRows.of_data(data, geometry.domain_map.coordinates)
+        placed = PlacedRows.of_map(data, geometry.domain_map)
         return cls(data, geometry, representation, representation.apply(placed), is_cut)
 
     def of(self, fold: Fold) -> tuple[RepresentedRows, RepresentedRows]:
@@ -79,10 +79,12 @@ class RepresentedFolds:
 
     def _placed(self, rows: Numbers, as_new: bool = False) -> PlacedRows:
         numbers = self.data.row_domains[rows]
-        places = self.geometry.domain_map.coordinates
-        domains = []
+        places, angles = self.geometry.domain_map.coordinates, self.geometry.domain_map.index.angles
+        domains, around = [], {}
         for number in np.unique(numbers):
             name = self.data.domains[number]
             known = ("held out", name) if as_new else name
             domains.append(DomainRows(known, np.flatnonzero(numbers == number), places[number]))
-        return PlacedRows(self.data.inputs[rows], tuple(domains))
+            if angles is not None:
+                around[known] = float(angles[number])
+        return PlacedRows(self.data.inputs[rows], tuple(domains), around or None)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
+
 import pandas as pd
+
+from domindex.committee.two_ways import CLEARLY_APART
 
 PLAIN_NAMES = {
     "raw": "raw inputs",
@@ -40,6 +44,36 @@ def describe_committee(table: pd.DataFrame) -> str:
     if rest > 0:
         named.append(f"{len(members) - MOST_NAMED} others {100 * rest:.0f} %")
     return "; ".join(named)
+
+
+def describe_loop(persistence: float, order: Iterable[int], domains: Sequence[Hashable]) -> str:
+    """That the map closes, with the domains once around."""
+    names = [str(domains[number]) for number in order]
+    shown = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+    return (
+        f"The map closes: the domains lie on a ring ({shown} and back to {names[0]}), with a hole "
+        f"{persistence:.2g} times as wide as the widest step around it."
+    )
+
+
+def describe_two_ways(forecast: pd.DataFrame) -> list[str]:
+    """Whether predictions depend on the way round the ring by which a domain is reached."""
+    if "two_ways" not in forecast:
+        return []
+    apart = forecast[forecast["two_ways"] < 1.0 - CLEARLY_APART].sort_values("two_ways")
+    if not len(apart):
+        return [
+            "Where a domain can be reached both ways round the map, both give the same answers."
+        ]
+    named = [
+        f"{row['domain']} (agreement {row['two_ways']:.2f})"
+        for _, row in apart.head(MOST_NAMED).iterrows()
+    ]
+    more = f" and {len(apart) - MOST_NAMED} more" if len(apart) > MOST_NAMED else ""
+    return [
+        f"Two ways round the map give different answers in {', '.join(named)}{more}: inputs "
+        "cannot say which way is right, and intervals there are wider."
+    ]
 
 
 def describe_left_out(table: pd.DataFrame) -> list[str]:

@@ -3,7 +3,12 @@
 from domindex.datasets.dataset import DomainDataset
 from domindex.datasets.real import list_real_datasets, load_real_dataset
 from domindex.datasets.registry import list_datasets, load_dataset
-from domindex.datasets.synthetic import make_circle, make_domain_graph, make_drift
+from domindex.datasets.synthetic import (
+    make_circle,
+    make_domain_graph,
+    make_drift,
+    make_seasonal,
+)
 
 __all__ = [
     "DomainDataset",
@@ -14,4 +19,5 @@ __all__ = [
     "make_circle",
     "make_domain_graph",
     "make_drift",
+    "make_seasonal",
 ]

@@ -35,6 +35,7 @@ class DomainDataset:
     graph : the true neighbourhood of the domains, or None if there is none.
     description : a few sentences for a reader.
     levels : for each target how far it lies from the sources (1 near to 3 far), or None.
+    period : after which the true index begins anew, as 12 months do; None if it does not.
     offset, scale : `value * scale + offset` gives original units; 0 and 1 if nothing was scaled.
 
     Examples
@@ -64,6 +65,7 @@ class DomainDataset:
     levels: dict[Any, int] | None = None
     offset: float = 0.0
     scale: float = 1.0
+    period: float | None = None
 
     def __post_init__(self) -> None:
         replaced = {

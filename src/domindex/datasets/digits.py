@@ -23,7 +23,9 @@ _DESCRIPTION = (
 def load_rotating_digits() -> DomainDataset:
     """X (1797, 1, 8, 8) in [0, 1], y the digit, domains the angle in degrees.
 
-    Every image appears in one domain only, so no target image was seen upright by a source.
+    Every image appears in one domain only, so no target image was seen upright by a source. The
+    index has a period of 180 degrees: at this size a digit upside down looks like a digit, and
+    inputs alone do not tell 170 degrees from -10.
     """
     images, labels = load_digits(return_X_y=True)
     images = images.reshape(-1, 8, 8) / _BRIGHTEST
@@ -45,4 +47,5 @@ def load_rotating_digits() -> DomainDataset:
         index_names=("angle",),
         graph=None,
         description=_DESCRIPTION,
+        period=180.0,
     )

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable
 from functools import partial
 
-from domindex.datasets import digits, paper
+from domindex.datasets import digits, paper, synthetic
 from domindex.datasets.dataset import DomainDataset
 from domindex.datasets.files import DataHome
 from domindex.errors import DatasetError
@@ -18,6 +18,7 @@ _LOADERS: dict[str, Callable[[DataHome], DomainDataset]] = {
     "tpt-48-w-e": partial(paper.load_temperatures, "tpt-48-w-e"),
     "tpt-48-n-s": partial(paper.load_temperatures, "tpt-48-n-s"),
     "rotating-digits": lambda data_home: digits.load_rotating_digits(),
+    "seasonal": lambda data_home: synthetic.make_seasonal(),
 }
 
 
@@ -28,7 +29,7 @@ def list_datasets() -> list[str]:
     --------
     >>> from domindex.datasets import list_datasets
     >>> list_datasets()
-    ['circle', 'dg-15', 'dg-60', 'tpt-48-w-e', 'tpt-48-n-s', 'rotating-digits']
+    ['circle', 'dg-15', 'dg-60', 'tpt-48-w-e', 'tpt-48-n-s', 'rotating-digits', 'seasonal']
     """
     return list(_LOADERS)
 
@@ -37,7 +38,7 @@ def load_dataset(name: str, data_home: DataHome = None) -> DomainDataset:
     """Load a dataset by name, downloading its files the first time.
 
     Files are looked for in `data_home`, else in the folder named by the environment variable
-    DOMINDEX_DATA, else in the user's cache folder. "rotating-digits" needs no file.
+    DOMINDEX_DATA, else in the user's cache folder. "rotating-digits" and "seasonal" need no file.
 
     Examples
     --------

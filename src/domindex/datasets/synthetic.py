@@ -1,4 +1,4 @@
-"""Seeded families of domains: two like the paper's, and one that drifts, for any size."""
+"""Seeded families of domains: two like the paper's, one that drifts, one that comes round."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ CIRCLE_RADIUS = 5.0
 SPIRAL_GROWTH = 1.8
 DRIFT_LENGTH = 4.0
 DRIFT_TURN = np.pi
+SEASON_RADIUS = 3.0
+SEASON_STEP = 0.7
 
 
 def make_circle(
@@ -176,6 +178,62 @@ def make_drift(
         index_names=tuple(f"index_{i}" for i in range(index_dim)),
         graph=_nearest_graph(index, k=2 * index_dim),
         description="Two clouds a domain that move and turn smoothly along a hidden index.",
+    )
+
+
+def make_seasonal(
+    *,
+    n_domains: int = 24,
+    n_sources: int = 5,
+    period: int = 12,
+    samples_per_domain: Sizes = 60,
+    n_features: int = 4,
+    noise: float = 0.25,
+    random_state: Seed = 0,
+) -> DomainDataset:
+    """Months whose inputs come round every year: a map that closes.
+
+    In month k inputs are centred at angle a = 2 pi k / period on a circle of radius 3, in a plane
+    that is turned at random within the features. Class 1 lies 0.7 farther out, class 0 as much
+    farther in, both with normal `noise` on all features. One rule, in or out, holds all year round;
+    but the first `n_sources` months, which are labelled, show a short arc of it. The default is two
+    years of twelve months. The true index is the month within the year, with that `period`; the
+    graph joins following months, of all years.
+
+    Examples
+    --------
+    >>> from domindex.datasets import make_seasonal
+    >>> dataset = make_seasonal(random_state=0)
+    >>> dataset
+    DomainDataset('seasonal': classification, X (1440, 4), 24 domains, 5 of them sources)
+    >>> dataset.true_index[[0, 11, 12], 0].tolist(), dataset.period
+    ([0.0, 11.0, 0.0], 12.0)
+    """
+    n_domains = check_count("n_domains", n_domains, low=2)
+    n_sources = check_count("n_sources", n_sources, low=1, high=n_domains)
+    period = check_count("period", period, low=3)
+    n_features = check_count("n_features", n_features, low=2)
+    sizes = check_sizes(samples_per_domain, n_domains)
+    noise = check_noise(noise, zero_allowed=True)
+    rng = check_seed(random_state)
+    month = np.arange(n_domains) % period
+    of_row = np.repeat(np.arange(n_domains), sizes)
+    y = _balanced_labels(sizes, n_classes=2)
+    plane, _ = np.linalg.qr(rng.standard_normal((n_features, 2)))
+    out = SEASON_RADIUS + SEASON_STEP * (2 * y - 1)
+    centres = out[:, None] * _directions(2 * np.pi * month / period)[of_row]
+    following = np.isin((month[:, None] - month[None]) % period, (0, 1, period - 1))
+    return _classification(
+        name="seasonal",
+        X=centres @ plane.T + noise * rng.standard_normal((len(of_row), n_features)),
+        y=y,
+        sample_domain=of_row,
+        source_domains=list(range(n_sources)),
+        true_index=month.astype(float)[:, None],
+        index_names=("month",),
+        graph=nx.from_numpy_array(following & ~np.eye(n_domains, dtype=bool)),
+        description="Months around the year; the class is which side of their circle a row is on.",
+        period=float(period),
     )
 
 

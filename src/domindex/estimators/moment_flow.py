@@ -43,6 +43,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
     domains_ : domain names
     source_domains_ : names of those with labels
     domain_indices_ : (domains, index_dim), the map
+    domain_angles_ : (domains,) around the ring where the map closes; None where it does not
     domain_index_ : the same as a `DomainIndex`
     family_ : the family of the chosen flow
     misfit_ : how far the aligned domains are apart, relative to chance; about 1 is perfect
@@ -100,20 +101,26 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         self._aligned = FlowAligned.fit(data, geometry)
         self.domain_index_: DomainIndex = geometry.domain_map.index
         self.domain_indices_ = self.domain_index_.coordinates
-        self.family_ = geometry.selected.flow.family
-        self.misfit_ = geometry.selected.misfit
+        self.domain_angles_ = self.domain_index_.angles
+        followed = geometry.selected.around or geometry.selected
+        self.family_, self.misfit_ = followed.flow.family, followed.misfit
 
     def _represent(self, inputs: NDArray, names: Names) -> RepresentedRows:
-        places = {
+        placed = {
             name: self._place(name, inputs[rows]) for name, rows in group_rows(names, len(inputs))
         }
-        rows = PlacedRows.of(inputs, names, places)
+        places = {name: place for name, (place, _) in placed.items()}
+        angles = {name: angle for name, (_, angle) in placed.items() if angle is not None}
+        rows = PlacedRows.of(inputs, names, places, angles or None)
         return RepresentedRows.plain(self._aligned.align(rows))
 
-    def _place(self, name: Any, inputs: NDArray) -> Floats:
-        """On the map, or where a new domain with these rows belongs."""
-        known = self.domain_index_.find(name)
-        if known is not None:
-            return known
+    def _place(self, name: Any, inputs: NDArray) -> tuple[Floats, float | None]:
+        """On the map and around its ring, or where a new domain with these rows belongs."""
+        domain_map, index = self._geometry.domain_map, self.domain_index_
+        if name in index.domains:
+            number = index.domains.index(name)
+            angle = None if index.angles is None else float(index.angles[number])
+            return index.coordinates[number], angle
         local = self._geometry.scaler.apply_flat(inputs) @ self._geometry.projection.matrix
-        return self._geometry.domain_map.locate(local)
+        angles = domain_map.angles_of([local])
+        return domain_map.locate(local), None if angles is None else float(angles[0])

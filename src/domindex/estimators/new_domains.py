@@ -129,8 +129,9 @@ def check_new_names(names: Sequence[Hashable] | None, known: Sequence[Hashable])
 def placement_table(rows: PlacedRows, indices: FittedIndices, verdicts: Verdicts) -> pd.DataFrame:
     """A row a domain: its place with its uncertainty, its nearest known domains, and its flag.
 
-    Columns: domain, rows, index_1, …, std_1, …, nearest_1, distance_1, … (known domains, and how
-    far they are on the map; a known domain is not its own neighbour), off_map, off_map_score.
+    Columns: domain, rows, index_1, …, std_1, …, angle (where the map closes), nearest_1,
+    distance_1, … (known domains, and how far they are on the map; a known domain is not its own
+    neighbour), off_map, off_map_score.
     """
     known = indices.domain_map.index
     raw = np.stack([domain.place for domain in rows.domains])
@@ -141,6 +142,8 @@ def placement_table(rows: PlacedRows, indices: FittedIndices, verdicts: Verdicts
     }
     columns |= {f"index_{n}": axis for n, axis in enumerate(places.T, start=1)}
     columns |= {f"std_{n}": axis for n, axis in enumerate(deviations.T, start=1)}
+    if rows.angles is not None:
+        columns["angle"] = [rows.angles[domain.name] for domain in rows.domains]
     gaps = cdist(places, indices.index()[0].coordinates)
     numbers = {name: number for number, name in enumerate(known.domains)}
     for row, domain in enumerate(rows.domains):

@@ -46,6 +46,7 @@ class VDIRegressor(BaseVDI):
     domains_ : domain names
     source_domains_ : names of those with labels
     domain_indices_ : (domains, index_dim), the map
+    domain_angles_ : (domains,) in (−π, π], around the ring where the map closes; None elsewhere
     domain_index_std_ : (domains, index_dim), its uncertainty
     domain_index_ : the map as a `DomainIndex`
     domain_distances_ : (domains, domains), the transport distances behind it

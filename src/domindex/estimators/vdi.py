@@ -38,7 +38,12 @@ from domindex.committee.index_inference import (
     infer_paper_indices,
 )
 from domindex.committee.predictors import learner_for
-from domindex.committee.words import describe_committee, describe_left_out
+from domindex.committee.words import (
+    describe_committee,
+    describe_left_out,
+    describe_loop,
+    describe_two_ways,
+)
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
@@ -138,11 +143,12 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         New domains are placed by their inputs; the model does not change. Without
         `sample_domain` all rows are one new domain, named None.
 
-        Columns: domain, rows, index_1, … (coordinates), std_1, … (their uncertainty), nearest_1,
-        distance_1, … (the nearest known domains and their distances on the map), off_map and
-        off_map_score (above 1 a domain is further from the family than 95 % of known domains left
-        out in turn; NaN with fewer than 4 known domains), and, where `forecast`, what to expect:
-        expected_accuracy or expected_error with low and high, as in `forecast_`.
+        Columns: domain, rows, index_1, … (coordinates), std_1, … (their uncertainty), angle (around
+        the ring, where the map closes, as in `domain_angles_`), nearest_1, distance_1, … (the
+        nearest known domains and their distances on the map), off_map and off_map_score (above 1 a
+        domain is further from the family than 95 % of known domains left out in turn; NaN with
+        fewer than 4 known domains), and, where `forecast`, what to expect: expected_accuracy or
+        expected_error with low and high, as in `forecast_`.
         """
         inputs, names = self._check_query(X, sample_domain)
         rows = self._indices.placed(inputs, names)
@@ -244,7 +250,10 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         check_is_fitted(self)
         lines = [f"Predictions: {describe_committee(self.candidates_)}."]
         lines += describe_left_out(self.candidates_)
-        return "\n".join([*lines, *self._forecast_words()])
+        loop = self._indices.domain_map.loop
+        if loop is not None:
+            lines.append(describe_loop(loop.persistence, loop.order, self.domains_))
+        return "\n".join([*lines, *self._forecast_words(), *describe_two_ways(self.forecast_)])
 
     def _forecast_words(self) -> list[str]:
         if not len(self.forecast_):
@@ -328,7 +337,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         if uses_flow and built.table["representation"].iloc[0] == "flow":
             self.representation_ = "flow"
         self.flow_ = _flow_facts(geometry, built.committee) if uses_flow else None
-        rows = PlacedRows.of_data(data, geometry.domain_map.coordinates)
+        rows = PlacedRows.of_map(data, geometry.domain_map)
         targets = {name for name, source in zip(data.domains, data.is_source) if not source}
         self.source_domains_ = list(data.source_domains)
         self.forecast_ = self._forecast(rows.only(targets))
@@ -376,6 +385,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.off_map_domains_: list[Hashable] = []
         self.domain_index_, self.domain_index_std_ = indices.index()
         self.domain_indices_ = self.domain_index_.coordinates
+        self.domain_angles_ = self.domain_index_.angles
         self._n_features_out = indices.module.local_dim
 
     @property
@@ -580,11 +590,13 @@ def _off_map_test(data: DomainData, geometry: DomainGeometry) -> OffMapTest:
 def _flow_facts(geometry: DomainGeometry, committee: Committee) -> dict[str, Any]:
     """What was chosen, in plain values."""
     selected, network = geometry.selected, committee.network
+    followed = selected.around or selected
     return {
-        "family": selected.flow.family,
-        "n_components": selected.flow.n_components,
+        "family": followed.flow.family,
+        "n_components": followed.flow.n_components,
         "neighbors": list(selected.domain_map.neighbors),
-        "misfit": float(selected.misfit),
+        "around": selected.around is not None,
+        "misfit": float(followed.misfit),
         "straightened": network is not None and network.is_straightened,
     }
 

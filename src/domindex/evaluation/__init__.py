@@ -4,6 +4,7 @@ from domindex.evaluation.audit import Condition, IndexAudit, audit_index
 from domindex.evaluation.information import entropy, mutual_information
 from domindex.evaluation.metrics import (
     MapStability,
+    circular_correlation,
     distance_rank_correlation,
     graph_auc,
     index_correlation,
@@ -32,6 +33,7 @@ __all__ = [
     "ValueProbe",
     "accuracy",
     "audit_index",
+    "circular_correlation",
     "distance_rank_correlation",
     "entropy",
     "graph_auc",

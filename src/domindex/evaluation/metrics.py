@@ -63,6 +63,36 @@ def index_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float:
     return float(abs(np.corrcoef(centred @ axis, known)[0, 1]))
 
 
+def circular_correlation(angles: ArrayLike, truth: ArrayLike, period: float = 2 * np.pi) -> float:
+    """|ρ| of Fisher and Lee (1983) between angles and a known number that repeats, 0 to 1.
+
+    With a and b the two as angles, Σ sin(aᵢ − aⱼ) sin(bᵢ − bⱼ) over the pairs, normalised: neither
+    where a circle begins nor which way it runs makes a difference. `angles` are in radians, `truth`
+    begins anew after `period`.
+
+    Examples
+    --------
+    A year that runs backwards from April:
+
+    >>> import numpy as np
+    >>> from domindex.evaluation import circular_correlation
+    >>> months = np.arange(12)
+    >>> angles = 1.5 - 2 * np.pi * months / 12
+    >>> round(circular_correlation(angles, months, period=12), 6)
+    1.0
+    """
+    points, known = _matching(np.asarray(angles, dtype=np.float64).reshape(-1, 1), truth)
+    if not (np.isfinite(period) and period > 0):
+        raise InputError(f"period is {period}. Pass the length after which truth begins anew.")
+    upper = np.triu_indices(len(points), k=1)
+    found = np.sin(points - points.T)[upper]
+    true = np.sin(2 * np.pi / period * (known[:, None] - known[None, :]))[upper]
+    size = float(np.sqrt((found @ found) * (true @ true)))
+    if size < 1e-12:
+        raise InputError("All angles are equal or opposite, so they have no direction to compare.")
+    return float(abs(found @ true) / size)
+
+
 def linear_r2(coordinates: ArrayLike, truth: ArrayLike) -> float:
     """R² of the least-squares fit of a known number per domain by the map's coordinates.
 
@@ -126,19 +156,24 @@ def distance_rank_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float
 
 
 def map_agreement(
-    dataset: DomainDataset, domains: Sequence[Hashable], coordinates: ArrayLike
+    dataset: DomainDataset,
+    domains: Sequence[Hashable],
+    coordinates: ArrayLike,
+    angles: ArrayLike | None = None,
 ) -> dict[str, float]:
     """How well a map agrees with what is known of a dataset's domains; nothing where nothing is.
 
     A true index of several numbers is read off the map linearly (`index_<name>`, R²); a true graph
     by closeness (`index_auc`); a single true number along the map's main axis
-    (`index_correlation`).
+    (`index_correlation`). A true number that repeats is also compared with the angles of a map that
+    closes (`index_circular`).
 
     Parameters
     ----------
     dataset : knows the truth
     domains : those on the map, in its order; the dataset may know more
     coordinates : (domains, components), the map
+    angles : (domains,) around its ring, where it closes
 
     Examples
     --------
@@ -151,8 +186,18 @@ def map_agreement(
     >>> round(agreement["index_auc"], 6)
     1.0
     """
-    points = np.asarray(coordinates, dtype=np.float64)
     order = [dataset.domains.index(name) for name in domains]
+    around: dict[str, float] = {}
+    if angles is not None and dataset.period is not None and dataset.true_index is not None:
+        known = dataset.true_index[order, 0]
+        around["index_circular"] = circular_correlation(angles, known, dataset.period)
+    return _straight_agreement(dataset, domains, order, coordinates) | around
+
+
+def _straight_agreement(
+    dataset: DomainDataset, domains: Sequence[Hashable], order: list[int], coordinates: ArrayLike
+) -> dict[str, float]:
+    points = np.asarray(coordinates, dtype=np.float64)
     if dataset.true_index is not None and dataset.true_index.shape[1] > 1:
         known = dataset.true_index[order]
         return {

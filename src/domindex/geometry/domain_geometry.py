@@ -80,11 +80,16 @@ class DomainGeometry:
         if len(projections) > 1:
             widest = principal_components(np.concatenate(shown), DESCRIBED_COMPONENTS)
             described = [cloud @ widest for cloud in shown]
-            maps = [_maps(data, shown, one, index_dim, "sliced") for one in projections]
+            maps = [
+                maps_along_neighborhoods(_plain_map(data, shown, one, index_dim, "sliced"))
+                for one in projections
+            ]
             lengths = [description_length(described, one, scaler.origin @ widest) for one in maps]
             projection = projections[int(np.argmin(lengths))]
-        chosen = _maps(data, shown, projection, index_dim, None, n_jobs)
-        selected = select_flow([cloud @ subspace.moving for cloud in clouds], chosen, origin)
+        plain = _plain_map(data, shown, projection, index_dim, None, n_jobs).closed()
+        chosen = maps_along_neighborhoods(plain)
+        moving = [cloud @ subspace.moving for cloud in clouds]
+        selected = select_flow(moving, chosen, origin, data.is_source)
         return cls(scaler, tuple(map_rows), subspace, projection, selected)
 
     @classmethod
@@ -104,7 +109,8 @@ class DomainGeometry:
 
     def on_map(self, domain_map: DomainMap, data: DomainData) -> DomainGeometry:
         """The same domains on another map, with a flow along that."""
-        selected = select_flow(self.moving_clouds(data), [domain_map], self.moving_origin)
+        moving, maps = self.moving_clouds(data), [domain_map.closed()]
+        selected = select_flow(moving, maps, self.moving_origin, data.is_source)
         return replace(self, selected=selected, has_flow=True)
 
     def moving_clouds(self, data: DomainData) -> list[Floats]:
@@ -121,16 +127,16 @@ class DomainGeometry:
         return self.selected.domain_map
 
 
-def _maps(
+def _plain_map(
     data: DomainData,
     clouds: Sequence[Floats],
     projection: LocalProjection,
     index_dim: int,
     method: Method | None,
     n_jobs: int | None = None,
-) -> list[DomainMap]:
-    """The map of projected clouds, through fewer and through more neighbours."""
-    plain = DomainMap.fit(
+) -> DomainMap:
+    """The map of projected clouds, without geodesics."""
+    return DomainMap.fit(
         data.domains,
         [cloud @ projection.matrix for cloud in clouds],
         index_dim,
@@ -138,7 +144,6 @@ def _maps(
         method=method,
         n_jobs=n_jobs,
     )
-    return maps_along_neighborhoods(plain)
 
 
 def scaled_clouds(data: DomainData, scaler: InputScaler) -> list[Floats]:

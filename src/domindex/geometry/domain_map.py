@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from domindex.geometry.index import DomainIndex
 from domindex.geometry.isomap import KnownPaths, extend_paths, known_paths, mean_geodesics
+from domindex.geometry.loop import Loop, find_loop
 from domindex.geometry.nearest_transport import transport_to_known
 from domindex.geometry.scaling import (
     classical_scaling,
@@ -51,6 +52,7 @@ class DomainMap:
     n_added : how many domains, the last ones, were added to a map that was drawn without them.
         They have a place, and no say in where others are placed: the order in which domains come
         does not matter
+    loop : the ring that the domains lie on; None where the map is open, or was not looked at
 
     Examples
     --------
@@ -73,6 +75,7 @@ class DomainMap:
     unit: float
     level_share: float = 1.0
     n_added: int = 0
+    loop: Loop | None = None
 
     @classmethod
     def fit(
@@ -107,7 +110,15 @@ class DomainMap:
         """The same distances, seen along geodesics through other neighbours."""
         index_dim = self.coordinates.shape[1]
         index, unit = _scale(self.index.domains, self.transport, neighbors, index_dim, None)
-        return replace(self, index=index, neighbors=tuple(neighbors), unit=unit)
+        return replace(self, index=index, neighbors=tuple(neighbors), unit=unit)._around(self.loop)
+
+    def closed(self) -> DomainMap:
+        """The same map, with the ring that its domains lie on where they do."""
+        return self._around(find_loop(self.transport))
+
+    def _around(self, loop: Loop | None) -> DomainMap:
+        angles = None if loop is None else loop.angles
+        return replace(self, index=replace(self.index, angles=angles), loop=loop)
 
     def locate(self, local_indices: Floats) -> Floats:
         """Where a new domain with these local indices belongs, (index_dim,). The map stays."""
@@ -131,11 +142,15 @@ class DomainMap:
         known = np.hstack([shown, cdist(places, self.coordinates[n_drawn:])])
         distances = np.block([[old, known.T], [known, cdist(places, places)]])
         spectrum = np.sort(np.append(self.index.eigenvalues, np.zeros(len(clouds))))[::-1]
+        angles = self.index.angles
+        if angles is not None:
+            angles = np.append(angles, self._angles_of_clouds(clouds))
         index = DomainIndex(
             (*self.index.domains, *names),
             np.vstack([self.coordinates, places]),
             distances,
             spectrum.copy(),
+            angles,
         )
         return replace(
             self,
@@ -184,6 +199,19 @@ class DomainMap:
         """Geodesics between the domains that the map was drawn from, for each of `neighbors`."""
         return known_paths(self.transport, self.neighbors)
 
+    def angles_of(self, local_indices: Sequence[Floats]) -> Floats | None:
+        """The angles (new,) of new domains around the ring; None where the map is open."""
+        if self.loop is None:
+            return None
+        if not local_indices:
+            return np.empty(0)
+        return self._angles_of_clouds(self._new_clouds(local_indices))
+
+    def _angles_of_clouds(self, clouds: Sequence[Floats]) -> Floats:
+        assert self.loop is not None
+        gaps = transport_to_known(clouds, self.clouds[: self.n_drawn], self.method)
+        return np.array([self.loop.locate(gap) for gap in gaps])
+
     def state(self) -> dict[str, Any]:
         return {
             "index": self.index.state(),
@@ -195,6 +223,7 @@ class DomainMap:
             "unit": float(self.unit),
             "level_share": float(self.level_share),
             "n_added": int(self.n_added),
+            "loop": None if self.loop is None else self.loop.state(),
         }
 
     @classmethod
@@ -214,6 +243,7 @@ class DomainMap:
             raise ValueError("the distances of the map are not usable numbers")
         if any(type(number) is not int or number < 1 for number in state["neighbors"]):
             raise ValueError(f"geodesics pass through {state['neighbors']} neighbours")
+        loop = state.get("loop")  # models that were saved before maps could close have none
         return cls(
             index,
             state["transport"],
@@ -223,6 +253,7 @@ class DomainMap:
             float(state["unit"]),
             float(state["level_share"]),
             n_added,
+            None if loop is None else Loop.from_state(loop, state["transport"]),
         )
 
 

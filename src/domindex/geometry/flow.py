@@ -56,7 +56,9 @@ class Moments:
         means = np.stack([cloud.mean(axis=0) for cloud in clouds])
         own = np.stack([(c - m).T @ (c - m) / len(c) for c, m in zip(clouds, means)])
         pooled = np.average(own, axis=0, weights=sizes)
-        total = pooled + np.cov(means.T, bias=True, fweights=sizes.astype(int)).reshape(pooled.shape)
+        total = pooled + np.cov(means.T, bias=True, fweights=sizes.astype(int)).reshape(
+            pooled.shape
+        )
         if np.trace(pooled) <= NO_SPREAD * np.trace(total):
             pooled = total
         pooled += 1e-9 * (np.trace(pooled) or 1.0) * np.eye(len(pooled))

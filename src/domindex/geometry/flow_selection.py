@@ -14,6 +14,7 @@ from domindex.geometry.flow import AffineFlow, Moments, solve_flow, still_flow
 from domindex.geometry.flow_families import FAMILIES, family_basis
 from domindex.geometry.misfit import misfit
 from domindex.geometry.neighbors import bridge_components, nearest_links
+from domindex.geometry.ring_coordinate import RingCoordinate
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +30,26 @@ MAX_FLOW_COMPONENTS = 2
 """Axes of the map along which a flow may run: a third would take seconds; not tuned."""
 
 
+AROUND = (0,)
+"""Stands for "around the ring" where the candidates name the neighbours of a map."""
+
+
+@dataclass(frozen=True, eq=False)
+class RingFlow:
+    """A flow along the ring that the domains lie on.
+
+    Attributes
+    ----------
+    flow : along a single component, the coordinate of `ring`
+    ring : from angles to that coordinate
+    misfit : of the aligned clouds, as in `SelectedFlow`
+    """
+
+    flow: AffineFlow
+    ring: RingCoordinate
+    misfit: float
+
+
 @dataclass(frozen=True, eq=False)
 class SelectedFlow:
     """The flow of the shortest description, along the map that its neighbours make.
@@ -40,6 +61,8 @@ class SelectedFlow:
     freest : the affine flow along the first component, for inputs that need straightening first
     misfit : of the aligned clouds; about 1 or less where the flow explains all that differs
     candidates : nats to describe the clouds with every (family, neighbours, components) tried
+    around : the flow along the ring, where the map closes and that describes the clouds in fewer
+        nats than `flow` does; None elsewhere
     """
 
     flow: AffineFlow
@@ -47,6 +70,7 @@ class SelectedFlow:
     freest: AffineFlow
     misfit: float
     candidates: dict[tuple[str, tuple[int, ...], int], float]
+    around: RingFlow | None = None
 
 
 def maps_along_neighborhoods(domain_map: DomainMap) -> list[DomainMap]:
@@ -58,7 +82,10 @@ def maps_along_neighborhoods(domain_map: DomainMap) -> list[DomainMap]:
 
 
 def select_flow(
-    clouds: Sequence[Floats], maps: Sequence[DomainMap], origin: Floats | None = None
+    clouds: Sequence[Floats],
+    maps: Sequence[DomainMap],
+    origin: Floats | None = None,
+    is_source: NDArray[np.bool_] | None = None,
 ) -> SelectedFlow:
     """Try maps, dimensions and families; keep what describes the clouds in fewest nats.
 
@@ -66,10 +93,16 @@ def select_flow(
     one cloud carried to all domains, plus ½ log(rows) for each parameter and a nat for each
     domain's place on each axis: a freer flow must earn its freedom. First the map is settled with
     the freest family, then the family and the number of components. `origin` (p,) is where the
-    user's zero lies among the clouds: it may well be the centre of a rotation.
+    user's zero lies among the clouds: it may well be the centre of a rotation. Where the map
+    closes, every family may also run around the ring, cut opposite to the domains that `is_source`
+    (domains,) marks.
     """
     with threadpool_limits(limits=1):  # thousands of tiny products, which threads only slow down
-        return _Search(clouds, maps[0].coordinates.shape[1], origin).run(maps)
+        search = _Search(clouds, maps[0].coordinates.shape[1], origin)
+        selected = search.run(maps)
+        if selected.domain_map.loop is None or is_source is None:
+            return selected
+        return replace(selected, around=search.run_around(selected, is_source))
 
 
 def description_length(
@@ -112,15 +145,36 @@ class _Search:
         aligned = best.align_all(self._clouds, chosen.coordinates)
         return SelectedFlow(best, chosen, freest[number, 1], misfit(aligned), self._candidates)
 
+    def run_around(self, selected: SelectedFlow, is_source: NDArray[np.bool_]) -> RingFlow | None:
+        """The best flow along the ring, if it describes the clouds better than any other."""
+        domain_map, n_features = selected.domain_map, self._moments.means.shape[1]
+        assert domain_map.loop is not None
+        ring = RingCoordinate.opposite(domain_map.loop.angles, is_source)
+        along = ring.of(domain_map.loop.angles)[:, None]
+        # Neighbours on both sides of the cut are a full turn apart along it.
+        links = _links(domain_map) & (np.abs(along - along.T) < np.pi)
+        families = [name for name in FAMILIES if family_basis(name, n_features).size]
+        flows = [self._solve(name, along, links, AROUND) for name in families]
+        best = min(flows, key=lambda flow: flow.description_length)
+        if best.description_length >= selected.flow.description_length:
+            return None
+        return RingFlow(best, ring, misfit(best.align_all(self._clouds, along)))
+
     def solve(self, family: str, domain_map: DomainMap, n_components: int) -> AffineFlow:
-        transport = domain_map.transport
-        links = bridge_components(
-            nearest_links(transport, min(domain_map.neighbors, default=3)), transport
-        )
         index = domain_map.coordinates[:, :n_components]
+        return self._solve(family, index, _links(domain_map), domain_map.neighbors)
+
+    def _solve(
+        self, family: str, index: Floats, links: NDArray[np.bool_], neighbors: tuple[int, ...]
+    ) -> AffineFlow:
         flow = solve_flow(index, links, self._moments, family, self._origin)
-        places = n_components * len(self._clouds)
-        flow = replace(flow, description_length=flow.description_length + places)
-        key = family, domain_map.neighbors, n_components
-        self._candidates[key] = flow.description_length
-        return flow
+        length = flow.description_length + index.size
+        self._candidates[family, neighbors, index.shape[1]] = length
+        return replace(flow, description_length=length)
+
+
+def _links(domain_map: DomainMap) -> NDArray[np.bool_]:
+    """Which domains are neighbours where a flow starts."""
+    transport = domain_map.transport
+    nearest = nearest_links(transport, min(domain_map.neighbors, default=3))
+    return bridge_components(nearest, transport)

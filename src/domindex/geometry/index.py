@@ -24,6 +24,7 @@ class DomainIndex:
     coordinates : (domains, components)
     distances : (domains, domains), what the coordinates were scaled from
     eigenvalues : (domains,), falling; a gap tells how many components the map needs
+    angles : (domains,) in (−π, π] around the ring that the domains lie on; None on an open map
 
     Examples
     --------
@@ -37,10 +38,12 @@ class DomainIndex:
     coordinates: NDArray[np.float64]
     distances: NDArray[np.float64]
     eigenvalues: NDArray[np.float64]
+    angles: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.coordinates, self.distances, self.eigenvalues):
-            array.setflags(write=False)
+        for array in (self.coordinates, self.distances, self.eigenvalues, self.angles):
+            if array is not None:
+                array.setflags(write=False)
 
     @classmethod
     def from_distances(
@@ -79,6 +82,7 @@ class DomainIndex:
             "coordinates": self.coordinates,
             "distances": self.distances,
             "eigenvalues": self.eigenvalues,
+            "angles": self.angles,
         }
 
     @classmethod
@@ -90,4 +94,7 @@ class DomainIndex:
         index_dim = state["coordinates"].shape[-1]
         if shapes != [(n_domains, n_domains), (n_domains,), (n_domains, index_dim)]:
             raise ValueError(f"arrays of shapes {shapes} are no map of {n_domains} domains")
-        return cls(domains, state["coordinates"], state["distances"], state["eigenvalues"])
+        angles = state.get("angles")  # models that were saved before maps could close have none
+        if angles is not None and angles.shape != (n_domains,):
+            raise ValueError("the angles do not match the domains")
+        return cls(domains, state["coordinates"], state["distances"], state["eigenvalues"], angles)

@@ -41,7 +41,7 @@ class FittedIndices:
         """The map as q(β|u) sees it: a `DomainIndex` and its deviations, (domains, index_dim)."""
         raw = self.domain_map.index
         mean, deviation = self.index_at(raw.coordinates)
-        return DomainIndex(raw.domains, mean, raw.distances, raw.eigenvalues), deviation
+        return replace(raw, coordinates=mean), deviation
 
     def index_at(self, coordinates: Floats) -> tuple[Floats, Floats]:
         """Means and deviations of q(β|u) at points of the map, (points, index_dim) each."""
@@ -60,25 +60,13 @@ class FittedIndices:
 
     def place(self, inputs: NDArray, names: Sequence[Hashable] | None) -> dict[Hashable, Floats]:
         """The raw index of every domain among these rows; new ones are placed by their rows."""
-        numbers = {name: k for k, name in enumerate(self.domain_map.index.domains)}
-        groups = dict(group_rows(names, len(inputs)))
-        new = [name for name in groups if name not in numbers]
-        located = self.domain_map.locate_all(self._clouds(inputs, [groups[n] for n in new]))
-        places = dict(zip(new, located))
-        return {
-            name: places[name] if name in places else np.array(self._coordinates[numbers[name]])
-            for name in groups
-        }
+        return self._place(inputs, names)[0]
 
     def with_domains(self, inputs: NDArray, names: Sequence[Hashable]) -> FittedIndices:
         """The same networks, and a map with the domains of these rows, all new, added to it."""
         groups = dict(group_rows(names, len(inputs)))
         clouds = self._clouds(inputs, list(groups.values()))
         return replace(self, domain_map=self.domain_map.with_domains(list(groups), clouds))
-
-    @property
-    def _coordinates(self) -> Floats:
-        return self.domain_map.coordinates
 
     def _clouds(self, inputs: NDArray, groups: Sequence[NDArray[np.int64]]) -> list[Floats]:
         """The local indices of each group of rows; a row's do not depend on the rows beside it."""
@@ -89,7 +77,27 @@ class FittedIndices:
 
     def placed(self, inputs: NDArray, names: Sequence[Hashable] | None) -> PlacedRows:
         """Rows with their domains' places."""
-        return PlacedRows.of(inputs, names, self.place(inputs, names))
+        return PlacedRows.of(inputs, names, *self._place(inputs, names))
+
+    def _place(
+        self, inputs: NDArray, names: Sequence[Hashable] | None
+    ) -> tuple[dict[Hashable, Floats], dict[Hashable | None, float] | None]:
+        """Places on the map, and angles around its ring where it closes; new domains at once."""
+        index = self.domain_map.index
+        numbers = {name: number for number, name in enumerate(index.domains)}
+        groups = dict(group_rows(names, len(inputs)))
+        new = [name for name in groups if name not in numbers]
+        clouds = self._clouds(inputs, [groups[name] for name in new])
+        places = dict(zip(new, self.domain_map.locate_all(clouds)))
+        for name in groups.keys() & numbers.keys():
+            places[name] = np.array(index.coordinates[numbers[name]])
+        around = self.domain_map.angles_of(clouds)
+        if around is None or index.angles is None:
+            return places, None
+        angles: dict[Hashable | None, float] = dict(zip(new, around.tolist()))
+        for name in groups.keys() & numbers.keys():
+            angles[name] = float(index.angles[numbers[name]])
+        return places, angles
 
     def means(self, inputs: NDArray, place: Floats) -> Indices:
         """u of the rows of one domain and β of that domain, as a batch of one, at their means."""

@@ -113,6 +113,8 @@ def _facts(
     facts["representation"] = chosen.representation
     if chosen.flow is not None:
         facts["flow"] = chosen.flow
+    if model.domain_index_.angles is not None:
+        facts["map"] = "closes"
     if seconds is not None:
         facts["seconds to fit"] = float(seconds)
     facts["seed"] = None if model.random_state is None else str(model.random_state)
@@ -140,6 +142,7 @@ def _domain_records(
             distance_to_source=float(away[number]),
             held_out_score=scores.get(str(name)),
             forecast=chosen.forecasts.get(str(name)),
+            angle=None if index.angles is None else float(index.angles[number]),
         )
         for number, name in enumerate(index.domains)
     )

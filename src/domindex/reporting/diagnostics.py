@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from domindex.committee.two_ways import CLEARLY_APART
 from domindex.evaluation import IndexAudit
 from domindex.geometry import DomainIndex
 from domindex.reporting.distances import median_spacing
@@ -33,6 +34,7 @@ def diagnose(
     found = (
         _small_domains(records),
         _far_targets(index, records),
+        _two_ways(records),
         _collapsed(records, audit),
         _poorly_shown(index),
         _not_an_index(audit),
@@ -65,6 +67,24 @@ def _far_targets(index: DomainIndex, records: Sequence[DomainRecord]) -> str:
         f"{_count(names, 'target lies', 'targets lie')} farther from every source than the sources "
         f"lie from one another: {_some(names)}. Nothing labelled is near; predictions there rest "
         "on changes going on as they do among the sources."
+    )
+
+
+def _two_ways(records: Sequence[DomainRecord]) -> str:
+    """Targets for which it matters which way round a closed map they are reached."""
+    apart = [
+        record.name
+        for record in records
+        if record.forecast is not None
+        and record.forecast.two_ways is not None
+        and record.forecast.two_ways < 1.0 - CLEARLY_APART
+    ]
+    if not apart:
+        return ""
+    return (
+        f"The map closes, and {_count(apart, 'target', 'targets')} can be reached both ways round "
+        f"with different predictions: {_some(apart)}. Inputs cannot say which way is right; a few "
+        "labels opposite to the sources would."
     )
 
 

@@ -100,10 +100,11 @@ def _forecasts(frame: pd.DataFrame | None) -> dict[str, ForecastRecord]:
     if frame is None or not len(frame):
         return {}
     (expected,) = [name for name in EXPECTED_COLUMNS if name in frame.columns]
-    figures = zip(frame["domain"], frame[expected], frame["low"], frame["high"])
+    ways = frame["two_ways"].tolist() if "two_ways" in frame else [None] * len(frame)
+    figures = zip(frame["domain"], frame[expected], frame["low"], frame["high"], ways)
     return {
-        str(name): ForecastRecord(float(mean), float(low), float(high))
-        for name, mean, low, high in figures
+        str(name): ForecastRecord(float(mean), float(low), float(high), way)
+        for name, mean, low, high, way in figures
     }
 
 

@@ -21,11 +21,16 @@ Value = float | str | None
 
 @dataclass(frozen=True)
 class ForecastRecord:
-    """What to expect in a target: accuracy, or root mean squared error, and an 80 % interval."""
+    """What to expect in a target: accuracy, or root mean squared error, and an 80 % interval.
+
+    `two_ways` is the agreement, 0 to 1, of predictions that reach it one way round a map that
+    closes and the other; None where nothing runs around.
+    """
 
     expected: float
     low: float
     high: float
+    two_ways: float | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class DomainRecord:
     distance_to_source : to the nearest source, in median spacings of the map; 0 for sources
     held_out_score : how it was predicted without its own labels; None for targets
     forecast : what to expect of predictions there; None for sources
+    angle : in radians, around the ring where the map closes; None where it is open
     """
 
     name: str
@@ -51,6 +57,7 @@ class DomainRecord:
     distance_to_source: float
     held_out_score: float | None = None
     forecast: ForecastRecord | None = None
+    angle: float | None = None
 
 
 @dataclass(frozen=True)
@@ -234,14 +241,17 @@ def _only(
 
 
 def _domain(content: Mapping[str, Any]) -> DomainRecord:
-    built = ("coordinates", "deviations", "neighbours", "forecast")
+    built = ("coordinates", "deviations", "neighbours", "forecast", "angle")
     forecast = content.get("forecast")
+    if forecast is not None:
+        forecast = {"two_ways": None, **forecast}
     return DomainRecord(
         **_only(content, DomainRecord, except_for=built),
         coordinates=tuple(content["coordinates"]),
         deviations=tuple(content["deviations"]),
         neighbours=tuple(content["neighbours"]),
         forecast=None if forecast is None else ForecastRecord(**_only(forecast, ForecastRecord)),
+        angle=content.get("angle"),
     )
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from domindex.data import DomainData, group_rows
+from domindex.geometry import DomainMap
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.ring_coordinate import RingCoordinate
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,18 +31,31 @@ class DomainRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlacedRows:
-    """Rows in the user's units, (rows, ...), with their domains and where those lie on the map."""
+    """Rows in the user's units, (rows, ...), with their domains and where those lie on the map.
+
+    Attributes
+    ----------
+    angles : name of a domain to its angle around the ring; None where the map is open
+    other_way : whether what runs along the ring shall reach every domain by the other way round
+    """
 
     inputs: NDArray
     domains: tuple[DomainRows, ...]
+    angles: Mapping[Hashable | None, float] | None = None
+    other_way: bool = False
 
     @classmethod
     def of(
-        cls, inputs: NDArray, names: Sequence[Hashable] | None, places: dict[Hashable, Floats]
+        cls,
+        inputs: NDArray,
+        names: Sequence[Hashable] | None,
+        places: Mapping[Hashable, Floats],
+        angles: Mapping[Hashable | None, float] | None = None,
     ) -> PlacedRows:
         """Rows with the name of each domain; all of one new domain, None, without names."""
         groups = group_rows(names, len(inputs))
-        return cls(inputs, tuple(DomainRows(name, rows, places[name]) for name, rows in groups))
+        domains = tuple(DomainRows(name, rows, places[name]) for name, rows in groups)
+        return cls(inputs, domains, angles)
 
     @classmethod
     def of_data(cls, data: DomainData, coordinates: Floats | None = None) -> PlacedRows:
@@ -49,6 +64,15 @@ class PlacedRows:
             coordinates = np.empty((data.n_domains, 0))
         parts = zip(data.domains, data.rows_by_domain(), coordinates)
         return cls(data.inputs, tuple(DomainRows(*part) for part in parts))
+
+    @classmethod
+    def of_map(cls, data: DomainData, domain_map: DomainMap) -> PlacedRows:
+        """The rows of a fit on the map of its domains."""
+        placed = cls.of_data(data, domain_map.coordinates)
+        angles = domain_map.index.angles
+        if angles is None:
+            return placed
+        return replace(placed, angles=dict(zip(data.domains, angles.tolist())))
 
     def only(self, names: Collection[Hashable | None]) -> PlacedRows:
         """The rows of some of the domains."""
@@ -60,7 +84,13 @@ class PlacedRows:
             DomainRows(domain.name, np.arange(end - len(domain.rows), end), domain.place)
             for domain, end in zip(kept, ends)
         )
-        return PlacedRows(self.inputs[order], domains)
+        return replace(self, inputs=self.inputs[order], domains=domains)
+
+    def along(self, ring: RingCoordinate) -> Floats:
+        """The coordinate of every domain along the ring, (domains,)."""
+        assert self.angles is not None
+        angles = [self.angles[domain.name] for domain in self.domains]
+        return ring.of(angles, self.other_way)
 
     @property
     def features(self) -> Floats:
@@ -71,6 +101,14 @@ class PlacedRows:
     def index(self) -> Floats:
         """The place of every row's domain, (rows, index_dim)."""
         return self.spread([domain.place for domain in self.domains])
+
+    @property
+    def directions(self) -> Floats:
+        """cos and sin of the angle of every row's domain, (rows, 2); none where the map is open."""
+        if self.angles is None:
+            return np.empty((len(self.inputs), 0))
+        angles = [self.angles[domain.name] for domain in self.domains]
+        return self.spread([np.array([np.cos(angle), np.sin(angle)]) for angle in angles])
 
     def spread(self, by_domain: Sequence[Floats]) -> Floats:
         """One array a domain, each (size,), to one row a row, (rows, size)."""
@@ -134,6 +172,11 @@ class Representation(ABC):
     def spread_unit(self) -> float:
         """What the spread of a row is relative to, in its units; 1 where rows have none."""
         return 1.0
+
+    @property
+    def ring(self) -> RingCoordinate | None:
+        """What it runs along where that is the ring of a map that closes; None elsewhere."""
+        return None
 
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:

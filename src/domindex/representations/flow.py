@@ -12,6 +12,7 @@ from domindex.data import DomainData
 from domindex.data.standardizing import InputScaler
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.flow import AffineFlow
+from domindex.geometry.ring_coordinate import RingCoordinate
 from domindex.geometry.subspace import Subspace
 from domindex.representations.base import PlacedRows, Representation, RepresentedRows
 
@@ -25,12 +26,16 @@ Floats = NDArray[np.float64]
 class FlowAligned(Representation):
     """Every domain carried along the map to β = 0 by the flow in closed form.
 
+    Where the map closes, and a flow around the ring describes the domains better, they are carried
+    around the ring to the middle of the sources.
+
     Attributes
     ----------
     scaler : inputs to the scale on which the flow was solved
     subspace : the directions that move, and those that do not
-    flow : how the first ones move along the map
+    flow : how the first ones move along the map, or around its ring
     outputs : the aligned rows to zero mean and unit mean variance
+    around : the coordinate along the ring that the flow follows; None for the map's own
     """
 
     name: ClassVar[str] = "flow"
@@ -39,28 +44,40 @@ class FlowAligned(Representation):
     subspace: Subspace
     flow: AffineFlow
     outputs: InputScaler
+    around: RingCoordinate | None = None
+
+    @property
+    def ring(self) -> RingCoordinate | None:
+        return self.around
 
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
-        return geometry.has_flow and geometry.selected.flow.family != "none"
+        selected = geometry.selected
+        moves = selected.flow.family != "none" or selected.around is not None
+        return geometry.has_flow and moves
 
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
         size = geometry.subspace.matrix.shape[1]
         plain = InputScaler(np.zeros(size), np.ones(size))
-        flow = geometry.selected.flow
-        bare = cls(geometry.scaler, geometry.subspace, flow, plain)
-        aligned = bare.align(PlacedRows.of_data(data, geometry.domain_map.coordinates))
+        flow, around = geometry.selected.flow, geometry.selected.around
+        ring = None if around is None else around.ring
+        flow = flow if around is None else around.flow
+        bare = cls(geometry.scaler, geometry.subspace, flow, plain, ring)
+        aligned = bare.align(PlacedRows.of_map(data, geometry.domain_map))
         unit = np.sqrt(aligned.var(axis=0).mean()) or 1.0
         outputs = InputScaler(aligned.mean(axis=0), np.full(size, unit))
-        return cls(geometry.scaler, geometry.subspace, flow, outputs)
+        return cls(geometry.scaler, geometry.subspace, flow, outputs, ring)
 
     def align(self, rows: PlacedRows) -> Floats:
         """(rows, outputs): the moving coordinates at β = 0, then the still ones."""
         scaled = self.scaler.apply_flat(rows.inputs)
         result = scaled @ self.subspace.matrix
         n_moving = self.subspace.n_moving
-        for _, members, place in rows.domains:
+        places: list[Floats] = [place for _, _, place in rows.domains]
+        if self.around is not None:
+            places = [np.array([along]) for along in rows.along(self.around)]
+        for (_, members, _), place in zip(rows.domains, places):
             result[members, :n_moving] = self.flow.align(result[members, :n_moving], place)
         return result
 
@@ -73,6 +90,7 @@ class FlowAligned(Representation):
             "subspace": self.subspace.state(),
             "flow": self.flow.state(),
             "outputs": self.outputs.state(),
+            "around": None if self.around is None else self.around.state(),
         }
 
     @classmethod
@@ -85,4 +103,6 @@ class FlowAligned(Representation):
             raise ValueError("the directions do not fit the scales")
         if flow.generators.shape[1] != subspace.n_moving:
             raise ValueError("the flow does not fit the directions that move")
-        return cls(scaler, subspace, flow, outputs)
+        around = state.get("around")  # flows that were saved before maps could close have none
+        ring = None if around is None else RingCoordinate.from_state(around)
+        return cls(scaler, subspace, flow, outputs, ring)

@@ -38,11 +38,29 @@ class Raw(Representation):
         return cls(InputScaler.from_state(state["scaler"]))
 
 
+@dataclass(frozen=True, eq=False)
 class WithIndex(Raw):
-    """The inputs and β side by side: a rule may follow the domains along the map."""
+    """The inputs and β side by side: a rule may follow the domains along the map.
+
+    Where the map closes, cos and sin of the angle stand beside β (`closes`).
+    """
 
     name: ClassVar[str] = "with_index"
+    closes: bool = False
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        return cls(geometry.scaler, geometry.domain_map.loop is not None)
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:
-        scaled = self.scaler.apply_flat(rows.inputs)
-        return RepresentedRows.plain(np.hstack([scaled, rows.index]))
+        parts = [self.scaler.apply_flat(rows.inputs), rows.index]
+        if self.closes:
+            parts.append(rows.directions)
+        return RepresentedRows.plain(np.hstack(parts))
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "closes": self.closes}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        return cls(InputScaler.from_state(state["scaler"]), bool(state.get("closes", False)))

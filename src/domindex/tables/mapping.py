@@ -46,7 +46,8 @@ def index_table(
     """Where the domains of a run lie; with `data`, also those of its domains that are new.
 
     Columns: domain, role (source, target, added or new), x1, x2, …, std1, std2, …, distance to the
-    nearest source in units of the map's median spacing, off_map, and the nearest domains.
+    nearest source in units of the map's median spacing, off_map, and the nearest domains. Where the
+    map closes also angle, in radians around its ring.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ def index_table(
     model = run.model()
     sources = set(model.source_domains_)
     places = dict(zip(map(str, model.domains_), model.domain_indices_))
+    angles = None if model.domain_angles_ is None else model.domain_angles_.tolist()
     added, off_map = set(model.added_domains_), set(map(str, model.off_map_domains_))
     roles = [
         "source" if name in sources else "added" if name in added else "target"
@@ -78,8 +80,10 @@ def index_table(
                 off_map |= set(say_off_map(new, shown))
                 places |= dict(zip(map(str, new["domain"]), coordinates_of(new)))
                 roles += ["new"] * len(new)
+                if angles is not None:
+                    angles += new["angle"].tolist()
     coordinates = np.array(list(places.values()))
-    table = _table(model, list(places), roles, coordinates, off_map)
+    table = _table(model, list(places), roles, coordinates, angles, off_map)
     index = TableIndex(table, _graph(table, coordinates))
     if graph is not None:
         write_graph(index.graph, graph, overwrite=force)
@@ -109,10 +113,13 @@ def _table(
     names: list[str],
     roles: list[str],
     coordinates: NDArray[np.float64],
+    angles: list[float] | None,
     off_map: set[str],
 ) -> pd.DataFrame:
     columns: dict[str, object] = {"domain": names, "role": roles}
     columns |= {f"x{n}": axis for n, axis in enumerate(coordinates.T, start=1)}
+    if angles is not None:
+        columns["angle"] = angles
     deviations = model.index_deviations(coordinates)
     columns |= {f"std{n}": axis for n, axis in enumerate(deviations.T, start=1)}
     columns["distance"] = distances_to_sources(

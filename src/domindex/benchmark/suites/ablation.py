@@ -35,7 +35,7 @@ class WithoutBeta(VDIClassifier):
     def _solve_geometry(self, data: DomainData, context: FitContext) -> DomainGeometry:
         geometry = super()._solve_geometry(data, context)
         still = still_flow(Moments.of(geometry.moving_clouds(data)))
-        return replace(geometry, selected=replace(geometry.selected, flow=still))
+        return replace(geometry, selected=replace(geometry.selected, flow=still, around=None))
 
 
 class WithShuffledBeta(VDIClassifier):

@@ -36,6 +36,8 @@ def plot_domain_map(
 ) -> Any:
     """The domains as points on the plane: squares for sources, circles for targets.
 
+    Where the map closes, a line leads once around its ring.
+
     Parameters
     ----------
     index : the map; its first two components are drawn, a single one against zero
@@ -46,6 +48,8 @@ def plot_domain_map(
     axes = new_axes(ax)
     points = plane(index)
     values = _color_values(color, len(points))
+    if index.angles is not None:
+        _draw_ring(axes, points, index.angles)
     if graph is not None:
         _draw_edges(axes, index, points, graph)
     if std is not None:
@@ -123,6 +127,12 @@ def _draw_groups(axes: Any, points: Floats, texts: NDArray, sources: NDArray[np.
             if members.any():
                 label = f"{group}, {kind}"
                 axes.scatter(*points[members].T, color=color, marker=marker, label=label, **DOT)
+
+
+def _draw_ring(axes: Any, points: Floats, angles: Floats) -> None:
+    order = np.argsort(angles, kind="stable")
+    around = points[np.append(order, order[0])]
+    axes.plot(*around.T, color="0.6", linewidth=1.2, linestyle=(0, (4, 2)), zorder=1, label="ring")
 
 
 def _draw_ellipses(axes: Any, points: Floats, std: Floats) -> None:

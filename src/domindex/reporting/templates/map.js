@@ -4,6 +4,9 @@ const mapElement = byId("map");
 function x(domain) { return domain.coordinates[0]; }
 function y(domain) { return domain.coordinates.length > 1 ? domain.coordinates[1] : 0; }
 
+function closes() { return domains.every((domain) => typeof domain.angle === "number"); }
+function degrees(angle) { return Math.round((angle * 180) / Math.PI).toString().replace("-", "−") + "°"; }
+
 function neighbourNumbers(chosen) {
   return chosen === null ? [] : domains[chosen].neighbours.map((name) => byName.get(name));
 }
@@ -83,6 +86,15 @@ function neighbourTrace() {
     lines.y.push(y(domains[choice.selected]), y(domains[near]), null);
   }
   return Object.assign(lines, { type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: theme("muted"), width: 1.5 } });
+}
+
+/* Once around the ring of a map that closes, in the order of the angles. */
+function ringTrace() {
+  const line = { x: [], y: [], type: "scatter", mode: "lines", name: "ring", hoverinfo: "skip", line: { color: theme("muted"), width: 1.5, dash: "dash" } };
+  if (!closes()) return line;
+  const around = [...domains].sort((a, b) => a.angle - b.angle);
+  for (const domain of [...around, around[0]]) { line.x.push(x(domain)); line.y.push(y(domain)); }
+  return line;
 }
 
 function ellipses() {
@@ -172,7 +184,7 @@ function drawKey(key) {
 
 function drawMap() {
   const paint = painting();
-  const traces = [neighbourTrace(), ...pointTraces(paint)];
+  const traces = [ringTrace(), neighbourTrace(), ...pointTraces(paint)];
   mapElement.style.height = mapHeight(paint) + "px";
   drawKey(paint.key);
   return Plotly.react(mapElement, traces, mapLayout(paint), PLOT_SETTINGS).then(placeNames);
@@ -188,8 +200,10 @@ function drawSelected() {
   const facts = [["role", domain.role], ["rows", number(domain.rows)],
     ["index", domain.coordinates.map(number).join(", ")], ["uncertainty", "± " + domain.deviations.map((value) => number(Number(value.toPrecision(2)))).join(", ")],
     ["to a source", number(domain.distance_to_source)]];
+  if (closes()) facts.splice(3, 0, ["angle", degrees(domain.angle)]);
   if (domain.held_out_score !== null) facts.push(["held out", score(domain.held_out_score)]);
   if (domain.forecast) facts.push(["expected " + forecastName(), expectedText(domain.forecast)]);
+  if (domain.forecast && typeof domain.forecast.two_ways === "number") facts.push(["two ways agree", (100 * domain.forecast.two_ways).toFixed(0) + " %"]);
   if (fromData(choice.column)) facts.push([columns.get(choice.column).label, number(columns.get(choice.column).values[choice.selected])]);
   panel.replaceChildren(
     element("h3", {}, domain.name),

@@ -9,6 +9,7 @@ function tableColumns() {
     { key: "index 1", label: "index 1", values: domains.map(x), show: number },
   ];
   if (domains[0].coordinates.length > 1) shown.push({ key: "index 2", label: "index 2", values: domains.map(y), show: number });
+  if (closes()) shown.push({ key: "angle", label: "angle", values: domains.map((domain) => domain.angle), show: degrees });
   shown.push({ key: "distance", label: "distance", values: domains.map((domain) => domain.distance_to_source), show: number });
   if (report.held_out) {
     const plain = new Map(report.held_out.scores.map((one) => [one.name, one.baseline]));
@@ -17,6 +18,9 @@ function tableColumns() {
   }
   if (domains.some((domain) => domain.forecast)) {
     shown.push({ key: "expected", label: "expected", values: domains.map((domain) => (domain.forecast ? domain.forecast.expected : null)), show: number, cell: (domain) => expectedText(domain.forecast) });
+  }
+  if (domains.some((domain) => domain.forecast && typeof domain.forecast.two_ways === "number")) {
+    shown.push({ key: "two ways", label: "two ways agree", values: domains.map((domain) => (domain.forecast ? domain.forecast.two_ways : null)), show: (value) => (value === null ? "–" : (100 * value).toFixed(0) + " %") });
   }
   if (fromData(choice.column)) {
     const { label, values } = columns.get(choice.column);

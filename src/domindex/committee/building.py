@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from domindex.committee.candidate import Candidate
@@ -29,6 +28,7 @@ from domindex.committee.network_start import NetworkStart, network_start
 from domindex.committee.reach import Reach
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.shapes import Coincidence, measure_coincidence
+from domindex.committee.side_by_side import Workers
 from domindex.committee.validation import Trial, validate
 from domindex.committee.weighing import (
     SHAPES_OF,
@@ -99,7 +99,7 @@ class Ground:
     indices : the local and global indices
     context : settings, chance, and who looks on
     seed : of folds, draws and predictors
-    n_jobs : processes that validate, as in joblib
+    n_jobs : processes that validate, as in joblib; None for one, in threads where that pays
     """
 
     data: DomainData
@@ -168,7 +168,8 @@ class _Builder:
     ) -> None:
         self.candidates, self.asked, self.quick = list(candidates), asked, quick
         self.data, self.geometry, self.indices = ground.data, ground.geometry, ground.indices
-        self.context, self.seed, self.n_jobs = ground.context, ground.seed, ground.n_jobs
+        self.context, self.seed = ground.context, ground.seed
+        self.workers = Workers(ground.n_jobs, ground.context.n_threads)
         data, geometry, choices = self.data, self.geometry, self.context.choices
         sizes = data.domain_sizes
         is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
@@ -222,9 +223,10 @@ class _Builder:
         if len(self.represented) < 2 or not (~self.data.is_source).any():
             return {}
         most_folds, folds = self.context.choices.told_folds, self.rows.folds
-        measured = Parallel(n_jobs=self.n_jobs)(
-            delayed(measure_coincidence)(self.represented[name], folds, most_folds, self.seed)
-            for name in names
+        measured = self.workers.run(
+            measure_coincidence,
+            [(self.represented[name], folds, most_folds, self.seed) for name in names],
+            in_threads=True,
         )
         return dict(zip(names, measured))
 
@@ -237,7 +239,7 @@ class _Builder:
             self.rows,
             self.data,
             self.seed,
-            self.n_jobs,
+            self.workers,
             self.context.progress,
         )
 
@@ -298,6 +300,7 @@ class _Builder:
         rng = np.random.default_rng(self.seed)
         targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))[:SEEN_TARGETS]
         result = np.zeros(len(trials))
+        self._fit_in_threads([trial.candidate for trial in trials])
         for number, trial in enumerate(trials):
             if trial.candidate.learner is None:
                 continue
@@ -312,6 +315,7 @@ class _Builder:
         order = np.argsort(-weighing.weights, kind="stable")
         kept = [number for number in order if weighing.weights[number] > 0]
         trials, weights = [weighing.trials[n] for n in kept], weighing.weights[kept]
+        self._fit_in_threads([trial.candidate for trial in trials])
         members = [
             self._member(trial.candidate, start)
             for trial in self.context.progress.each("fitting", trials, keep=True)
@@ -373,6 +377,13 @@ class _Builder:
             represented = self.represented[candidate.representation]
             self.fitted[candidate] = fit_predictor(candidate, represented, self.seed)
         return self.fitted[candidate]
+
+    def _fit_in_threads(self, candidates: Sequence[Candidate]) -> None:
+        """Those that may be and are not fitted yet, side by side."""
+        left = [one for one in candidates if one.in_threads and one not in self.fitted]
+        if self.workers.has_threads:
+            given = [(one, self.represented[one.representation], self.seed) for one in left]
+            self.fitted |= zip(left, self.workers.run(fit_predictor, given, in_threads=True))
 
 
 def _weight_on(weighing: Weighing, representation: str) -> float:

@@ -50,6 +50,11 @@ class Candidate:
         return f"{prefix}{self.predictor} on {self.representation}"
 
     @property
+    def in_threads(self) -> bool:
+        """Whether its learner may be fitted in threads: a user's own is not asked to stand that."""
+        return bool(getattr(self.learner, "in_threads", False))
+
+    @property
     def is_plain(self) -> bool:
         """Whether a user without domains in mind would have tried it."""
         adapted = self.balanced or self.self_trained or self.learner is None

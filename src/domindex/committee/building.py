@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,10 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.committee.candidate import Candidate
+from domindex.committee.candidate import ENCODED, Candidate
 from domindex.committee.committee import Committee, Deviations, disagreement
+from domindex.committee.encoded_folds import EncodedFolds
 from domindex.committee.fit_context import FitContext
-from domindex.committee.fitting_members import fit_network, fit_predictor, predict_network_folds
+from domindex.committee.fitting_members import (
+    fit_encoded,
+    fit_network,
+    fit_network_folds,
+    fit_predictor,
+    predict_network_folds,
+)
 from domindex.committee.folds import plan_folds
 from domindex.committee.forecast import Forecaster
 from domindex.committee.held_out_rows import HeldOutRows
@@ -23,7 +31,7 @@ from domindex.committee.label_shift import (
     source_shares,
 )
 from domindex.committee.learning import predict_with
-from domindex.committee.members import Member, PredictorMember
+from domindex.committee.members import Member, NetworkMember, PredictorMember
 from domindex.committee.network_start import NetworkStart, network_start
 from domindex.committee.reach import Reach
 from domindex.committee.represented_folds import RepresentedFolds
@@ -38,6 +46,7 @@ from domindex.committee.weighing import (
     weigh,
 )
 from domindex.data import DomainData
+from domindex.errors import PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows, representation_named
@@ -146,7 +155,7 @@ class FirstRound:
 def run_first_round(candidates: Sequence[Candidate], ground: Ground) -> FirstRound:
     """As `build_committee` starts, but every candidate is tried, and fitted whatever it weighs."""
     builder = _Builder(candidates, ground)
-    trials = builder._validate([one for one in candidates if one.learner is not None])
+    trials = builder._validate([one for one in candidates if not one.needs_network])
     return FirstRound(
         trials,
         builder.rows,
@@ -184,6 +193,7 @@ class _Builder:
         self.reach = None if data.classes is not None else Reach.of(data, self.rows.folds)
         self.shapes = self._measure_shapes()
         self.fitted: dict[Candidate, PredictorMember] = {}
+        self.network: NetworkMember | None = None
 
     def build(self) -> BuiltCommittee:
         trials = self._first_round()
@@ -196,7 +206,7 @@ class _Builder:
 
     def _first_round(self) -> list[Trial]:
         """What is quick on every representation; what is slow on those that promise something."""
-        left = [one for one in self.candidates if one.learner is not None]
+        left = [one for one in self.candidates if not one.needs_network]
         if self.asked:
             return self._validate(left)
         trials: list[Trial] = []
@@ -253,16 +263,12 @@ class _Builder:
         start = None
         if weighing is not None and (self.quick or self._nothing_to_gain(weighing)):
             return start, more
-        wanted = [one for one in self.candidates if one.learner is None]
+        wanted = [one for one in self.candidates if one.needs_network]
         if wanted and (weighing is None or self._network_may_pay(weighing, wanted[0])):
-            (candidate,) = wanted
-            represented = self.represented[candidate.representation]
+            represented = self.represented[wanted[0].representation]
             local_dim = self.indices.module.local_dim
             start = network_start(represented, local_dim, self.context)
-            predicted = predict_network_folds(
-                start, represented, self.rows, self.indices, self.context
-            )
-            more.append(Trial.of(candidate, predicted, self.rows))
+            more += self._validate_network(start, wanted, alone=weighing is None)
         if weighing is not None and self._may_self_train():
             order = np.argsort(-weighing.weights, kind="stable")[:N_SELF_TRAINED]
             heavy = [weighing.trials[number].candidate for number in order]
@@ -273,6 +279,33 @@ class _Builder:
             ]
             more += self._validate(again)
         return start, more
+
+    def _validate_network(
+        self, start: NetworkStart, wanted: list[Candidate], alone: bool
+    ) -> list[Trial]:
+        """Of the network, and of what is fitted on its encoding, from one training of its folds.
+
+        `alone` says that nothing else was tried.
+        """
+        represented = self.represented[wanted[0].representation]
+        networks = fit_network_folds(start, self.rows, self.indices, self.context)
+        trials = []
+        for candidate in wanted:
+            if candidate.learner is None:
+                predicted = predict_network_folds(networks, represented, self.rows, self.indices)
+                trials.append(Trial.of(candidate, predicted, self.rows))
+        encoded = [one for one in wanted if one.encoded]
+        if encoded:
+            self.represented[ENCODED] = EncodedFolds.of_networks(
+                networks, self.rows.folds, represented, self.indices
+            )
+            try:
+                trials += self._validate(encoded)
+            except PredictorError as error:
+                if alone and not trials:
+                    raise
+                warnings.warn(f"What is on {ENCODED} is left out: {error}", stacklevel=2)
+        return trials
 
     def _network_may_pay(self, weighing: Weighing, network: Candidate) -> bool:
         """Where it was asked for, or what it starts from counts; one source cannot validate it."""
@@ -302,7 +335,7 @@ class _Builder:
         result = np.zeros(len(trials))
         self._fit_in_threads([trial.candidate for trial in trials])
         for number, trial in enumerate(trials):
-            if trial.candidate.learner is None:
+            if trial.candidate.needs_network:
                 continue
             part = self.represented[trial.candidate.representation].rows.part(targets)
             member = self._predictor_member(trial.candidate)
@@ -343,7 +376,7 @@ class _Builder:
 
     def _spread(self, trial: Trial) -> Floats:
         """(n, 1) of the held-out rows, in which the trial's representation measures outputs."""
-        represented = self.represented[trial.candidate.representation]
+        represented = self.represented[trial.candidate.features]
         spreads = [represented.of(fold)[1].spread for fold in self.rows.folds]
         return np.concatenate(spreads) / represented.representation.spread_unit
 
@@ -366,10 +399,15 @@ class _Builder:
         return LabelShift(sources, shares)
 
     def _member(self, candidate: Candidate, start: NetworkStart | None) -> Member:
+        if not candidate.needs_network:
+            return self._predictor_member(candidate)
+        assert start is not None
+        if self.network is None:
+            self.network = fit_network(start, self.indices, self.context)
         if candidate.learner is None:
-            assert start is not None
-            return fit_network(start, self.indices, self.context)
-        return self._predictor_member(candidate)
+            return self.network
+        represented = self.represented[candidate.representation]
+        return fit_encoded(candidate, self.network, represented, self.indices, self.seed)
 
     def _predictor_member(self, candidate: Candidate) -> PredictorMember:
         """Fitted once, however often it is asked for."""
@@ -380,7 +418,11 @@ class _Builder:
 
     def _fit_in_threads(self, candidates: Sequence[Candidate]) -> None:
         """Those that may be and are not fitted yet, side by side."""
-        left = [one for one in candidates if one.in_threads and one not in self.fitted]
+        left = [
+            one
+            for one in candidates
+            if one.in_threads and not one.needs_network and one not in self.fitted
+        ]
         if self.workers.has_threads:
             given = [(one, self.represented[one.representation], self.seed) for one in left]
             self.fitted |= zip(left, self.workers.run(fit_predictor, given, in_threads=True))

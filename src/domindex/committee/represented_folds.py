@@ -86,6 +86,10 @@ class RepresentedFolds:
         """The rows to predict, as they would come from domains never seen where they are cut."""
         return self._placed(fold.held_out, as_new=self.is_cut)
 
+    def learned_from(self, fold: Fold) -> PlacedRows:
+        """The rows to learn from, before they are represented."""
+        return self._placed(fold.train)
+
     def _in_roles(self, fold: Fold) -> Representation:
         is_source = np.zeros(self.data.n_domains, dtype=bool)
         is_source[np.unique(self.data.row_domains[fold.train])] = True

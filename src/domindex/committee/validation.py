@@ -79,7 +79,7 @@ def validate(
         for in_threads, group in groupby(ordered, key=lambda one: one.in_threads)
         for result in workers.run(
             _attempt,
-            [(predict_held_out, c, represented[c.representation], rows, data, seed) for c in group],
+            [(predict_held_out, c, represented[c.features], rows, data, seed) for c in group],
             in_threads=in_threads,
         )
     )

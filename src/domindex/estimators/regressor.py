@@ -27,7 +27,7 @@ class VDIRegressor(BaseVDI):
         None is the paper's model as written, without candidates unless `predictor` or `candidates`
         asks for some
     representation : "auto" tries every representation that serves the data; a name of
-        `list_representations` prescribes one for all members
+        `list_representations`, or "encoded", prescribes one for all members
     predictor : "auto" tries linear rules, a kernel, trees, boosting and, where the flow counts, the
         variational network; a name of `list_predictors`, "network", or an estimator like those of
         scikit-learn, which stays as it is, prescribes one

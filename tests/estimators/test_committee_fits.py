@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
+from domindex.committee import fit_context
 from domindex.committee.members import PredictorMember
 from domindex.datasets import make_circle
 from domindex.errors import InputError, PredictorError
@@ -161,6 +162,26 @@ def test_the_same_seed_gives_the_same_committee_with_any_number_of_threads(sever
     again = fit(VDIClassifier(candidates=SEVERAL, n_jobs=2, **QUICK), X, y, domain)
     asked = {"sample_domain": domain}
     assert again.predict_proba(X, **asked).tobytes() == model.predict_proba(X, **asked).tobytes()
+
+
+@pytest.mark.parametrize("kind", [VDIClassifier, VDIRegressor])
+def test_trees_in_threads_are_those_of_one_thread(kind, monkeypatch):
+    X, y, domain, _ = line()
+    pairs = [("raw", "linear"), ("raw", "boosting"), ("raw", "trees"), ("with_means", "trees")]
+    alone = fit(kind(candidates=pairs, n_jobs=1, **QUICK), X, y, domain)
+    monkeypatch.setattr(fit_context, "available_threads", lambda: 3)
+    together = fit(kind(candidates=pairs, **QUICK), X, y, domain)
+    pd.testing.assert_frame_equal(alone.candidates_, together.candidates_)
+    predicted = [model.predict(X, sample_domain=domain) for model in (alone, together)]
+    np.testing.assert_array_equal(*predicted)
+
+
+def test_little_effort_takes_few_steps_for_the_indices_unless_told():
+    X, y, domain, _ = line(n_domains=4, n_rows=10)
+    pairs = [("raw", "linear")]
+    short = fit(VDIClassifier(candidates=pairs, effort="quick", random_state=0), X, y, domain, 2)
+    told = fit(VDIClassifier(candidates=pairs, effort="quick", **QUICK), X, y, domain, 2)
+    assert (len(short.history_), len(told.history_)) == (50, 3)
 
 
 def test_an_estimator_without_probabilities_is_named():

@@ -17,7 +17,7 @@ from domindex.training.settings import TrainingSettings
         ({"steps": 0}, "steps is 0. Choose a whole number of 1 or more"),
         ({"steps": 2.5}, "steps is 2.5. Choose a whole number of 1 or more"),
         ({"steps": True}, "steps is True. Choose a whole number of 1 or more"),
-        ({"index_steps": None}, "index_steps is None. Choose a whole number of 1 or more"),
+        ({"index_steps": 0}, "index_steps is 0. Choose a whole number of 1 or more"),
         ({"starts": -1}, "starts is -1. Choose a whole number of 1 or more"),
         ({"batch_size": 0}, "batch_size is 0. Choose a whole number of 1 or more"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0. Choose a positive number"),
@@ -58,6 +58,7 @@ def test_what_is_not_said_is_left_to_the_method():
     assert Training().settings(steps=1000, starts=2, admission=0.6) == TrainingSettings(
         steps=1000, starts=2, admission=0.6
     )
+    assert Training().settings(index_steps=50).index_steps == 50
 
 
 def test_what_is_said_goes_before_the_methods_own():

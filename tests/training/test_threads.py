@@ -4,7 +4,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from domindex.training.threads import one_thread
+from domindex.training.threads import available_threads, one_thread
 
 
 @pytest.fixture
@@ -43,3 +43,10 @@ def test_one_thread_can_be_asked_for_twice():
             assert torch.get_num_threads() == 1
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == 3
+
+
+@pytest.mark.usefixtures("_three_threads")
+def test_what_may_run_beside_the_networks_is_asked_before_they_are_held_to_one():
+    assert 1 <= available_threads() <= 3
+    with one_thread():
+        assert available_threads() == 1

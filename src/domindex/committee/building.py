@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from domindex.committee.candidate import Candidate
+from domindex.committee.candidate import ENCODED, Candidate
 from domindex.committee.committee import Committee, Deviations, disagreement
+from domindex.committee.encoded_folds import EncodedFolds
 from domindex.committee.fit_context import FitContext
-from domindex.committee.fitting_members import fit_network, fit_predictor, predict_network_folds
+from domindex.committee.fitting_members import (
+    fit_encoded,
+    fit_network,
+    fit_network_folds,
+    fit_predictor,
+    predict_network_folds,
+)
 from domindex.committee.folds import plan_folds
 from domindex.committee.forecast import Forecaster
 from domindex.committee.held_out_rows import HeldOutRows
@@ -24,11 +31,12 @@ from domindex.committee.label_shift import (
     source_shares,
 )
 from domindex.committee.learning import predict_with
-from domindex.committee.members import Member, PredictorMember
+from domindex.committee.members import Member, NetworkMember, PredictorMember
 from domindex.committee.network_start import NetworkStart, network_start
 from domindex.committee.reach import Reach
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.shapes import Coincidence, measure_coincidence
+from domindex.committee.side_by_side import Workers
 from domindex.committee.validation import Trial, validate
 from domindex.committee.weighing import (
     SHAPES_OF,
@@ -38,6 +46,7 @@ from domindex.committee.weighing import (
     weigh,
 )
 from domindex.data import DomainData
+from domindex.errors import PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows, representation_named
@@ -99,7 +108,7 @@ class Ground:
     indices : the local and global indices
     context : settings, chance, and who looks on
     seed : of folds, draws and predictors
-    n_jobs : processes that validate, as in joblib
+    n_jobs : processes that validate, as in joblib; None for one, in threads where that pays
     """
 
     data: DomainData
@@ -148,7 +157,7 @@ class FirstRound:
 def run_first_round(candidates: Sequence[Candidate], ground: Ground) -> FirstRound:
     """As `build_committee` starts, but every candidate is tried, and fitted whatever it weighs."""
     builder = _Builder(candidates, ground)
-    trials = builder._validate([one for one in candidates if one.learner is not None])
+    trials = builder._validate([one for one in candidates if not one.needs_network])
     return FirstRound(
         trials,
         builder.rows,
@@ -170,7 +179,8 @@ class _Builder:
     ) -> None:
         self.candidates, self.asked, self.quick = list(candidates), asked, quick
         self.data, self.geometry, self.indices = ground.data, ground.geometry, ground.indices
-        self.context, self.seed, self.n_jobs = ground.context, ground.seed, ground.n_jobs
+        self.context, self.seed = ground.context, ground.seed
+        self.workers = Workers(ground.n_jobs, ground.context.n_threads)
         data, geometry, choices = self.data, self.geometry, self.context.choices
         sizes = data.domain_sizes
         is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
@@ -185,6 +195,7 @@ class _Builder:
         self.reach = None if data.classes is not None else Reach.of(data, self.rows.folds)
         self.shapes = self._measure_shapes()
         self.fitted: dict[Candidate, PredictorMember] = {}
+        self.network: NetworkMember | None = None
 
     def build(self) -> BuiltCommittee:
         timings = self.context.timings
@@ -203,7 +214,7 @@ class _Builder:
 
     def _first_round(self) -> list[Trial]:
         """What is quick on every representation; what is slow on those that promise something."""
-        left = [one for one in self.candidates if one.learner is not None]
+        left = [one for one in self.candidates if not one.needs_network]
         if self.asked:
             return self._validate(left)
         trials: list[Trial] = []
@@ -230,9 +241,10 @@ class _Builder:
         if len(self.represented) < 2 or not (~self.data.is_source).any():
             return {}
         most_folds, folds = self.context.choices.told_folds, self.rows.folds
-        measured = Parallel(n_jobs=self.n_jobs)(
-            delayed(measure_coincidence)(self.represented[name], folds, most_folds, self.seed)
-            for name in names
+        measured = self.workers.run(
+            measure_coincidence,
+            [(self.represented[name], folds, most_folds, self.seed) for name in names],
+            in_threads=True,
         )
         return dict(zip(names, measured))
 
@@ -245,7 +257,7 @@ class _Builder:
             self.rows,
             self.data,
             self.seed,
-            self.n_jobs,
+            self.workers,
             self.context.progress,
         )
 
@@ -259,16 +271,12 @@ class _Builder:
         start = None
         if weighing is not None and (self.quick or self._nothing_to_gain(weighing)):
             return start, more
-        wanted = [one for one in self.candidates if one.learner is None]
+        wanted = [one for one in self.candidates if one.needs_network]
         if wanted and (weighing is None or self._network_may_pay(weighing, wanted[0])):
-            (candidate,) = wanted
-            represented = self.represented[candidate.representation]
+            represented = self.represented[wanted[0].representation]
             local_dim = self.indices.module.local_dim
             start = network_start(represented, local_dim, self.context)
-            predicted = predict_network_folds(
-                start, represented, self.rows, self.indices, self.context
-            )
-            more.append(Trial.of(candidate, predicted, self.rows))
+            more += self._validate_network(start, wanted, alone=weighing is None)
         if weighing is not None and self._may_self_train():
             order = np.argsort(-weighing.weights, kind="stable")[:N_SELF_TRAINED]
             heavy = [weighing.trials[number].candidate for number in order]
@@ -279,6 +287,33 @@ class _Builder:
             ]
             more += self._validate(again)
         return start, more
+
+    def _validate_network(
+        self, start: NetworkStart, wanted: list[Candidate], alone: bool
+    ) -> list[Trial]:
+        """Of the network, and of what is fitted on its encoding, from one training of its folds.
+
+        `alone` says that nothing else was tried.
+        """
+        represented = self.represented[wanted[0].representation]
+        networks = fit_network_folds(start, self.rows, self.indices, self.context)
+        trials = []
+        for candidate in wanted:
+            if candidate.learner is None:
+                predicted = predict_network_folds(networks, represented, self.rows, self.indices)
+                trials.append(Trial.of(candidate, predicted, self.rows))
+        encoded = [one for one in wanted if one.encoded]
+        if encoded:
+            self.represented[ENCODED] = EncodedFolds.of_networks(
+                networks, self.rows.folds, represented, self.indices
+            )
+            try:
+                trials += self._validate(encoded)
+            except PredictorError as error:
+                if alone and not trials:
+                    raise
+                warnings.warn(f"What is on {ENCODED} is left out: {error}", stacklevel=2)
+        return trials
 
     def _network_may_pay(self, weighing: Weighing, network: Candidate) -> bool:
         """Where it was asked for, or what it starts from counts; one source cannot validate it."""
@@ -306,8 +341,9 @@ class _Builder:
         rng = np.random.default_rng(self.seed)
         targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))[:SEEN_TARGETS]
         result = np.zeros(len(trials))
+        self._fit_in_threads([trial.candidate for trial in trials])
         for number, trial in enumerate(trials):
-            if trial.candidate.learner is None:
+            if trial.candidate.needs_network:
                 continue
             part = self.represented[trial.candidate.representation].rows.part(targets)
             member = self._predictor_member(trial.candidate)
@@ -320,6 +356,7 @@ class _Builder:
         order = np.argsort(-weighing.weights, kind="stable")
         kept = [number for number in order if weighing.weights[number] > 0]
         trials, weights = [weighing.trials[n] for n in kept], weighing.weights[kept]
+        self._fit_in_threads([trial.candidate for trial in trials])
         members = [
             self._member(trial.candidate, start)
             for trial in self.context.progress.each("fitting", trials, keep=True)
@@ -347,7 +384,7 @@ class _Builder:
 
     def _spread(self, trial: Trial) -> Floats:
         """(n, 1) of the held-out rows, in which the trial's representation measures outputs."""
-        represented = self.represented[trial.candidate.representation]
+        represented = self.represented[trial.candidate.features]
         spreads = [represented.of(fold)[1].spread for fold in self.rows.folds]
         return np.concatenate(spreads) / represented.representation.spread_unit
 
@@ -370,10 +407,15 @@ class _Builder:
         return LabelShift(sources, shares)
 
     def _member(self, candidate: Candidate, start: NetworkStart | None) -> Member:
+        if not candidate.needs_network:
+            return self._predictor_member(candidate)
+        assert start is not None
+        if self.network is None:
+            self.network = fit_network(start, self.indices, self.context)
         if candidate.learner is None:
-            assert start is not None
-            return fit_network(start, self.indices, self.context)
-        return self._predictor_member(candidate)
+            return self.network
+        represented = self.represented[candidate.representation]
+        return fit_encoded(candidate, self.network, represented, self.indices, self.seed)
 
     def _predictor_member(self, candidate: Candidate) -> PredictorMember:
         """Fitted once, however often it is asked for."""
@@ -381,6 +423,17 @@ class _Builder:
             represented = self.represented[candidate.representation]
             self.fitted[candidate] = fit_predictor(candidate, represented, self.seed)
         return self.fitted[candidate]
+
+    def _fit_in_threads(self, candidates: Sequence[Candidate]) -> None:
+        """Those that may be and are not fitted yet, side by side."""
+        left = [
+            one
+            for one in candidates
+            if one.in_threads and not one.needs_network and one not in self.fitted
+        ]
+        if self.workers.has_threads:
+            given = [(one, self.represented[one.representation], self.seed) for one in left]
+            self.fitted |= zip(left, self.workers.run(fit_predictor, given, in_threads=True))
 
 
 def _weight_on(weighing: Weighing, representation: str) -> float:

@@ -18,6 +18,14 @@ from domindex.representations.raw import Raw
 NETWORK = "network"
 """The variational network by name: a predictor that aligns rows itself."""
 
+ENCODED = "encoded"
+"""What the network encodes, by name: z as the features of another predictor. No `Representation`,
+because it has seen labels: it is there where a network was trained without those held out."""
+
+ENCODED_PREDICTORS = ("linear", "trees")
+"""Predictors that are tried on what the network encodes, where the network itself is tried: one
+that continues beyond what it has seen and one that bends. For time, not tuned."""
+
 BALANCED = ("raw", "row_centred", "row_standardised", "domain_scaled", "domain_standardised")
 """Representations on which a linear rule is also tried with balancing weights: it is cheap there,
 and their features are the rows' own."""
@@ -29,16 +37,28 @@ class Candidate:
 
     Attributes
     ----------
-    representation : by name
+    representation : by name; where the network is in play, what the network is given
     learner : what is fitted on it; None stands for the variational network
     balanced : whether source rows are weighted to look like the targets'
     self_trained : whether it also learns from its own labels of unlabelled domains, nearest first
+    encoded : whether the learner is fitted on what the network makes of the representation
     """
 
     representation: str
     learner: Learner | None
     balanced: bool = False
     self_trained: bool = False
+    encoded: bool = False
+
+    @property
+    def features(self) -> str:
+        """What its predictor is given, by name."""
+        return ENCODED if self.encoded else self.representation
+
+    @property
+    def needs_network(self) -> bool:
+        """Whether the network has to be trained for it."""
+        return self.learner is None or self.encoded
 
     @property
     def predictor(self) -> str:
@@ -47,12 +67,17 @@ class Candidate:
     @property
     def name(self) -> str:
         prefix = "balanced " if self.balanced else "self-trained " if self.self_trained else ""
-        return f"{prefix}{self.predictor} on {self.representation}"
+        return f"{prefix}{self.predictor} on {self.features}"
+
+    @property
+    def in_threads(self) -> bool:
+        """Whether its learner may be fitted in threads: a user's own is not asked to stand that."""
+        return bool(getattr(self.learner, "in_threads", False))
 
     @property
     def is_plain(self) -> bool:
         """Whether a user without domains in mind would have tried it."""
-        adapted = self.balanced or self.self_trained or self.learner is None
+        adapted = self.balanced or self.self_trained or self.needs_network
         return self.representation == Raw.name and not adapted
 
 
@@ -68,9 +93,12 @@ def list_candidates(
 
     A linear rule stands there once for each penalty: the folds choose.
     """
+    given_to_network = _network_representation(geometry)
     if requested is not None:
         pairs = [(name, _learner(choice, data)) for name, choice in requested]
-        return [c for name, one in pairs for c in _with_penalties(name, one, settings)]
+        named = [name for name, learner in pairs if learner is None]
+        given = [c for name, one in pairs for c in _with_penalties(name, one, settings)]
+        return _encoding([*named, given_to_network][0], given)
     names = [representation]
     if representation == "auto":
         kinds = map(representation_named, list_representations())
@@ -78,9 +106,27 @@ def list_candidates(
     if predictor != "auto":
         learner = _learner(predictor, data)
         if learner is None and representation == "auto":
-            names = [_network_representation(geometry)]
-        return [c for name in names for c in _with_penalties(name, learner, settings)]
-    return _all_of(names, settings, with_network=representation == "auto")
+            names = [given_to_network]
+        given = [c for name in names for c in _with_penalties(name, learner, settings)]
+    else:
+        given = _all_of(names, settings, with_network=representation == "auto")
+    return _encoding(given_to_network, given)
+
+
+def check_representation(name: Any) -> None:
+    """Refuse what nobody knows by that name."""
+    if name != ENCODED:
+        representation_named(name)
+
+
+def _encoding(given_to_network: str, candidates: list[Candidate]) -> list[Candidate]:
+    """Those on what the network encodes with what the network is given."""
+    return [
+        replace(one, representation=given_to_network, encoded=True)
+        if one.representation == ENCODED
+        else one
+        for one in candidates
+    ]
 
 
 def _all_of(names: list[str], settings: ChoiceSettings, with_network: bool) -> list[Candidate]:
@@ -93,6 +139,8 @@ def _all_of(names: list[str], settings: ChoiceSettings, with_network: bool) -> l
             result += [replace(rule, balanced=True) for rule in rules]
     if with_network and "flow" in names:
         result.append(Candidate("flow", None))
+        for learner in map(predictor_named, ENCODED_PREDICTORS):
+            result += _with_penalties(ENCODED, learner, settings)
     return result
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from domindex.committee.conformal_scaling import conformal_factors
 from domindex.committee.held_out_rows import HeldOutRows, temper
 from domindex.committee.label_shift import LabelShift
-from domindex.committee.members import Member, NetworkMember, member_from_state
+from domindex.committee.members import EncodedMember, Member, NetworkMember, member_from_state
 from domindex.committee.reach import Reach
 from domindex.geometry.ring_coordinate import RingCoordinate
 from domindex.model.fitted_indices import FittedIndices
@@ -151,9 +151,13 @@ class Committee:
 
     @property
     def network(self) -> NetworkMember | None:
-        """The variational network, where it is a member."""
-        found = [member for member in self.members if isinstance(member, NetworkMember)]
-        return found[0] if found else None
+        """The variational network, where it is a member or encodes for one."""
+        for member in self.members:
+            if isinstance(member, NetworkMember):
+                return member
+            if isinstance(member, EncodedMember):
+                return member.network
+        return None
 
     def state(self) -> dict[str, Any]:
         return {

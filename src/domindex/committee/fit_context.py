@@ -17,7 +17,7 @@ from domindex.timings import Timings
 from domindex.training.callbacks import DivergenceAlarm, ProgressBar
 from domindex.training.history import History
 from domindex.training.settings import Network, Training, TrainingSettings
-from domindex.training.threads import one_thread
+from domindex.training.threads import available_threads, one_thread
 from domindex.training.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class FitContext:
     progress : bars, perhaps silent
     timings : seconds by stage
     choices : every threshold by which something is chosen
+    n_threads : threads that work beside the networks may be shared among
     """
 
     network: Network
@@ -46,6 +47,7 @@ class FitContext:
     progress: Progress
     choices: ChoiceSettings = field(default_factory=ChoiceSettings)
     timings: Timings = field(default_factory=Timings)
+    n_threads: int = 1
 
     @property
     def training(self) -> TrainingSettings:
@@ -79,9 +81,11 @@ def fit_context(
         precision=training.precision,
     )
     history = History(int(np.ceil(np.median(data.domain_sizes) / settings.batch_size)))
+    n_threads = available_threads()
     devices = [fabric.device] if fabric.device.type == "cuda" else []
     with one_thread(), torch.random.fork_rng(devices), show_progress(verbose) as progress:
         torch.manual_seed(seed)
         trainer = Trainer(fabric, settings, [DivergenceAlarm(), history, ProgressBar(progress)])
         rng = np.random.default_rng(seed)
-        yield FitContext(network, trainer, history, rng, progress, choices or ChoiceSettings())
+        choices = choices or ChoiceSettings()
+        yield FitContext(network, trainer, history, rng, progress, choices, n_threads)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from domindex.committee.candidate import Candidate
+from domindex.committee.encoded_folds import encode_all
 from domindex.committee.fit_context import FitContext
 from domindex.committee.held_out_rows import HeldOutRows
-from domindex.committee.members import NetworkMember, PredictorMember
+from domindex.committee.members import EncodedMember, NetworkMember, PredictorMember
 from domindex.committee.network_start import NetworkStart
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.self_training import learn
@@ -59,14 +62,22 @@ def fit_network(start: NetworkStart, indices: FittedIndices, context: FitContext
     return NetworkMember(start.representation, module, start.outputs)
 
 
-def predict_network_folds(
-    start: NetworkStart,
+def fit_encoded(
+    candidate: Candidate,
+    network: NetworkMember,
     represented: RepresentedFolds,
-    rows: HeldOutRows,
     indices: FittedIndices,
-    context: FitContext,
-) -> Floats:
-    """(n, columns) for the held-out rows, by networks that were denied their domains' labels.
+    seed: int,
+) -> EncodedMember:
+    """A candidate's learner on what the trained network makes of all source rows."""
+    member = fit_predictor(candidate, encode_all(network, represented, indices), seed)
+    return EncodedMember(network, member.predictor, member.is_class)
+
+
+def fit_network_folds(
+    start: NetworkStart, rows: HeldOutRows, indices: FittedIndices, context: FitContext
+) -> list[NetworkMember]:
+    """A network for every fold, denied the labels of the domains that it holds out.
 
     All folds are trained as one. A far fold is denied the labels of the domains in between as well.
     """
@@ -86,10 +97,18 @@ def predict_network_folds(
         n_steps=max(1, int(FOLD_STEPS * context.training.steps)),
     )
     indices.module.cpu().double()
-    parts = []
-    for fold, module in zip(rows.folds, modules):
-        member = NetworkMember(start.representation, module, start.outputs)
-        parts.append(member.predict(represented.held_out(fold), indices))
+    return [NetworkMember(start.representation, module, start.outputs) for module in modules]
+
+
+def predict_network_folds(
+    networks: Sequence[NetworkMember],
+    represented: RepresentedFolds,
+    rows: HeldOutRows,
+    indices: FittedIndices,
+) -> Floats:
+    """(n, columns) for the held-out rows, each by the network of its fold."""
+    folds = zip(rows.folds, networks)
+    parts = [network.predict(represented.held_out(fold), indices) for fold, network in folds]
     return np.concatenate(parts)
 
 

@@ -9,7 +9,6 @@ from domindex.committee.candidate import Candidate
 from domindex.committee.learner import Predictor
 from domindex.data import DomainData
 from domindex.errors import PredictorError
-from domindex.geometry.entropy_balancing import balancing_weights
 from domindex.representations import RepresentedRows
 
 Floats = NDArray[np.float64]
@@ -32,21 +31,6 @@ def fit_candidate(
         labels = train.normalize(labels)
     extra = {} if weights is None else {"weights": weights}
     return candidate.learner.fit(train.features, labels, n_classes, seed, **extra)
-
-
-def row_weights(
-    candidate: Candidate,
-    train: RepresentedRows,
-    goal: RepresentedRows,
-    rows: NDArray[np.int64],
-    data: DomainData,
-) -> Floats | None:
-    """(n,) of the rows to learn from: the user's, times those that make them look like `goal`."""
-    own = None if data.weights is None else data.weights[rows]
-    if not candidate.balanced or not len(goal.features):
-        return own
-    balanced = balancing_weights(train.features, goal.features) * len(rows)
-    return balanced if own is None else balanced * own
 
 
 def predict_with(predictor: Predictor, rows: RepresentedRows) -> Floats:

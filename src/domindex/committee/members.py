@@ -17,7 +17,12 @@ from domindex.model.fitted_indices import FittedIndices
 from domindex.model.latents import Latents
 from domindex.model.module import EncodingModule
 from domindex.networks.alignments import FlowAlignment
-from domindex.representations import PlacedRows, Representation, representation_named
+from domindex.representations import (
+    PlacedRows,
+    Representation,
+    RepresentedRows,
+    representation_named,
+)
 
 Floats = NDArray[np.float64]
 
@@ -80,6 +85,16 @@ class NetworkMember(Member):
 
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         return _gathered(rows, [latents.z[0] for latents in self._latents(rows, indices)])
+
+    def represent(self, rows: PlacedRows, indices: FittedIndices) -> RepresentedRows:
+        """z as the features of another predictor, (rows, latent_dim), with the units of outputs in
+        what the network is given."""
+        return replace(self.representation.apply(rows), features=self.encode(rows, indices))
+
+    @property
+    def follows_flow(self) -> bool:
+        """Whether it aligns rows along a flow."""
+        return isinstance(self.module.alignment, FlowAlignment)
 
     @property
     def is_straightened(self) -> bool:
@@ -156,9 +171,52 @@ class PredictorMember(Member):
         return cls(_representation(state), predictor, bool(state["is_class"]))
 
 
+@dataclass(frozen=True, eq=False)
+class EncodedMember(Member):
+    """A predictor on what the network encodes.
+
+    Attributes
+    ----------
+    network : what encodes
+    predictor : what was learned from the sources' z
+    is_class : whether it gives probabilities, which have no units to restore
+    """
+
+    kind: ClassVar[str] = "encoded"
+    network: NetworkMember
+    predictor: Predictor
+    is_class: bool
+
+    @property
+    def representation(self) -> Representation:  # type: ignore[override]
+        """What the network is given."""
+        return self.network.representation
+
+    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
+        represented = self.network.represent(rows, indices)
+        predicted = predict_with(self.predictor, represented)
+        return predicted if self.is_class else represented.restore(predicted)
+
+    def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
+        return self.network.encode(rows, indices)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "network": self.network.state(),
+            "predictor": predictor_state(self.predictor),
+            "is_class": self.is_class,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> EncodedMember:
+        predictor = predictor_from_state(state["predictor"])
+        return cls(NetworkMember.from_state(state["network"]), predictor, bool(state["is_class"]))
+
+
 def member_from_state(state: dict[str, Any]) -> Member:
     """What a member's `state` described."""
-    kinds = {kind.kind: kind for kind in (NetworkMember, PredictorMember)}
+    kinds = {kind.kind: kind for kind in (NetworkMember, PredictorMember, EncodedMember)}
     return kinds[state["kind"]].from_state(state)
 
 

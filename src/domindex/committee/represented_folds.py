@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from domindex.committee.folds import Fold
 from domindex.data import DomainData
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.entropy_balancing import balancing_weights
 from domindex.representations import PlacedRows, Representation, RepresentedRows
 from domindex.representations.base import DomainRows
 
+Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 
@@ -36,6 +38,7 @@ class RepresentedFolds:
     rows: RepresentedRows
     is_cut: bool
     kept: dict[tuple, tuple[RepresentedRows, RepresentedRows]] = field(default_factory=dict)
+    balanced: dict[tuple[bytes, bytes], Floats] = field(default_factory=dict)
 
     @classmethod
     def fit(
@@ -67,9 +70,25 @@ class RepresentedFolds:
             representation.apply(self._placed(fold.held_out)),
         )
 
+    def balancing(
+        self, train: RepresentedRows, goal: RepresentedRows, known: Numbers, held_out: Numbers
+    ) -> Floats:
+        """(n,) weights that make known rows look like `goal`, those of the held-out domains.
+
+        Found once for all who ask, as rules do that differ in nothing but their penalty.
+        """
+        key = known.tobytes(), held_out.tobytes()
+        if key not in self.balanced:
+            self.balanced[key] = balancing_weights(train.features, goal.features) * len(known)
+        return self.balanced[key]
+
     def held_out(self, fold: Fold) -> PlacedRows:
         """The rows to predict, as they would come from domains never seen where they are cut."""
         return self._placed(fold.held_out, as_new=self.is_cut)
+
+    def learned_from(self, fold: Fold) -> PlacedRows:
+        """The rows to learn from, before they are represented."""
+        return self._placed(fold.train)
 
     def _in_roles(self, fold: Fold) -> Representation:
         is_source = np.zeros(self.data.n_domains, dtype=bool)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.learner import Predictor
-from domindex.committee.learning import fit_candidate, predict_with, row_weights
+from domindex.committee.learning import fit_candidate, predict_with
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.representations import RepresentedRows
 
@@ -92,7 +92,10 @@ def learn(
     that a fold puts in the targets' role.
     """
     data = represented.data
-    weights = row_weights(candidate, train, goal, known, data)
+    weights = None if data.weights is None else data.weights[known]
+    if candidate.balanced and len(goal.features):
+        balanced = represented.balancing(train, goal, known, held_out)
+        weights = balanced if weights is None else balanced * weights
     if candidate.self_trained:
         return self_trained(candidate, train, known, represented, held_out, seed, weights)
     return fit_candidate(candidate, train, known, data, seed, weights)

@@ -30,11 +30,18 @@ LEAF_ROWS = 2
 
 @dataclass(frozen=True)
 class LearnerByTask:
-    """One name for a learner of classes and one of values."""
+    """One name for a learner of classes and one of values.
+
+    Attributes
+    ----------
+    in_threads : whether several may be fitted side by side in threads, and gain by it: they spend
+        their time in compiled code and share nothing
+    """
 
     name: str
     classes: Learner
     values: Learner
+    in_threads: bool = False
 
     def fit(
         self,
@@ -89,6 +96,7 @@ def trees() -> LearnerByTask:
         "trees",
         EstimatorLearner("trees", ExtraTreesClassifier(**settings)),
         EstimatorLearner("trees", ExtraTreesRegressor(**settings)),
+        in_threads=True,
     )
 
 
@@ -98,6 +106,7 @@ def boosting() -> LearnerByTask:
         "boosting",
         EstimatorLearner("boosting", HistGradientBoostingClassifier(max_iter=N_TREES)),
         EstimatorLearner("boosting", HistGradientBoostingRegressor(max_iter=N_TREES)),
+        in_threads=True,
     )
 
 

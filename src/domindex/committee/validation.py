@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from domindex.committee.candidate import Candidate
@@ -15,6 +15,7 @@ from domindex.committee.held_out_rows import HeldOutRows, temper
 from domindex.committee.learning import predict_with
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.self_training import learn
+from domindex.committee.side_by_side import Workers
 from domindex.data import DomainData
 from domindex.errors import PredictorError
 from domindex.progress import Progress
@@ -65,19 +66,26 @@ def validate(
     rows: HeldOutRows,
     data: DomainData,
     seed: int,
-    n_jobs: int | None,
+    workers: Workers,
     progress: Progress,
 ) -> list[Trial]:
     """A trial for each candidate; one whose predictor fails is left out with a warning.
 
     Where all fail, the last failure is raised.
     """
-    jobs = (
-        delayed(_attempt)(predict_held_out, one, represented[one.representation], rows, data, seed)
-        for one in candidates
+    ordered = sorted(candidates, key=lambda one: one.in_threads)
+    attempts = (
+        result
+        for in_threads, group in groupby(ordered, key=lambda one: one.in_threads)
+        for result in workers.run(
+            _attempt,
+            [(predict_held_out, c, represented[c.features], rows, data, seed) for c in group],
+            in_threads=in_threads,
+        )
     )
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    results = list(progress.each("validating", parallel(jobs), total=len(candidates)))
+    known = list(progress.each("validating", attempts, total=len(candidates)))
+    of = dict(zip(ordered, known))
+    results = [of[one] for one in candidates]
     trials = []
     failures: dict[str, PredictorError] = {}
     for candidate, result in zip(candidates, results):

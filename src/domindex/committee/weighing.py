@@ -232,7 +232,7 @@ def _table(
     table = pd.DataFrame(
         {
             "candidate": [trial.candidate.name for trial in trials],
-            "representation": [trial.candidate.representation for trial in trials],
+            "representation": [trial.candidate.features for trial in trials],
             "predictor": [trial.candidate.predictor for trial in trials],
             "near_loss": [trial.near(rows) for trial in trials],
             "far_loss": [trial.far(rows) for trial in trials],

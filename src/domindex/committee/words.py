@@ -20,6 +20,7 @@ PLAIN_NAMES = {
     "domain_whitened": "domain-whitened inputs",
     "coral": "inputs with the sources coloured like the targets",
     "flow": "inputs carried along the flow",
+    "encoded": "what the network encodes",
 }
 
 MOST_NAMED = 4

@@ -27,7 +27,7 @@ class VDIRegressor(BaseVDI):
         None is the paper's model as written, without candidates unless `predictor` or `candidates`
         asks for some
     representation : "auto" tries every representation that serves the data; a name of
-        `list_representations` prescribes one for all members
+        `list_representations`, or "encoded", prescribes one for all members
     predictor : "auto" tries linear rules, a kernel, trees, boosting and, where the flow counts, the
         variational network; a name of `list_predictors`, "network", or an estimator like those of
         scikit-learn, which stays as it is, prescribes one
@@ -36,8 +36,9 @@ class VDIRegressor(BaseVDI):
     effort : "full", or "quick" for linear rules and trees only
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
-    n_jobs : processes that validate candidates and measure transport distances, as in joblib; the
-        result is the same with any number
+    n_jobs : processes that validate candidates and measure transport distances, as in joblib. None
+        is one process, in which trees and boosting share the cores in threads (as many as
+        OMP_NUM_THREADS allows); with 1 they do not. The result is the same with any
     verbose : 1 shows progress bars
     random_state : seed; the same seed gives the same model
 

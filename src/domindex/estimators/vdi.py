@@ -25,7 +25,14 @@ from domindex.committee.building import (
     Ground,
     build_committee,
 )
-from domindex.committee.candidate import NETWORK, Candidate, list_candidates
+from domindex.committee.candidate import (
+    ENCODED,
+    ENCODED_PREDICTORS,
+    NETWORK,
+    Candidate,
+    check_representation,
+    list_candidates,
+)
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.committee import Committee, Prediction
 from domindex.committee.fit_context import FitContext, fit_context
@@ -71,7 +78,7 @@ from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from
 from domindex.persistence.model_folder import save_model
 from domindex.persistence.table_states import table_from_state, table_state
 from domindex.progress import Progress
-from domindex.representations import PlacedRows, representation_named
+from domindex.representations import PlacedRows
 from domindex.representations.map_rows import rows_for_map
 from domindex.training.settings import Network, Training, TrainingSettings, require_counts
 from domindex.training.straightening import STRAIGHTENING_RATE, STRAIGHTENING_STEPS, WARP_PRICE
@@ -311,7 +318,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
 
     def _list_candidates(self, ground: Ground) -> list[Candidate]:
         predictor = self.predictor
-        if self.flow is None and predictor == "auto":
+        if self.flow is None and predictor == "auto" and self.representation != ENCODED:
             predictor = NETWORK
         return list_candidates(
             self.candidates,
@@ -333,9 +340,11 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.candidates_ = built.table
         self.representation_ = built.committee.members[0].representation.name
         self.history_ = context.history.to_frame()
-        uses_flow = "flow" in set(built.table.loc[built.table["weight"] > 0, "representation"])
-        if uses_flow and built.table["representation"].iloc[0] == "flow":
-            self.representation_ = "flow"
+        told = built.table.loc[built.table["weight"] > 0, "representation"].tolist()
+        network = built.committee.network
+        uses_flow = "flow" in told or (network is not None and network.follows_flow)
+        if told[0] in ("flow", ENCODED):
+            self.representation_ = told[0]
         self.flow_ = _flow_facts(geometry, built.committee) if uses_flow else None
         rows = PlacedRows.of_map(data, geometry.domain_map)
         targets = {name for name, source in zip(data.domains, data.is_source) if not source}
@@ -424,7 +433,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         if self.local_dim is not None:
             require_counts(self, "local_dim")
         if self.representation != "auto":
-            representation_named(self.representation)
+            check_representation(self.representation)
+            self._check_encoded(self.representation, self.predictor)
         if self.flow is None and self.representation == "flow":
             raise InputError(
                 "flow is None, so there is no flow for representation='flow' to follow. "
@@ -447,6 +457,13 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         if not (isinstance(predictor, str) and predictor in ("auto", NETWORK)):
             learner_for(predictor, self._task)
 
+    def _check_encoded(self, representation: str, predictor: Any) -> None:
+        if representation == ENCODED and isinstance(predictor, str) and predictor == NETWORK:
+            raise InputError(
+                "The network is asked for on what the network encodes. Choose another predictor "
+                "for 'encoded', or another representation for the network."
+            )
+
     def _check_candidates(self) -> None:
         """Pairs of a representation by name and a predictor, if any are given."""
         if self.candidates is None:
@@ -464,8 +481,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
                 "candidates is given, and representation or predictor too. Give one or the other."
             )
         for representation, predictor in pairs:
-            representation_named(representation)
+            check_representation(representation)
             self._check_predictor(predictor)
+            self._check_encoded(representation, predictor)
         if sum(isinstance(one, str) and one == NETWORK for _, one in pairs) > 1:
             raise InputError("candidates names the network twice. Name it once.")
 
@@ -479,7 +497,14 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         return {
             **paper,
             "choices": asdict(self._choices()),
-            "rounds": (ROUNDS, QUICK_ROUNDS, IN_PLAY, MISTAKES_LEFT, FOLD_STEPS),
+            "rounds": (
+                ROUNDS,
+                QUICK_ROUNDS,
+                IN_PLAY,
+                MISTAKES_LEFT,
+                FOLD_STEPS,
+                ENCODED_PREDICTORS,
+            ),
             "network": network.get_params(),
             "training": asdict(self._training_settings(training)),
             "weights": asdict(network.weights()),

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import expm
 from scipy.optimize import minimize
 
 from domindex.geometry.flow_families import FAMILIES, family_basis
+from domindex.geometry.matrix_exponential import exponentials
 
 RIDGE = 1e-2
 FLOW_PENALTY = 1e-4
@@ -109,7 +109,7 @@ class AffineFlow:
 
     def maps(self, index: Floats) -> Floats:
         """The homogeneous matrices (domains, p + 1, p + 1) that align each domain to β = 0."""
-        return expm(-homogeneous(self.generators, index[:, : self.n_components]))
+        return exponentials(-homogeneous(self.generators, index[:, : self.n_components]))
 
     def align(self, cloud: Floats, index: Floats) -> Floats:
         """Bring (rows, p) points of one domain with index (index_dim,) to β = 0."""
@@ -251,7 +251,7 @@ def _code_length(
     size = n_features + 1
     generators = _generators(parameters.reshape(n_components, -1), basis)
     exponents = -homogeneous(generators, index)
-    maps = expm(exponents)
+    maps = exponentials(exponents)
     linear, weights = maps[:, :n_features, :n_features], sizes / sizes.sum()
 
     carried = np.einsum("nij,nj->ni", linear, means) + maps[:, :n_features, n_features]
@@ -271,7 +271,7 @@ def _code_length(
     block = np.zeros((len(index), 2 * size, 2 * size))
     block[:, :size, :size] = block[:, size:, size:] = exponents.swapaxes(1, 2)
     block[:, :size, size:] = by_map
-    by_exponent = expm(block)[:, :n_features, size:]
+    by_exponent = exponentials(block)[:, :n_features, size:]
     gradient = -np.einsum("nq,nij->qij", index, by_exponent)
     gradient[:, :, :n_features] += (weights @ index)[:, None, None] * np.eye(n_features)
     return cost, (gradient.reshape(n_components, -1) @ basis).ravel()

@@ -23,9 +23,11 @@ def contrastive_loss(projections: Tensor, max_points: int = CONTRASTED_POINTS) -
     n_domains, batch, _ = h.shape
     agreement = (h * h.roll(-1, dims=1)).sum(dim=-1).reshape(-1)
     points = h.reshape(n_domains * batch, -1)
-    domain = torch.arange(n_domains, device=h.device).repeat_interleave(batch)
-    similarity = (points @ points.T).masked_fill(domain[:, None] == domain[None, :], -math.inf)
-    others = torch.logsumexp(similarity, dim=1) - math.log((n_domains - 1) * batch)
+    # A cosine is at most 1: its exponential needs no care, and is summed a domain at a time, so
+    # that nothing but the products themselves is as large as all pairs.
+    sums = (points @ points.T).exp().view(n_domains * batch, n_domains, batch).sum(dim=-1)
+    own = torch.eye(n_domains, dtype=torch.bool, device=h.device).repeat_interleave(batch, dim=0)
+    others = sums.masked_fill(own, 0.0).sum(dim=1).log() - math.log((n_domains - 1) * batch)
     return (others - agreement).mean()
 
 

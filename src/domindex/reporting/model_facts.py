@@ -79,7 +79,7 @@ def quick_training(model: Any) -> QuickTraining:
     most = STEPS_WITHOUT_FLOW if model.flow is None else STEPS
     training = clone(model.training or Training())
     steps = min(most, training.steps or most)
-    index_steps = min(INDEX_STEPS, training.index_steps)
+    index_steps = min(INDEX_STEPS, training.index_steps or INDEX_STEPS)
     training.set_params(index_steps=index_steps, steps=steps, starts=1)
     return QuickTraining({"training": training, "effort": "quick", "verbose": 0}, steps)
 

@@ -71,7 +71,7 @@ class Training(BaseEstimator):
     ----------
     steps : training steps of the encoding; None is 500, and 1000 for the paper's model
     index_steps : training steps of the indices: they teach how sure the map is, and u itself where
-        that helps the map (always, in the paper's model)
+        that helps the map (always, in the paper's model); None is 200, and 50 with effort="quick"
     starts : times the encoding starts afresh, of which the best on the sources is kept; None is 1,
         and 2 for the paper's model
     batch_size : rows of each domain in a step
@@ -93,7 +93,7 @@ class Training(BaseEstimator):
         self,
         *,
         steps: int | None = None,
-        index_steps: int = 200,
+        index_steps: int | None = None,
         starts: int | None = None,
         batch_size: int = 32,
         learning_rate: float = 3e-3,
@@ -114,8 +114,8 @@ class Training(BaseEstimator):
 
     def check(self) -> None:
         """Refuse what cannot be used."""
-        require_counts(self, "index_steps", "batch_size")
-        require_counts(self, *(n for n in ("steps", "starts") if getattr(self, n) is not None))
+        optional = ("steps", "index_steps", "starts")
+        require_counts(self, "batch_size", *(n for n in optional if getattr(self, n) is not None))
         if not self.learning_rate > 0:
             raise InputError(f"learning_rate is {self.learning_rate!r}. Choose a positive number.")
 

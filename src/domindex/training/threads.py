@@ -1,4 +1,4 @@
-"""Small networks run fastest on one thread."""
+"""Small networks run fastest on one thread; what is fitted beside them may have the others."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from joblib import cpu_count
 from threadpoolctl import threadpool_limits
 
 
@@ -23,3 +24,9 @@ def one_thread() -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(before)
+
+
+def available_threads() -> int:
+    """Threads that compiled code would take by itself: the cores of this process, or fewer where
+    OMP_NUM_THREADS or a limit around the call says so. To be asked outside of `one_thread`."""
+    return max(1, min(cpu_count(), torch.get_num_threads()))

@@ -17,5 +17,9 @@ class PredictorError(DomindexError, RuntimeError):
     """A predictor that failed, or that returned what is no prediction; the cause is chained."""
 
 
+class TrainingError(DomindexError, RuntimeError):
+    """A training that cannot go on: one of its processes ended, or is out of reach."""
+
+
 class TrainingDiverged(DomindexError, RuntimeError):  # noqa: N818 - says what happened
     """A term of the objective stopped being a finite number."""

@@ -8,25 +8,37 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from domindex.networks.shares import Share
+
 CONTRASTED_POINTS = 1024
 """Points compared with each other at once; more domains or larger batches are thinned to this."""
 
 
-def contrastive_loss(projections: Tensor, max_points: int = CONTRASTED_POINTS) -> Tensor:
+def contrastive_loss(
+    projections: Tensor, share: Share | None = None, max_points: int = CONTRASTED_POINTS
+) -> Tensor:
     """ℓ = −log( exp sim(h_ki, h_kj) / Σ_{m≠k,n} exp sim(h_ki, h_mn) ), j = i + 1 mod b, averaged.
 
     `projections` h are (domains, batch, size), sim is the cosine and the temperature 1. The
     sum is taken as a mean, so that the value does not grow with the number of domains. At most
     `max_points` rows enter, so memory is bounded by its square.
+
+    With a `share` of the rows those of all processes are gathered, and every process compares its
+    part of them with all.
     """
+    if share is not None:
+        projections = share.gathered(projections.float())
     h = functional.normalize(_thin(projections, max_points), dim=-1)
     n_domains, batch, _ = h.shape
+    own = slice(None) if share is None else share.part(n_domains * batch)
     agreement = (h * h.roll(-1, dims=1)).sum(dim=-1).reshape(-1)
     points = h.reshape(n_domains * batch, -1)
     domain = torch.arange(n_domains, device=h.device).repeat_interleave(batch)
-    similarity = (points @ points.T).masked_fill(domain[:, None] == domain[None, :], -math.inf)
+    same = domain[own, None] == domain[None, :]
+    similarity = (points[own] @ points.T).masked_fill(same, -math.inf)
     others = torch.logsumexp(similarity, dim=1) - math.log((n_domains - 1) * batch)
-    return (others - agreement).mean()
+    losses = others - agreement[own]
+    return losses.mean() if share is None else share.from_parts(losses.sum() / len(points))
 
 
 def _thin(projections: Tensor, max_points: int) -> Tensor:

@@ -36,6 +36,8 @@ class VDIRegressor(BaseVDI):
     effort : "full", or "quick" for linear rules and trees only
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
+    devices : processes that train the networks, or a list of GPUs; None is `training`'s, which is 1
+    strategy : "ddp" lets every process take its share of each batch; None is `training`'s
     n_jobs : processes that validate candidates and measure transport distances, as in joblib; the
         result is the same with any number
     verbose : 1 shows progress bars
@@ -60,6 +62,7 @@ class VDIRegressor(BaseVDI):
         squared; in units of y for one output, of the outputs' spread for several) with low and high
         (80 %), and for comparison held_out_mean
     history_ : DataFrame, a row per epoch and a column per term of the objective
+    n_processes_ : how many processes trained the networks
     flow_ : which flow was found, and how well it fits; None where no member follows it
 
     `forecast(X, sample_domain=)` gives the same for any rows, and `summary()` says in words who

@@ -136,13 +136,15 @@ class Processes:
 
         What holds the group is let go of before it is destroyed, or the end may hang.
         """
-        if self._connection is None:
+        connection, self._connection = self._connection, None
+        if connection is None:
             return
         gc.collect()
+        if in_order:
+            with suppress(TrainingError):
+                connection.wait_for_all()
+        group = connection.close()
         with suppress(RuntimeError):
-            if in_order:
-                self._connection.wait_for_all()
-            group = self._connection.close()
             dist.destroy_process_group(None if self._is_default else group)
 
     def _connect(self) -> Connection:

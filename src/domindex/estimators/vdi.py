@@ -226,7 +226,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             if processes is not None and processes.leads:
                 processes.finish(self._fitted())
             elif processes is not None:
-                vars(self).update(processes.serve(places.fabric()))
+                self.__dict__.update(processes.serve(places.fabric()))
             self.n_processes_ = 1 if processes is None else processes.n
 
     def _fit_committee(self, data: DomainData, processes: Processes | None) -> None:

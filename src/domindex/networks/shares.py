@@ -160,13 +160,13 @@ class _Sum(torch.autograd.Function):
 
 @contextmanager
 def reached() -> Iterator[None]:
-    """`TrainingError` where another process cannot be reached."""
+    """`TrainingError` where another process cannot be reached; the cause is chained."""
     try:
         yield
     except TrainingError:
         raise
     except RuntimeError as error:
         raise TrainingError(
-            f"One of the processes that train together has ended or cannot be reached ({error}). "
-            "Look at what it wrote last, and fit again."
+            "One of the processes that train together has ended or cannot be reached. Look at what "
+            "it wrote last, and fit again."
         ) from error

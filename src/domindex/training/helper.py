@@ -6,7 +6,7 @@ import json
 import sys
 from datetime import timedelta
 
-import torch.distributed as dist
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from domindex.training.helpers import HOST
 from domindex.training.places import Places
@@ -21,7 +21,7 @@ MEETING = timedelta(seconds=60)
 def main() -> None:
     task = json.loads(sys.argv[1])
     places = Places(Training(**task["training"]), task["n"], is_launched=False)
-    store = dist.TCPStore(HOST, task["port"], is_master=False, timeout=MEETING)
+    store = TCPStore(HOST, task["port"], is_master=False, timeout=MEETING)
     processes = Processes(store, task["rank"], task["n"], places.backend)
     with one_thread():
         processes.serve(places.fabric(task["rank"]))

@@ -13,13 +13,16 @@ import threading
 import time
 from dataclasses import dataclass
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import torch.distributed as dist
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from domindex.errors import TrainingError
 from domindex.training.places import Places
 from domindex.training.processes import Processes
+
+if TYPE_CHECKING:
+    from torch._C._distributed_c10d import Store
 
 HOST = "127.0.0.1"
 WATCH = 0.2
@@ -76,7 +79,7 @@ class Helpers:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Helpers:
-        store = dist.TCPStore(HOST, 0, is_master=True, wait_for_workers=False)
+        store = TCPStore(HOST, 0, is_master=True, wait_for_workers=False)
         n = self._places.n_processes
         self.processes = _LeadingProcesses(store, 0, n, self._places.backend, self)
         self._helpers = [_start(self._places, store.port, rank) for rank in range(1, n)]
@@ -131,6 +134,8 @@ class Helpers:
             for helper in self._helpers:  # whoever waits for the lost one waits no longer
                 helper.process.kill()
             self._over.wait(GRACE)
+            while _is_importing(thread) and not self._over.is_set():
+                time.sleep(WATCH)
             with self._lock:
                 if not self._over.is_set():
                     _raise_in(thread, HelperLost)
@@ -146,7 +151,7 @@ class Helpers:
 
 
 class _LeadingProcesses(Processes):
-    def __init__(self, store: dist.Store, rank: int, n: int, backend: str, to: Helpers) -> None:
+    def __init__(self, store: Store, rank: int, n: int, backend: str, to: Helpers) -> None:
         super().__init__(store, rank, n, backend)
         self._helpers = to
 
@@ -177,6 +182,14 @@ def _start(places: Places, port: int, rank: int) -> Helper:
         start_new_session=True,  # an interrupt is for the process that fits
     )
     return Helper(rank, process, errors)
+
+
+def _is_importing(thread: int) -> bool:
+    """Whether a thread is in the middle of an import, which would stay half done."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and "importlib" not in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:

@@ -14,15 +14,19 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch.distributed as dist
+from torch.distributed import PrefixStore  # type: ignore[attr-defined]
 
 from domindex.data import DomainData
 from domindex.errors import InputError, TrainingError
 from domindex.training.helpers import Helpers
 from domindex.training.places import Places
 from domindex.training.processes import Processes
+
+if TYPE_CHECKING:
+    from torch._C._distributed_c10d import Store
 
 _fits = itertools.count()
 """Every fit leaves word for the other processes under a number of its own."""
@@ -52,7 +56,7 @@ def is_leading() -> bool:
 @contextmanager
 def _launched_processes(places: Places, data: DomainData) -> Iterator[Processes]:
     store, rank, n_processes = _launchers_store()
-    store = dist.PrefixStore(f"domindex/{next(_fits)}", store)
+    store = PrefixStore(f"domindex/{next(_fits)}", store)
     processes = Processes(store, rank, n_processes, places.backend)
     if not processes.agree("data", _digest(data)):
         raise InputError(
@@ -72,7 +76,7 @@ def _launched_processes(places: Places, data: DomainData) -> Iterator[Processes]
 
 
 @lru_cache(maxsize=1)
-def _launchers_store() -> tuple[dist.Store, int, int]:
+def _launchers_store() -> tuple[Store, int, int]:
     """Where processes of one launcher leave word for each other, with rank and their number."""
     from torch.distributed.rendezvous import rendezvous
 

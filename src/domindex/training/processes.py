@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import io
 import math
+import sys
 import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
@@ -27,6 +28,7 @@ from domindex.networks.shares import Connection, Share, reached
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+    from torch._C._distributed_c10d import Store
 
 PATIENCE = timedelta(minutes=10)
 """How long a process is waited for in the middle of a step. One that was killed is missed at once,
@@ -55,7 +57,7 @@ class Processes:
     backend : "gloo" or "nccl"
     """
 
-    def __init__(self, store: dist.Store, rank: int, n: int, backend: str) -> None:
+    def __init__(self, store: Store, rank: int, n: int, backend: str) -> None:
         self.rank, self.n = rank, n
         self._store, self._backend = store, backend
         self._connection: Connection | None = None
@@ -155,6 +157,7 @@ class Processes:
             self._wait_for([f"ready/{rank}" for rank in range(self.n)], deadline)
             if dist.is_initialized():
                 return Connection(dist.new_group(timeout=PATIENCE, backend=self._backend))
+            hook = sys.excepthook
             dist.init_process_group(
                 self._backend,
                 store=self._store,
@@ -162,6 +165,7 @@ class Processes:
                 world_size=self.n,
                 timeout=PATIENCE,
             )
+            sys.excepthook = hook  # torch would print every later error of the caller's twice
         self._is_default = True
         assert dist.group.WORLD is not None
         return Connection(dist.group.WORLD)

@@ -89,26 +89,8 @@ class Trainer:
 
         Returns the moving average of the objective's module, in training mode.
         """
-        share = None
-        if self.processes is not None:
-            share = self.processes.share(self.settings.batch_size)
-            if self.processes.leads:
-                self.processes.hand_out(TrainingTask(self, phase, extra), self.fabric.device)
-            phase.batches = phase.batches.for_share(share)
-        average = AveragedModel(
-            phase.objective.module, multi_avg_fn=get_ema_multi_avg_fn(self.settings.average)
-        )
-        with shared_statistics(phase.objective, share):
-            self._minimise(phase, average, [*self.callbacks, *extra])
-        return average.module
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For another process: it has a device and a place among the processes of its own."""
-        return {**vars(self), "fabric": None, "processes": None, "callbacks": [DivergenceAlarm()]}
-
-    def _minimise(
-        self, phase: Phase, average: AveragedModel, callbacks: Sequence[Callback]
-    ) -> None:
+        share = self._share_out(phase, extra)
+        callbacks = [*self.callbacks, *extra]
         groups = [
             {"params": group.parameters, "lr": phase.learning_rate * group.rate}
             for group in phase.parameters
@@ -118,25 +100,43 @@ class Trainer:
             phase.objective, Adam(groups, lr=phase.learning_rate, betas=(0.9, phase.memory))
         )
         adversary = self._set_up_adversary(phase)
+        decay = get_ema_multi_avg_fn(self.settings.average)
+        average = AveragedModel(phase.objective.module, multi_avg_fn=decay)
         for callback in callbacks:
             callback.on_phase_start(phase)
-        for step in range(phase.n_steps):
-            for callback in callbacks:
-                callback.before_step(phase, step)
-            batch = phase.batches.draw(phase.admitted(step))
-            latents = phase.objective.infer(batch)
-            rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
-            terms = {} if adversary is None else adversary.learn(phase, batch, latents, rate)
-            loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
-            terms |= own
-            if batch.share is not None:
-                terms = batch.share.mean_terms(terms)
-            for callback in callbacks:
-                callback.on_terms(phase, step, terms)
-            self._descend(objective, optimizer, loss, rate, batch.share)
-            average.update_parameters(phase.objective.module)
+        with shared_statistics(phase.objective, share):
+            for step in range(phase.n_steps):
+                for callback in callbacks:
+                    callback.before_step(phase, step)
+                batch = phase.batches.draw(phase.admitted(step))
+                latents = phase.objective.infer(batch)
+                rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
+                terms = {} if adversary is None else adversary.learn(phase, batch, latents, rate)
+                loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
+                terms |= own
+                if share is not None:
+                    terms = share.mean_terms(terms)
+                for callback in callbacks:
+                    callback.on_terms(phase, step, terms)
+                self._descend(objective, optimizer, loss, rate, share)
+                average.update_parameters(phase.objective.module)
         for callback in callbacks:
             callback.on_phase_end(phase)
+        return average.module
+
+    def _share_out(self, phase: Phase, extra: tuple[Callback, ...]) -> Share | None:
+        """This process's share of the phase; the one that leads hands it to the others first."""
+        if self.processes is None:
+            return None
+        share = self.processes.share(self.settings.batch_size)
+        if self.processes.leads:
+            self.processes.hand_out(TrainingTask(self, phase, extra), self.fabric.device)
+        phase.batches = phase.batches.for_share(share)
+        return share
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process: it has a device and a place among the processes of its own."""
+        return {**vars(self), "fabric": None, "processes": None, "callbacks": [DivergenceAlarm()]}
 
     def _set_up_adversary(self, phase: Phase) -> _Adversary | None:
         network = phase.objective.adversary

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -64,11 +63,10 @@ class Connection:
         return self._group
 
 
-@dataclass(frozen=True, eq=False)
 class Share:
     """The rows of every domain's batch that one of several processes takes.
 
-    Attributes
+    Parameters
     ----------
     rank : of this process, from 0
     n_processes : how many take a share
@@ -76,17 +74,14 @@ class Share:
     connection : to the others
     """
 
-    rank: int
-    n_processes: int
-    whole: int
-    connection: Connection
-
-    def __post_init__(self) -> None:
-        if self.whole < self.n_processes:
+    def __init__(self, rank: int, n_processes: int, whole: int, connection: Connection) -> None:
+        if whole < n_processes:
             raise InputError(
-                f"batch_size is {self.whole}, for {self.n_processes} processes to share. Choose "
-                f"{self.n_processes} or more, or fewer devices."
+                f"batch_size is {whole}, for {n_processes} processes to share. Choose "
+                f"{n_processes} or more, or fewer devices."
             )
+        self.rank, self.n_processes = rank, n_processes
+        self.whole, self.connection = whole, connection
 
     @property
     def rows(self) -> slice:

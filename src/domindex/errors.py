@@ -21,5 +21,9 @@ class OffMapWarning(UserWarning):
     """Domains that differ from all known ones more than these differ from each other."""
 
 
+class TrainingError(DomindexError, RuntimeError):
+    """A training that cannot go on: one of its processes ended, or is out of reach."""
+
+
 class TrainingDiverged(DomindexError, RuntimeError):  # noqa: N818 - says what happened
     """A term of the objective stopped being a finite number."""

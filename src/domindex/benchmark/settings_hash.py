@@ -27,6 +27,9 @@ N_DIGITS = 12
 SEED = "random_state"
 """The parameter that is no setting: rows carry their seed."""
 
+WHERE = ("devices", "strategy")
+"""Where training takes place: no settings unless they are set."""
+
 
 def settings_hash(estimator: Any, without: Collection[str] = ()) -> str:
     """The first twelve hexadecimal digits of SHA-256 over `settings_of`."""
@@ -51,7 +54,9 @@ def settings_of(estimator: Any, without: Collection[str] = ()) -> dict[str, Any]
         "parameters": {
             name: _plain(parameters[name])
             for name in sorted(parameters)
-            if name != SEED and name not in without
+            if name != SEED
+            and name not in without
+            and not (name in WHERE and parameters[name] is None)
         },
     }
     constants = getattr(estimator, "_all_settings", None)

@@ -16,6 +16,8 @@ from domindex.progress import Progress, show_progress
 from domindex.timings import Timings
 from domindex.training.callbacks import DivergenceAlarm, ProgressBar
 from domindex.training.history import History
+from domindex.training.places import Places
+from domindex.training.processes import Processes
 from domindex.training.settings import Network, Training, TrainingSettings
 from domindex.training.threads import available_threads, one_thread
 from domindex.training.trainer import Trainer
@@ -67,25 +69,20 @@ def fit_context(
     seed: int,
     verbose: int,
     choices: ChoiceSettings | None = None,
+    processes: Processes | None = None,
 ) -> Iterator[FitContext]:
     """One thread, a seed of the fit's own, and bars; the caller's generators are left as they were.
 
-    The same seed gives the same result.
+    The same seed gives the same result. Where there are several `processes`, this one leads them.
     """
-    from lightning_fabric import Fabric  # here: it takes seconds, and predicting needs none
-
-    fabric = Fabric(
-        accelerator=training.accelerator,
-        devices=training.devices,
-        strategy=training.strategy,
-        precision=training.precision,
-    )
+    fabric = Places.of(training).fabric()
     history = History(int(np.ceil(np.median(data.domain_sizes) / settings.batch_size)))
     n_threads = available_threads()
     devices = [fabric.device] if fabric.device.type == "cuda" else []
     with one_thread(), torch.random.fork_rng(devices), show_progress(verbose) as progress:
         torch.manual_seed(seed)
-        trainer = Trainer(fabric, settings, [DivergenceAlarm(), history, ProgressBar(progress)])
+        onlookers = [DivergenceAlarm(), history, ProgressBar(progress)]
+        trainer = Trainer(fabric, settings, onlookers, processes)
         rng = np.random.default_rng(seed)
         choices = choices or ChoiceSettings()
-        yield FitContext(network, trainer, history, rng, progress, choices, n_threads)
+        yield FitContext(network, trainer, history, rng, progress, choices, n_threads=n_threads)

@@ -80,6 +80,9 @@ from domindex.persistence.table_states import table_from_state, table_state
 from domindex.progress import Progress
 from domindex.representations import PlacedRows
 from domindex.representations.map_rows import rows_for_map
+from domindex.training.launching import is_leading, joined_processes
+from domindex.training.places import Places
+from domindex.training.processes import Processes
 from domindex.training.settings import Network, Training, TrainingSettings, require_counts
 from domindex.training.straightening import STRAIGHTENING_RATE, STRAIGHTENING_STEPS, WARP_PRICE
 
@@ -116,6 +119,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         effort: str = "full",
         network: Network | None = None,
         training: Training | None = None,
+        devices: int | str | list[int] | None = None,
+        strategy: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -129,6 +134,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.effort = effort
         self.network = network
         self.training = training
+        self.devices = devices
+        self.strategy = strategy
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -213,9 +220,12 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         """Write the fitted model to a folder, to be opened by `domindex.load`.
 
         Weights are kept as safetensors and everything else as JSON, so that opening it runs no
-        code. An existing model is refused unless `overwrite`.
+        code. An existing model is refused unless `overwrite`. Of several processes that a launcher
+        started and that fitted it together, the first writes.
         """
         check_is_fitted(self)
+        if self.n_processes_ > 1 and not is_leading():
+            return
         if not type(self).__module__.startswith("domindex."):
             raise InputError(
                 f"The model is a {type(self).__name__}, and only VDIClassifier and VDIRegressor "
@@ -281,7 +291,19 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         return "expected_accuracy" if self._predicts_classes() else "expected_error"
 
     def _fit_data(self, data: DomainData) -> None:
-        with self._ground(data) as ground:
+        """By this process, with the help of others, or, where another leads, what that learned."""
+        places = Places.of(self._training())
+        with joined_processes(places, data) as processes:
+            if processes is None or processes.leads:
+                self._fit_committee(data, processes)
+            if processes is not None and processes.leads:
+                processes.finish(self._fitted())
+            elif processes is not None:
+                self.__dict__.update(processes.serve(places.fabric()))
+            self.n_processes_ = 1 if processes is None else processes.n
+
+    def _fit_committee(self, data: DomainData, processes: Processes | None) -> None:
+        with self._ground(data, processes) as ground:
             built = build_committee(
                 self._list_candidates(ground),
                 ground,
@@ -296,11 +318,11 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.timings_ = timings.table()
 
     @contextmanager
-    def _ground(self, data: DomainData) -> Iterator[Ground]:
+    def _ground(self, data: DomainData, processes: Processes | None = None) -> Iterator[Ground]:
         """The map of the data and the indices on it, for candidates to stand on."""
-        network, training = self.network or Network(), self.training or Training()
+        network, training = self.network or Network(), self._training()
         settings, seed = self._training_settings(training), self._seed()
-        given = (data, network, training, settings, seed, self.verbose, self._choices())
+        given = (data, network, training, settings, seed, self.verbose, self._choices(), processes)
         with fit_context(*given) as context:
             self._announce_cost(data, context.progress)
             with context.timings.stage("mapping"):
@@ -422,6 +444,18 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def _task_to_fit(self) -> Task:
         return self._task
 
+    def _training(self) -> Training:
+        """How long and where networks are trained; what is None here is `training`'s."""
+        asked = {"devices": self.devices, "strategy": self.strategy}
+        given = {name: value for name, value in asked.items() if value is not None}
+        parameters = (self.training or Training()).get_params()
+        return Training(**{**parameters, **given})
+
+    def _fitted(self) -> dict[str, Any]:
+        """Everything that is no parameter: what another process takes over."""
+        parameters = self.get_params(deep=False)
+        return {name: value for name, value in vars(self).items() if name not in parameters}
+
     def _training_settings(self, training: Training) -> TrainingSettings:
         quick = QUICK_TRAINING if self.effort == "quick" else {}
         return training.settings(**(PAPER_TRAINING if self.flow is None else {}), **quick)
@@ -452,6 +486,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
                 )
         (self.network or Network()).check()
         (self.training or Training()).check()
+        Places.of(self._training())
 
     def _check_predictor(self, predictor: Any) -> None:
         if not (isinstance(predictor, str) and predictor in ("auto", NETWORK)):
@@ -580,6 +615,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.forecast_ = table_from_state(state["forecast"])
         self.history_ = table_from_state(state["history"])
         self.flow_ = state["flow"]
+        self.n_processes_ = 1
         self._require_working()
 
     def _require_working(self) -> None:

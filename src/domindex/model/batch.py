@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from domindex.model.adversary import DomainFacts
+from domindex.networks.shares import Share
 
 
 @dataclass
 class Batch:
-    """Rows of the chosen domains.
+    """Rows of the chosen domains; in one of several processes, its share of them.
 
     Attributes
     ----------
@@ -24,6 +25,7 @@ class Batch:
     neighbor_index : (domains, index_dim), the raw index of a near neighbour of each domain
     facts : what the adversary tries to read
     known : (folds, sources of one) bool, whose labels a fold may learn from; None where all may
+    share : which of the rows these are; None where they are all
     """
 
     x: Tensor
@@ -35,3 +37,4 @@ class Batch:
     neighbor_index: Tensor
     facts: DomainFacts
     known: Tensor | None = None
+    share: Share | None = None

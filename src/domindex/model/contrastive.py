@@ -8,27 +8,38 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from domindex.networks.shares import Share
+
 CONTRASTED_POINTS = 1024
 """Points compared with each other at once; more domains or larger batches are thinned to this."""
 
 
-def contrastive_loss(projections: Tensor, max_points: int = CONTRASTED_POINTS) -> Tensor:
+def contrastive_loss(
+    projections: Tensor, share: Share | None = None, max_points: int = CONTRASTED_POINTS
+) -> Tensor:
     """ℓ = −log( exp sim(h_ki, h_kj) / Σ_{m≠k,n} exp sim(h_ki, h_mn) ), j = i + 1 mod b, averaged.
 
     `projections` h are (domains, batch, size), sim is the cosine and the temperature 1. The
     sum is taken as a mean, so that the value does not grow with the number of domains. At most
     `max_points` rows enter, so memory is bounded by its square.
+
+    With a `share` of the rows those of all processes are gathered, and every process compares its
+    part of them with all.
     """
+    if share is not None:
+        projections = share.gathered(projections.float())
     h = functional.normalize(_thin(projections, max_points), dim=-1)
     n_domains, batch, _ = h.shape
+    own = slice(None) if share is None else share.part(n_domains * batch)
     agreement = (h * h.roll(-1, dims=1)).sum(dim=-1).reshape(-1)
     points = h.reshape(n_domains * batch, -1)
     # A cosine is at most 1: its exponential needs no care, and is summed a domain at a time, so
     # that nothing but the products themselves is as large as all pairs.
-    sums = (points @ points.T).exp().view(n_domains * batch, n_domains, batch).sum(dim=-1)
-    own = torch.eye(n_domains, dtype=torch.bool, device=h.device).repeat_interleave(batch, dim=0)
-    others = sums.masked_fill(own, 0.0).sum(dim=1).log() - math.log((n_domains - 1) * batch)
-    return (others - agreement).mean()
+    sums = (points[own] @ points.T).exp().view(-1, n_domains, batch).sum(dim=-1)
+    same = torch.eye(n_domains, dtype=torch.bool, device=h.device).repeat_interleave(batch, dim=0)
+    others = sums.masked_fill(same[own], 0.0).sum(dim=1).log() - math.log((n_domains - 1) * batch)
+    losses = others - agreement[own]
+    return losses.mean() if share is None else share.from_parts(losses.sum() / len(points))
 
 
 def _thin(projections: Tensor, max_points: int) -> Tensor:

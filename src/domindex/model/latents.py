@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from torch import Tensor
 from torch.distributions import Normal
 
+from domindex.networks.shares import Share
+
 
 @dataclass
 class Indices:
@@ -38,6 +40,13 @@ class Latents(Indices):
     z: Tensor
 
 
-def draw(posterior: Normal, sample: bool) -> Tensor:
-    """A reparameterised sample while training, the mean for a prediction."""
-    return posterior.rsample() if sample else posterior.mean
+def draw(posterior: Normal, sample: bool, share: Share | None = None) -> Tensor:
+    """A reparameterised sample while training, the mean for a prediction.
+
+    With a `share`, of rows (domains, rows of the share, ...), as the whole batch would be drawn.
+    """
+    if not sample:
+        return posterior.mean
+    if share is None:
+        return posterior.rsample()
+    return posterior.mean + posterior.stddev * share.noise(posterior.mean)

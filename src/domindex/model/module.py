@@ -19,6 +19,7 @@ from domindex.networks.decoders import (
     OutputPredictor,
 )
 from domindex.networks.encoders import DataEncoder, GlobalIndexEncoder, LocalIndexEncoder
+from domindex.networks.shares import Share
 from domindex.networks.weights import Sizes, count, counts, network_from_state, network_state
 
 PREDICTOR_RATE = 5.0
@@ -63,10 +64,12 @@ class IndexModule(nn.Module):
         """q(u|x) of rows (..., *input_shape)."""
         return self.local_encoder(self.backbone(x))
 
-    def infer(self, x: Tensor, raw_index: Tensor, sample: bool = True) -> Indices:
+    def infer(
+        self, x: Tensor, raw_index: Tensor, sample: bool = True, share: Share | None = None
+    ) -> Indices:
         """q(u|x) and q(β|u), with a draw of each, or their means for a prediction."""
         u, beta = self.local_posterior(x), self.index_encoder(raw_index)
-        return Indices(u, draw(u, sample), beta, draw(beta, sample))
+        return Indices(u, draw(u, sample, share), beta, draw(beta, sample))
 
     def state(self) -> dict[str, Any]:
         sizes = {
@@ -108,12 +111,17 @@ class EncodingModule(nn.Module):
     def alignment(self) -> Alignment:
         return self.data_encoder.alignment
 
-    def infer(self, represented: Tensor, indices: Indices, sample: bool = True) -> Latents:
+    def infer(
+        self,
+        represented: Tensor,
+        indices: Indices,
+        sample: bool = True,
+        share: Share | None = None,
+    ) -> Latents:
         """q(z|x,u,β) given the indices; `represented` is (domains, batch, p)."""
         posterior, prior = self.data_encoder(represented, indices.u, indices.beta)
-        return Latents(
-            **vars(indices), z_posterior=posterior, z_prior=prior, z=draw(posterior, sample)
-        )
+        z = draw(posterior, sample, share)
+        return Latents(**vars(indices), z_posterior=posterior, z_prior=prior, z=z)
 
     def predict(self, z: Tensor) -> Distribution:
         """p(y|z)."""

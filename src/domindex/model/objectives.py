@@ -45,7 +45,7 @@ class IndexObjective(Objective):
         self.weights = weights
 
     def infer(self, batch: Batch) -> Indices:
-        return self.module.infer(batch.x, batch.raw_index)
+        return self.module.infer(batch.x, batch.raw_index, share=batch.share)
 
     def forward(self, batch: Batch, latents: Indices, ramp: float) -> tuple[Tensor, Terms]:
         module, weights = self.module, self.weights
@@ -60,7 +60,7 @@ class IndexObjective(Objective):
             "global_index_divergence": bound.global_index_divergence(
                 latents, module.index_prior, batch.domain_sizes
             ),
-            "contrastive": contrastive_loss(module.contrast(latents.u)),
+            "contrastive": contrastive_loss(module.contrast(latents.u), batch.share),
         }
         gain = (
             weights.input_reconstruction * terms["input_reconstruction"]
@@ -96,7 +96,8 @@ class EncodingObjective(Objective):
             return self._indices[0].infer(batch.x, batch.raw_index, sample=False)
 
     def infer(self, batch: Batch) -> Latents:
-        return self.module.infer(batch.represented, self.infer_indices(batch))
+        indices = self.infer_indices(batch)
+        return self.module.infer(batch.represented, indices, share=batch.share)
 
     def forward(self, batch: Batch, latents: Latents, ramp: float) -> tuple[Tensor, Terms]:
         predicted = self.module.predict(latents.z[batch.sources])

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 from torch.distributions import Normal
+
+from domindex.networks.shares import Share
 
 
 def mlp(n_inputs: int, n_outputs: int, width: int, depth: int) -> nn.Sequential:
@@ -66,6 +71,7 @@ class Whitening(nn.Module):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.momentum: float | None = 0.1
+        self.share: Share | None = None
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("covariance", torch.eye(size))
         self.register_buffer("count", torch.zeros(()))
@@ -79,9 +85,9 @@ class Whitening(nn.Module):
     def forward(self, rows: Tensor) -> Tensor:
         mean, covariance = self.mean, self.covariance
         if self.training:
-            mean = rows.mean(dim=-2)
+            mean = self._over_processes(rows.mean(dim=-2))
             centred = rows - mean.unsqueeze(-2)
-            covariance = centred.mT @ centred / rows.shape[-2]
+            covariance = self._over_processes(centred.mT @ centred / rows.shape[-2])
             self._update(mean.detach(), covariance.detach())
         # Double precision and a relative floor: an early map may be close to singular.
         wide = covariance.double()
@@ -91,8 +97,24 @@ class Whitening(nn.Module):
         centred = (rows - mean.unsqueeze(-2)).mT.double()
         return torch.linalg.solve_triangular(factor, centred, upper=False).mT.to(rows.dtype)
 
+    def _over_processes(self, mean: Tensor) -> Tensor:
+        return mean if self.share is None else self.share.mean(mean)
+
     def _update(self, mean: Tensor, covariance: Tensor) -> None:
         self.count += 1
         share = 1.0 / self.count if self.momentum is None else self.momentum
         self.mean += share * (mean - self.mean)
         self.covariance += share * (covariance - self.covariance)
+
+
+@contextmanager
+def shared_statistics(network: nn.Module, share: Share | None) -> Iterator[None]:
+    """Inside, statistics of a batch are those of all processes that have a share of it."""
+    layers = [layer for layer in network.modules() if isinstance(layer, Whitening)]
+    for layer in layers:
+        layer.share = share
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.share = None

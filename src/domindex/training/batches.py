@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from domindex.data.batching import DomainBatches
 from domindex.geometry.neighbors import closest_pairs, order_of_arrival, spanning_tree
 from domindex.model.adversary import DomainFacts
 from domindex.model.batch import Batch
+from domindex.networks.shares import Share
 from domindex.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -60,6 +62,11 @@ class TrainingRows:
         """The same rows as a representation gives them to the encoder."""
         return replace(self, represented=self._tensor(rows.features), row_weights=row_weights)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process, which trains on these tensors: without the user's own inputs."""
+        data = replace(self.data, inputs=np.empty((self.data.n_rows, 0)))
+        return {**vars(self), "data": data}
+
     def _tensor(self, array: NDArray) -> Tensor:
         return torch.tensor(array, dtype=torch.float32, device=self.inputs.device)
 
@@ -68,8 +75,10 @@ class BatchSampler:
     """Draws batches of rows for a given map of their domains.
 
     The graph of the domains joins the closest pairs on the map unless `links`, (domains, domains),
-    say which are joined.
+    say which are joined. `share` says which rows of a batch are this process's; None: all.
     """
+
+    share: Share | None = None
 
     def __init__(
         self,
@@ -93,7 +102,15 @@ class BatchSampler:
 
     def on_map(self, coordinates: Floats) -> BatchSampler:
         """Batches of the same rows along another map."""
-        return BatchSampler(self.rows, self._settings, self._rng, coordinates)
+        other = BatchSampler(self.rows, self._settings, self._rng, coordinates)
+        other.share = self.share
+        return other
+
+    def for_share(self, share: Share) -> BatchSampler:
+        """Its part of the very batches that this one would draw; both move on together."""
+        other = copy.copy(self)
+        other.share = share
+        return other
 
     def draw(self, progress: float = 1.0) -> Batch:
         """A batch of the domains that have arrived by `progress`, from 0 to 1.
@@ -103,7 +120,9 @@ class BatchSampler:
         """
         domains = self._choose_domains(progress)
         device = self.rows.inputs.device
-        rows = torch.as_tensor(self._domain_batches.draw(domains), device=device)
+        numbers = self._domain_batches.draw(domains)
+        rows = torch.as_tensor(numbers if self.share is None else numbers[:, self.share.rows])
+        rows = rows.to(device)
         neighbors = [self._neighbor(domain, domains) for domain in domains]
         chosen = torch.as_tensor(domains, device=device)
         sources = torch.as_tensor(np.flatnonzero(self.rows.data.is_source[domains]), device=device)
@@ -117,6 +136,7 @@ class BatchSampler:
             raw_index=raw_index,
             neighbor_index=self._raw_index[torch.as_tensor(np.array(neighbors), device=device)],
             facts=DomainFacts(chosen, raw_index, self._links[chosen][:, chosen]),
+            share=self.share,
         )
 
     def _neighbor(self, domain: int, present: NDArray[np.int64]) -> int:

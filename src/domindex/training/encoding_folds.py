@@ -19,6 +19,7 @@ from domindex.model.batch import Batch
 from domindex.model.latents import Indices, Latents
 from domindex.model.module import EncodingModule, IndexModule
 from domindex.model.objectives import EncodingObjective, Weights
+from domindex.networks.shares import Share
 from domindex.networks.stacking import stacked, unstacked
 from domindex.training.batches import BatchSampler
 from domindex.training.encoding_training import finished
@@ -105,6 +106,9 @@ class _FoldBatches:
     batches: BatchSampler
     known: Tensor
 
+    def for_share(self, share: Share) -> _FoldBatches:
+        return replace(self, batches=self.batches.for_share(share))
+
     def draw(self, progress: float = 1.0) -> Batch:
         """`x` stays as it is: the indices are the same in all folds.
 
@@ -160,7 +164,8 @@ class _FoldsObjective(EncodingObjective):
         indices = self.infer_indices(batch)
         encoder = self.module.data_encoder
         posterior, prior = encoder(batch.represented, indices.u, indices.beta)
-        noise = torch.randn_like(posterior.mean[: len(batch.x)])
+        one = posterior.mean[: len(batch.x)]
+        noise = torch.randn_like(one) if batch.share is None else batch.share.noise(one)
         z = posterior.mean + _repeated(noise, self._n_folds) * posterior.stddev
         return Latents(**vars(indices), z_posterior=posterior, z_prior=prior, z=z)
 
@@ -175,12 +180,19 @@ class _FoldTrainer(Trainer):
     def __init__(self, trainer: Trainer, n_folds: int) -> None:
         """With all who look on at `trainer` but its history."""
         onlookers = [one for one in trainer.callbacks if not isinstance(one, History)]
-        super().__init__(trainer.fabric, trainer.settings, onlookers)
+        super().__init__(trainer.fabric, trainer.settings, onlookers, trainer.processes)
         self._n_folds = n_folds
 
-    def _descend(self, module: nn.Module, optimizer: Optimizer, loss: Tensor, rate: float) -> None:
+    def _descend(
+        self,
+        module: nn.Module,
+        optimizer: Optimizer,
+        loss: Tensor,
+        rate: float,
+        share: Share | None,
+    ) -> None:
         """From the folds' mean loss to their sum, in which each has the gradient it has alone."""
-        super()._descend(module, optimizer, self._n_folds * loss, rate)
+        super()._descend(module, optimizer, self._n_folds * loss, rate, share)
 
     def _clip(self, module: nn.Module, optimizer: Optimizer) -> None:
         # Fabric takes its factor of a mixed precision out of the gradients, and clips nothing.

@@ -10,6 +10,7 @@ from domindex.geometry.domain_map import DomainMap
 from domindex.model.module import IndexModule
 from domindex.model.objectives import IndexObjective, Weights
 from domindex.networks.alignments import ParameterGroup
+from domindex.networks.shares import Share
 from domindex.training.batches import BatchSampler, TrainingRows
 from domindex.training.callbacks import Callback
 from domindex.training.trainer import Phase, Trainer
@@ -20,7 +21,8 @@ Floats = NDArray[np.float64]
 class MapRefresh(Callback):
     """Every so many steps, draws the map from the local indices and turns it onto the one before.
 
-    Slices will do while u still moves.
+    Slices will do while u still moves. Several processes infer u of a part of the rows each; the
+    one that leads draws the map for all.
     """
 
     def __init__(self, rows: TrainingRows, start: DomainMap, every: int) -> None:
@@ -32,12 +34,15 @@ class MapRefresh(Callback):
             return
         module = phase.objective.module
         assert isinstance(module, IndexModule)
-        clouds, domains = local_indices(module, self._rows), self._rows.data.domains
-        fresh = DomainMap.fit(
-            domains, clouds, module.index_dim, method="sliced", reference=self.coordinates
-        )
-        self.coordinates = fresh.coordinates
         assert isinstance(phase.batches, BatchSampler)
+        share = phase.batches.share
+        clouds, domains = local_indices(module, self._rows, share), self._rows.data.domains
+        if share is None or share.rank == 0:
+            self.coordinates = DomainMap.fit(
+                domains, clouds, module.index_dim, method="sliced", reference=self.coordinates
+            ).coordinates
+        if share is not None:
+            self.coordinates = share.connection.send_object(self.coordinates)
         phase.batches = phase.batches.on_map(self.coordinates)
 
 
@@ -71,8 +76,17 @@ def train_indices(
     return refresh.coordinates
 
 
-def local_indices(module: IndexModule, rows: TrainingRows) -> list[Floats]:
-    """The means of q(u|x), grouped by domain."""
+def local_indices(
+    module: IndexModule, rows: TrainingRows, share: Share | None = None
+) -> list[Floats]:
+    """The means of q(u|x), grouped by domain; with a `share`, of all processes' parts."""
     with torch.no_grad():
-        u = module.local_posterior(rows.inputs).mean.cpu().numpy().astype(np.float64)
+        if share is None:
+            inferred = module.local_posterior(rows.inputs).mean
+        else:
+            part = share.part(len(rows.inputs))
+            inferred = rows.inputs.new_zeros(len(rows.inputs), module.local_dim)
+            inferred[part] = module.local_posterior(rows.inputs[part]).mean
+            share.connection.add_up(inferred)
+    u = inferred.cpu().numpy().astype(np.float64)
     return [u[members] for members in rows.data.rows_by_domain()]

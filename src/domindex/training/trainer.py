@@ -14,7 +14,10 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from domindex.model.adversarial import Objective, Terms
 from domindex.model.batch import Batch
 from domindex.networks.alignments import ParameterGroup
-from domindex.training.callbacks import Callback
+from domindex.networks.blocks import shared_statistics
+from domindex.networks.shares import Share
+from domindex.training.callbacks import Callback, DivergenceAlarm
+from domindex.training.processes import Processes, Task
 from domindex.training.schedules import adversary_ramp, warm_up_and_decay
 from domindex.training.settings import TrainingSettings
 
@@ -27,6 +30,9 @@ class Draws(Protocol):
 
     def draw(self, progress: float) -> Batch:
         """A batch of the domains that have arrived by `progress`."""
+
+    def for_share(self, share: Share) -> Draws:
+        """The same batches, of which only a share is drawn."""
 
 
 @dataclass
@@ -60,20 +66,30 @@ class Phase:
 
 
 class Trainer:
-    """Runs phases, one after the other, and tells its callbacks."""
+    """Runs phases, one after the other, and tells its callbacks.
+
+    With several `processes` the one that leads hands every phase to the others. Each takes its
+    share of every batch, and all of them step alike.
+    """
 
     def __init__(
-        self, fabric: Fabric, settings: TrainingSettings, callbacks: Sequence[Callback]
+        self,
+        fabric: Fabric,
+        settings: TrainingSettings,
+        callbacks: Sequence[Callback],
+        processes: Processes | None = None,
     ) -> None:
         self.fabric = fabric
         self.settings = settings
         self.callbacks = list(callbacks)
+        self.processes = processes
 
     def run(self, phase: Phase, *extra: Callback) -> nn.Module:
         """Minimise a phase's objective, in turns with its adversary where it has one.
 
         Returns the moving average of the objective's module, in training mode.
         """
+        share = self._share_out(phase, extra)
         callbacks = [*self.callbacks, *extra]
         groups = [
             {"params": group.parameters, "lr": phase.learning_rate * group.rate}
@@ -88,22 +104,39 @@ class Trainer:
         average = AveragedModel(phase.objective.module, multi_avg_fn=decay)
         for callback in callbacks:
             callback.on_phase_start(phase)
-        for step in range(phase.n_steps):
-            for callback in callbacks:
-                callback.before_step(phase, step)
-            batch = phase.batches.draw(phase.admitted(step))
-            latents = phase.objective.infer(batch)
-            rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
-            terms = {} if adversary is None else adversary.learn(phase, batch, latents, rate)
-            loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
-            terms |= own
-            for callback in callbacks:
-                callback.on_terms(phase, step, terms)
-            self._descend(objective, optimizer, loss, rate)
-            average.update_parameters(phase.objective.module)
+        with shared_statistics(phase.objective, share):
+            for step in range(phase.n_steps):
+                for callback in callbacks:
+                    callback.before_step(phase, step)
+                batch = phase.batches.draw(phase.admitted(step))
+                latents = phase.objective.infer(batch)
+                rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
+                terms = {} if adversary is None else adversary.learn(phase, batch, latents, rate)
+                loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
+                terms |= own
+                if share is not None:
+                    terms = share.mean_terms(terms)
+                for callback in callbacks:
+                    callback.on_terms(phase, step, terms)
+                self._descend(objective, optimizer, loss, rate, share)
+                average.update_parameters(phase.objective.module)
         for callback in callbacks:
             callback.on_phase_end(phase)
         return average.module
+
+    def _share_out(self, phase: Phase, extra: tuple[Callback, ...]) -> Share | None:
+        """This process's share of the phase; the one that leads hands it to the others first."""
+        if self.processes is None:
+            return None
+        share = self.processes.share(self.settings.batch_size)
+        if self.processes.leads:
+            self.processes.hand_out(TrainingTask(self, phase, extra), self.fabric.device)
+        phase.batches = phase.batches.for_share(share)
+        return share
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process: it has a device and a place among the processes of its own."""
+        return {**vars(self), "fabric": None, "processes": None, "callbacks": [DivergenceAlarm()]}
 
     def _set_up_adversary(self, phase: Phase) -> _Adversary | None:
         network = phase.objective.adversary
@@ -112,12 +145,22 @@ class Trainer:
         optimizer = Adam(network.parameters(), lr=phase.learning_rate, betas=(0.5, 0.99))
         return _Adversary(self, *self.fabric.setup(network, optimizer))
 
-    def _descend(self, module: nn.Module, optimizer: Optimizer, loss: Tensor, rate: float) -> None:
+    def _descend(
+        self,
+        module: nn.Module,
+        optimizer: Optimizer,
+        loss: Tensor,
+        rate: float,
+        share: Share | None,
+    ) -> None:
+        """A step down the loss; that of a share, down the mean over all shares."""
         for group in optimizer.param_groups:
             group.setdefault("full_lr", group["lr"])
             group["lr"] = group["full_lr"] * rate
         optimizer.zero_grad()
-        self.fabric.backward(loss)
+        self.fabric.backward(loss if share is None else share.weight * loss)
+        if share is not None:
+            share.mean_gradients(p for group in optimizer.param_groups for p in group["params"])
         self._clip(module, optimizer)
         optimizer.step()
 
@@ -125,6 +168,20 @@ class Trainer:
         self.fabric.clip_gradients(
             module, optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
         )
+
+
+@dataclass
+class TrainingTask(Task):
+    """A phase as it is handed to another process."""
+
+    trainer: Trainer
+    phase: Phase
+    extra: tuple[Callback, ...]
+
+    def run(self, fabric: Fabric, processes: Processes) -> None:
+        """Take part; what comes of it stays with the process that leads."""
+        self.trainer.fabric, self.trainer.processes = fabric, processes
+        self.trainer.run(self.phase, *self.extra)
 
 
 @dataclass
@@ -139,5 +196,5 @@ class _Adversary:
         inputs = phase.objective.adversary_inputs(batch, latents)
         detached = [part.detach() if isinstance(part, torch.Tensor) else part for part in inputs]
         loss = self.network(*detached)
-        self.trainer._descend(self.network, self.optimizer, loss, rate)
+        self.trainer._descend(self.network, self.optimizer, loss, rate, batch.share)
         return {"adversary_own_loss": loss}

@@ -21,6 +21,7 @@ from domindex.estimators.base import DomainEstimator, Floats, Names, check_task
 from domindex.estimators.baselines.study import Study
 from domindex.model.adaptation import PlainModule
 from domindex.training.batches import TrainingRows
+from domindex.training.places import Places
 from domindex.training.settings import Network, Training, require_counts
 
 
@@ -129,7 +130,13 @@ class DeepBaseline(DomainEstimator):
             raise InputError(
                 f"training is {self.training!r}. Pass a domindex.Training, or None for defaults."
             )
-        (self.training or Training()).check()
+        training = self.training or Training()
+        training.check()
+        if Places.of(training).are_shared:
+            raise InputError(
+                f"devices is {training.devices!r} and strategy {training.strategy!r}. Baselines "
+                "train in one process: choose devices=1 and strategy='auto'."
+            )
 
     def _task_to_fit(self) -> Task | None:
         return check_task(self.task)

@@ -88,12 +88,16 @@ def list_candidates(
     data: DomainData,
     geometry: DomainGeometry,
     settings: ChoiceSettings,
+    *,
+    has_backbone: bool = False,
 ) -> list[Candidate]:
     """Pairs that were asked for, or every predictor on every representation that makes sense.
 
-    A linear rule stands there once for each penalty: the folds choose.
+    A linear rule stands there once for each penalty: the folds choose. The network is tried along
+    the flow; with a backbone, which needs rows of the inputs' shape, on raw inputs, or on the
+    representation that was asked for.
     """
-    given_to_network = _network_representation(geometry)
+    given_to_network = _network_representation(geometry, has_backbone)
     if requested is not None:
         pairs = [(name, _learner(choice, data)) for name, choice in requested]
         named = [name for name, learner in pairs if learner is None]
@@ -108,8 +112,14 @@ def list_candidates(
         if learner is None and representation == "auto":
             names = [given_to_network]
         given = [c for name in names for c in _with_penalties(name, learner, settings)]
-    else:
-        given = _all_of(names, settings, with_network=representation == "auto")
+        return _encoding(given_to_network, given)
+    given = _all_of(names, settings)
+    if has_backbone and representation not in ("auto", ENCODED):
+        given_to_network = representation
+    if has_backbone or (representation == "auto" and given_to_network in names):
+        given.append(Candidate(given_to_network, None))
+        for learner in map(predictor_named, ENCODED_PREDICTORS):
+            given += _with_penalties(ENCODED, learner, settings)
     return _encoding(given_to_network, given)
 
 
@@ -129,7 +139,7 @@ def _encoding(given_to_network: str, candidates: list[Candidate]) -> list[Candid
     ]
 
 
-def _all_of(names: list[str], settings: ChoiceSettings, with_network: bool) -> list[Candidate]:
+def _all_of(names: list[str], settings: ChoiceSettings) -> list[Candidate]:
     linear, *others = map(predictor_named, ("linear", "kernel", "trees", "boosting"))
     result = []
     for name in names:
@@ -137,10 +147,6 @@ def _all_of(names: list[str], settings: ChoiceSettings, with_network: bool) -> l
         result += [*rules, *(Candidate(name, other) for other in others)]
         if name in BALANCED:
             result += [replace(rule, balanced=True) for rule in rules]
-    if with_network and "flow" in names:
-        result.append(Candidate("flow", None))
-        for learner in map(predictor_named, ENCODED_PREDICTORS):
-            result += _with_penalties(ENCODED, learner, settings)
     return result
 
 
@@ -148,8 +154,8 @@ def _learner(choice: Any, data: DomainData) -> Learner | None:
     return None if choice == NETWORK else learner_for(choice, data.task)
 
 
-def _network_representation(geometry: DomainGeometry) -> str:
-    return "flow" if geometry.has_flow else Raw.name
+def _network_representation(geometry: DomainGeometry, has_backbone: bool) -> str:
+    return "flow" if geometry.has_flow and not has_backbone else Raw.name
 
 
 def _with_penalties(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.data import DomainData
+from domindex.networks.feature_extractor import TrainedBackbone
 from domindex.progress import Progress, show_progress
 from domindex.timings import Timings
 from domindex.training.callbacks import DivergenceAlarm, ProgressBar
@@ -24,6 +25,11 @@ from domindex.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+MOST_SEEN = 256
+LEAST_SEEN = 4
+"""Rows that a backbone is given in a step, all domains together, and at least of each of them: it
+takes nearly all of the time. Not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +46,7 @@ class FitContext:
     timings : seconds by stage
     choices : every threshold by which something is chosen
     n_threads : threads that work beside the networks may be shared among
+    backbone : what tells inputs to the networks, where one is trained
     """
 
     network: Network
@@ -50,6 +57,7 @@ class FitContext:
     choices: ChoiceSettings = field(default_factory=ChoiceSettings)
     timings: Timings = field(default_factory=Timings)
     n_threads: int = 1
+    backbone: TrainedBackbone | None = None
 
     @property
     def training(self) -> TrainingSettings:
@@ -70,19 +78,38 @@ def fit_context(
     verbose: int,
     choices: ChoiceSettings | None = None,
     processes: Processes | None = None,
+    backbone: TrainedBackbone | None = None,
 ) -> Iterator[FitContext]:
     """One thread, a seed of the fit's own, and bars; the caller's generators are left as they were.
 
-    The same seed gives the same result. Where there are several `processes`, this one leads them.
+    The same seed gives the same result. Where there are several `processes`, this one leads them. A
+    backbone is trained on as many threads as torch has, and on fewer rows of each domain in a step.
     """
     fabric = Places.of(training).fabric()
+    if backbone is not None:
+        settings = replace(settings, batch_size=_rows_of_a_domain(data, settings))
     history = History(int(np.ceil(np.median(data.domain_sizes) / settings.batch_size)))
     n_threads = available_threads()
     devices = [fabric.device] if fabric.device.type == "cuda" else []
-    with one_thread(), torch.random.fork_rng(devices), show_progress(verbose) as progress:
+    threads = one_thread() if backbone is None else nullcontext()
+    with threads, torch.random.fork_rng(devices), show_progress(verbose) as progress:
         torch.manual_seed(seed)
         onlookers = [DivergenceAlarm(), history, ProgressBar(progress)]
         trainer = Trainer(fabric, settings, onlookers, processes)
         rng = np.random.default_rng(seed)
         choices = choices or ChoiceSettings()
-        yield FitContext(network, trainer, history, rng, progress, choices, n_threads=n_threads)
+        yield FitContext(
+            network,
+            trainer,
+            history,
+            rng,
+            progress,
+            choices,
+            n_threads=n_threads,
+            backbone=backbone,
+        )
+
+
+def _rows_of_a_domain(data: DomainData, settings: TrainingSettings) -> int:
+    n_domains = min(data.n_domains, settings.max_domains)
+    return min(settings.batch_size, max(LEAST_SEEN, MOST_SEEN // n_domains))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
@@ -18,9 +19,19 @@ from domindex.data import DomainData, check_domain_data, check_domain_names, che
 from domindex.data.domain_data import Task
 from domindex.data.row_weights import with_row_weights
 from domindex.errors import InputError
+from domindex.estimators.row_sources import is_on_disk, row_source
+from domindex.estimators.streaming import (
+    SampledRows,
+    first_rows,
+    sample_query,
+    sample_rows,
+    streams,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from domindex.networks.feature_extractor import FeatureExtractor, TrainedBackbone
 
 Floats = NDArray[np.float64]
 Names = list[Hashable] | None
@@ -37,10 +48,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
     __metadata_request__score: ClassVar = {"sample_domain": True}
 
+    _extractor: FeatureExtractor | None = None
+    """A frozen backbone, whose features stand for the inputs behind the gate."""
+
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: Any = None,
         source_domains: Iterable[Hashable] | None = None,
@@ -49,7 +63,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array, data frame or tensor, (rows, features) or (rows, ...) for images
+        X : array, data frame or tensor, (rows, features) or (rows, ...) for images; a
+            memory-mapped array or a torch `Dataset` of (x, y, domain) is learned from by a sample
         y : labels, one per row; what stands in rows of target domains is never read
         sample_domain : a domain name per row
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
@@ -65,13 +80,22 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         source_domains: Iterable[Hashable] | None,
         sample_weight: Any = None,
     ) -> Self:
-        """Through the gate, and fit."""
+        """Through the gate, and fit; of rows on disk, with a sample."""
         self._check_parameters()
+        on_disk, self._extractor = is_on_disk(X), None
+        if on_disk:
+            rows = self._sampled(X, y, sample_domain, source_domains, sample_weight)
+            X, y, sample_domain, sample_weight, self._input_shape = rows
         data = check_domain_data(X, y, sample_domain, source_domains, task=self._task_to_fit())
         data = with_row_weights(data, sample_weight, getattr(self, "class_weight", None))
         self._check_data(data)
-        validate_data(self, X=X, skip_check_array=True)
-        self._input_shape = data.inputs.shape[1:]
+        if on_disk:
+            validate_data(self, X=np.empty((1, *self._input_shape)), skip_check_array=True)
+        else:
+            validate_data(self, X=X, skip_check_array=True)
+            self._input_shape = data.inputs.shape[1:]
+            self._extractor = self._frozen_backbone(data.inputs)
+            data = self._through_backbone(data)
         self._fit_data(data)
         self.task_ = data.task
         self.domains_ = list(data.domains)
@@ -81,6 +105,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             self.classes_ = np.array(data.classes)
         return self
 
+    @streams
     def predict(self, X: Any, *, sample_domain: Any = None) -> NDArray:
         """The likeliest class, or the expected values, of every row.
 
@@ -91,6 +116,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return self._as_labels(self._predict_mean(inputs, names))
 
     @available_if(lambda self: self._predicts_classes())
+    @streams
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """Probabilities (rows, classes), in the order of `classes_`: deterministic."""
         inputs, names = self._check_query(X, sample_domain)
@@ -124,6 +150,57 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _check_data(self, data: DomainData) -> None:
         """Refuse data that the method cannot serve."""
 
+    def _sampled(
+        self,
+        X: Any,
+        y: Any,
+        sample_domain: Any,
+        source_domains: Iterable[Hashable] | None,
+        sample_weight: Any,
+    ) -> SampledRows:
+        """Of rows on disk those that a fit rests on, through a frozen backbone, if any."""
+        source = row_source(X, sample_domain, getattr(self, "n_jobs", None))
+        if source.names_come_with_rows and y is not None:
+            raise InputError(
+                "X is a Dataset, whose items (x, y, domain) hold their labels, and y is given too. "
+                "Leave it out."
+            )
+        if getattr(self, "backbone", None) is not None:
+            self._extractor = self._frozen_backbone(check_inputs(first_rows(source)))
+        return sample_rows(source, y, source_domains, sample_weight, self._extractor, self._seed())
+
+    def _frozen_backbone(self, inputs: NDArray) -> FeatureExtractor | None:
+        """The backbone that is to be left as it is, tried on some inputs; None without one."""
+        given = getattr(self, "backbone", None)
+        if given is None:
+            return None
+        from domindex.networks.backbone_settings import as_backbone  # torch, where it is needed
+        from domindex.networks.feature_extractor import prepare_extractor
+
+        backbone = as_backbone(given)
+        if backbone is None or not backbone.frozen:
+            return None
+        return prepare_extractor(backbone, inputs, self._seed())
+
+    def _trained_backbone(self, inputs: NDArray) -> TrainedBackbone | None:
+        """The backbone that is to be trained, tried on some inputs; None without one."""
+        given = getattr(self, "backbone", None)
+        if given is None or self._extractor is not None:
+            return None
+        from domindex.networks.backbone_settings import as_backbone
+        from domindex.networks.feature_extractor import TrainedBackbone, prepare_extractor
+
+        backbone = as_backbone(given)
+        assert backbone is not None
+        extractor = prepare_extractor(backbone, inputs, self._seed())
+        return TrainedBackbone(extractor, backbone.share)
+
+    def _through_backbone(self, data: DomainData) -> DomainData:
+        """The data with the features of a frozen backbone as inputs: they are computed once."""
+        if self._extractor is None:
+            return data
+        return replace(data, inputs=self._extractor.table(data.inputs))
+
     def _task_to_fit(self) -> Task | None:
         """What kind of labels to expect; None to tell by the labels."""
         return None
@@ -146,6 +223,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return int(check_random_state(state).randint(np.iinfo(np.int32).max))
 
     def _check_rows(self, X: Any) -> NDArray:
+        """Rows as everything behind the gate takes them: through a frozen backbone, if any."""
         check_is_fitted(self)
         inputs = check_inputs(X)
         if (
@@ -160,9 +238,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             validate_data(self, X=X, skip_check_array=True, reset=False)
         except ValueError as error:
             raise InputError(f"{error} Pass the columns that fit saw.") from None
-        return inputs
+        return inputs if self._extractor is None else self._extractor.table(inputs)
 
     def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
+        """Rows and their domains' names; of rows on disk, a sample."""
+        if is_on_disk(X):
+            source = row_source(X, sample_domain, getattr(self, "n_jobs", None))
+            X, sample_domain = sample_query(source, sample_domain)
         inputs = self._check_rows(X)
         if sample_domain is None:
             return inputs, None

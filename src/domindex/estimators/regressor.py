@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from domindex.data.domain_data import Task
 from domindex.estimators.base import Floats
+from domindex.estimators.streaming import streams
 from domindex.estimators.vdi import BaseVDI
 
 
@@ -34,6 +35,9 @@ class VDIRegressor(BaseVDI):
     candidates : pairs (representation, predictor) to choose from, in place of the two above; each
         predictor by name or as an estimator
     effort : "full", or "quick" for linear rules and trees only
+    backbone : a network that maps inputs to features: "conv" (pictures), "temporal" (signals),
+        "resnet18", a `torch.nn.Module`, a callable that returns one, or a `Backbone` with more
+        settings; None takes inputs as they are
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
     devices : processes that train the networks, or a list of GPUs; None is `training`'s, which is 1
@@ -108,6 +112,7 @@ class VDIRegressor(BaseVDI):
         self, X: Any, *, sample_domain: Any = ..., return_std: Literal[True]
     ) -> tuple[Floats, Floats]: ...
 
+    @streams
     def predict(
         self, X: Any, *, sample_domain: Any = None, return_std: bool = False
     ) -> NDArray | tuple[Floats, Floats]:

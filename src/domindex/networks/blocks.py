@@ -85,9 +85,9 @@ class Whitening(nn.Module):
     def forward(self, rows: Tensor) -> Tensor:
         mean, covariance = self.mean, self.covariance
         if self.training:
-            mean = self._over_processes(rows.mean(dim=-2))
+            mean = _over_processes(rows.mean(dim=-2), self.share)
             centred = rows - mean.unsqueeze(-2)
-            covariance = self._over_processes(centred.mT @ centred / rows.shape[-2])
+            covariance = _over_processes(centred.mT @ centred / rows.shape[-2], self.share)
             self._update(mean.detach(), covariance.detach())
         # Double precision and a relative floor: an early map may be close to singular.
         wide = covariance.double()
@@ -97,9 +97,6 @@ class Whitening(nn.Module):
         centred = (rows - mean.unsqueeze(-2)).mT.double()
         return torch.linalg.solve_triangular(factor, centred, upper=False).mT.to(rows.dtype)
 
-    def _over_processes(self, mean: Tensor) -> Tensor:
-        return mean if self.share is None else self.share.mean(mean)
-
     def _update(self, mean: Tensor, covariance: Tensor) -> None:
         self.count += 1
         share = 1.0 / self.count if self.momentum is None else self.momentum
@@ -107,10 +104,56 @@ class Whitening(nn.Module):
         self.covariance += share * (covariance - self.covariance)
 
 
+class Standardising(nn.Module):
+    """Rows (..., size) to zero mean and unit deviation over all rows; running ones to predict.
+
+    Of several copies that run as one, statistics are (copies, size), and every copy has its own.
+    """
+
+    mean: Tensor
+    variance: Tensor
+    count: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.momentum: float | None = 0.1
+        self.share: Share | None = None
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("variance", torch.ones(size))
+        self.register_buffer("count", torch.zeros(()))
+
+    def measure_anew(self) -> None:
+        """Forget the running statistics, and from now on take a plain mean over batches."""
+        self.momentum = None
+        for statistic in (self.mean, self.variance, self.count):
+            statistic.zero_()
+
+    def forward(self, rows: Tensor) -> Tensor:
+        copies = self.mean.shape[:-1]
+        parts = rows.reshape(*copies, -1, rows.shape[-1])
+        mean, variance = self.mean, self.variance
+        if self.training:
+            mean = _over_processes(parts.mean(dim=-2), self.share)
+            variance = ((parts - mean.unsqueeze(-2)) ** 2).mean(dim=-2)
+            variance = _over_processes(variance, self.share)
+            self._update(mean.detach(), variance.detach())
+        # A relative floor: a feature that hardly moves is not blown up.
+        floor = 1e-3 * variance.mean(dim=-1, keepdim=True) + 1e-12
+        scaled = (parts - mean.unsqueeze(-2)) / (variance + floor).sqrt().unsqueeze(-2)
+        return scaled.view_as(rows)
+
+    def _update(self, mean: Tensor, variance: Tensor) -> None:
+        self.count += 1
+        share = (1.0 / self.count).unsqueeze(-1) if self.momentum is None else self.momentum
+        self.mean += share * (mean - self.mean)
+        self.variance += share * (variance - self.variance)
+
+
 @contextmanager
 def shared_statistics(network: nn.Module, share: Share | None) -> Iterator[None]:
     """Inside, statistics of a batch are those of all processes that have a share of it."""
-    layers = [layer for layer in network.modules() if isinstance(layer, Whitening)]
+    kinds = (Whitening, Standardising)
+    layers = [layer for layer in network.modules() if isinstance(layer, kinds)]
     for layer in layers:
         layer.share = share
     try:
@@ -118,3 +161,7 @@ def shared_statistics(network: nn.Module, share: Share | None) -> Iterator[None]
     finally:
         for layer in layers:
             layer.share = None
+
+
+def _over_processes(mean: Tensor, share: Share | None) -> Tensor:
+    return mean if share is None else share.mean(mean)

@@ -37,8 +37,8 @@ MAY_LACK_VALUES = ("history", "forecast", "candidates")
 DESCRIPTION = "model.json"
 WEIGHTS = "weights.safetensors"
 
-ARRAY_TYPES = ("float64", "uint8")
-"""Numbers, and bytes."""
+ARRAY_TYPES = ("float64", "float32", "uint8")
+"""Numbers, weights of backbones, and bytes."""
 
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
 """What reading a description can raise that this library did not write."""

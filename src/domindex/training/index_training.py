@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from domindex.geometry.domain_map import DomainMap
 from domindex.model.module import IndexModule
 from domindex.model.objectives import IndexObjective, Weights
-from domindex.networks.alignments import ParameterGroup
 from domindex.networks.shares import Share
 from domindex.training.batches import BatchSampler, TrainingRows
 from domindex.training.callbacks import Callback
@@ -64,7 +63,7 @@ def train_indices(
     phase = Phase(
         "indices",
         IndexObjective(module, weights),
-        [ParameterGroup(list(module.parameters()), 1.0)],
+        module.parameter_groups(),
         BatchSampler(rows, settings, rng, domain_map.coordinates),
         settings.index_steps,
         settings.index_learning_rate,
@@ -80,6 +79,8 @@ def local_indices(
     module: IndexModule, rows: TrainingRows, share: Share | None = None
 ) -> list[Floats]:
     """The means of q(u|x), grouped by domain; with a `share`, of all processes' parts."""
+    was_training = module.training
+    module.eval()
     with torch.no_grad():
         if share is None:
             inferred = module.local_posterior(rows.inputs).mean
@@ -88,5 +89,6 @@ def local_indices(
             inferred = rows.inputs.new_zeros(len(rows.inputs), module.local_dim)
             inferred[part] = module.local_posterior(rows.inputs[part]).mean
             share.connection.add_up(inferred)
+    module.train(was_training)
     u = inferred.cpu().numpy().astype(np.float64)
     return [u[members] for members in rows.data.rows_by_domain()]

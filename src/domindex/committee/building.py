@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 
 from domindex.committee.candidate import ENCODED, Candidate
 from domindex.committee.committee import Committee, Deviations, disagreement
-from domindex.committee.encoded_folds import EncodedFolds
 from domindex.committee.fit_context import FitContext
-from domindex.committee.fitting_members import (
-    fit_encoded,
-    fit_network,
-    fit_network_folds,
-    fit_predictor,
-    predict_network_folds,
-)
+from domindex.committee.fitting_members import fit_predictor
 from domindex.committee.folds import plan_folds
 from domindex.committee.forecast import Forecaster
 from domindex.committee.held_out_rows import HeldOutRows
@@ -31,8 +24,8 @@ from domindex.committee.label_shift import (
     source_shares,
 )
 from domindex.committee.learning import predict_with
-from domindex.committee.members import Member, NetworkMember, PredictorMember
-from domindex.committee.network_start import NetworkStart, network_start
+from domindex.committee.members import Member, PredictorMember
+from domindex.committee.network_in_play import NetworkInPlay
 from domindex.committee.reach import Reach
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.shapes import Coincidence, measure_coincidence
@@ -163,7 +156,7 @@ def run_first_round(candidates: Sequence[Candidate], ground: Ground) -> FirstRou
         builder.rows,
         builder.shapes,
         builder._beyond(trials),
-        [builder._member(trial.candidate, None) for trial in trials],
+        [builder._member(trial.candidate) for trial in trials],
         builder.reach,
     )
 
@@ -195,7 +188,7 @@ class _Builder:
         self.reach = None if data.classes is not None else Reach.of(data, self.rows.folds)
         self.shapes = self._measure_shapes()
         self.fitted: dict[Candidate, PredictorMember] = {}
-        self.network: NetworkMember | None = None
+        self.network: NetworkInPlay | None = None
 
     def build(self) -> BuiltCommittee:
         timings = self.context.timings
@@ -204,13 +197,13 @@ class _Builder:
         with timings.stage("weighing"):
             weighing = self._weigh(trials) if trials else None
         with timings.stage("validating"):
-            start, more = self._second_round(weighing)
+            more = self._second_round(weighing)
         if more:
             with timings.stage("weighing"):
                 weighing = self._weigh([*trials, *more])
         assert weighing is not None
         with timings.stage("fitting"):
-            return self._fit(weighing, start)
+            return self._fit(weighing)
 
     def _first_round(self) -> list[Trial]:
         """What is quick on every representation; what is slow on those that promise something."""
@@ -265,18 +258,14 @@ class _Builder:
         beyond = self._beyond(trials)
         return weigh(trials, self.rows, self.shapes, beyond, self.context.choices, self.seed)
 
-    def _second_round(self, weighing: Weighing | None) -> tuple[NetworkStart | None, list[Trial]]:
+    def _second_round(self, weighing: Weighing | None) -> list[Trial]:
         """Trials of what takes longer, where the first round says that it may pay."""
         more: list[Trial] = []
-        start = None
         if weighing is not None and (self.quick or self._nothing_to_gain(weighing)):
-            return start, more
+            return more
         wanted = [one for one in self.candidates if one.needs_network]
         if wanted and (weighing is None or self._network_may_pay(weighing, wanted[0])):
-            represented = self.represented[wanted[0].representation]
-            local_dim = self.indices.module.local_dim
-            start = network_start(represented, local_dim, self.context)
-            more += self._validate_network(start, wanted, alone=weighing is None)
+            more += self._validate_with_network(wanted, alone=weighing is None)
         if weighing is not None and self._may_self_train():
             order = np.argsort(-weighing.weights, kind="stable")[:N_SELF_TRAINED]
             heavy = [weighing.trials[number].candidate for number in order]
@@ -286,34 +275,25 @@ class _Builder:
                 if not (one.balanced or representation_named(one.representation).uses_roles)
             ]
             more += self._validate(again)
-        return start, more
+        return more
 
-    def _validate_network(
-        self, start: NetworkStart, wanted: list[Candidate], alone: bool
-    ) -> list[Trial]:
-        """Of the network, and of what is fitted on its encoding, from one training of its folds.
+    def _validate_with_network(self, wanted: list[Candidate], alone: bool) -> list[Trial]:
+        """The network, and what is fitted on its encoding, from one training of its folds.
 
         `alone` says that nothing else was tried.
         """
         represented = self.represented[wanted[0].representation]
-        networks = fit_network_folds(start, self.rows, self.indices, self.context)
-        trials = []
-        for candidate in wanted:
-            if candidate.learner is None:
-                predicted = predict_network_folds(networks, represented, self.rows, self.indices)
-                trials.append(Trial.of(candidate, predicted, self.rows))
-        encoded = [one for one in wanted if one.encoded]
-        if encoded:
-            self.represented[ENCODED] = EncodedFolds.of_networks(
-                networks, self.rows.folds, represented, self.indices
-            )
-            try:
-                trials += self._validate(encoded)
-            except PredictorError as error:
-                if alone and not trials:
-                    raise
-                warnings.warn(f"What is on {ENCODED} is left out: {error}", stacklevel=2)
-        return trials
+        self.network = NetworkInPlay.begin(represented, self.indices, self.context)
+        predicted, self.represented[ENCODED] = self.network.hold_out(self.rows)
+        itself = [one for one in wanted if one.learner is None]
+        trials = [Trial.of(one, predicted, self.rows) for one in itself]
+        try:
+            return trials + self._validate([one for one in wanted if one.encoded])
+        except PredictorError as error:
+            if alone and not trials:
+                raise
+            warnings.warn(f"What is on {ENCODED} is left out: {error}", stacklevel=2)
+            return trials
 
     def _network_may_pay(self, weighing: Weighing, network: Candidate) -> bool:
         """Where it was asked for, or what it starts from counts; one source cannot validate it."""
@@ -353,13 +333,13 @@ class _Builder:
             result[number] = max(0.0, float(reach.beyond(values, unit).mean() - seen))
         return result
 
-    def _fit(self, weighing: Weighing, start: NetworkStart | None) -> BuiltCommittee:
+    def _fit(self, weighing: Weighing) -> BuiltCommittee:
         order = np.argsort(-weighing.weights, kind="stable")
         kept = [number for number in order if weighing.weights[number] > 0]
         trials, weights = [weighing.trials[n] for n in kept], weighing.weights[kept]
         self._fit_in_threads([trial.candidate for trial in trials])
         members = [
-            self._member(trial.candidate, start)
+            self._member(trial.candidate)
             for trial in self.context.progress.each("fitting", trials, keep=True)
         ]
         predicted = np.stack([trial.predicted for trial in trials])
@@ -407,16 +387,11 @@ class _Builder:
         }
         return LabelShift(sources, shares)
 
-    def _member(self, candidate: Candidate, start: NetworkStart | None) -> Member:
+    def _member(self, candidate: Candidate) -> Member:
         if not candidate.needs_network:
             return self._predictor_member(candidate)
-        assert start is not None
-        if self.network is None:
-            self.network = fit_network(start, self.indices, self.context)
-        if candidate.learner is None:
-            return self.network
-        represented = self.represented[candidate.representation]
-        return fit_encoded(candidate, self.network, represented, self.indices, self.seed)
+        assert self.network is not None
+        return self.network.member(candidate, self.seed)
 
     def _predictor_member(self, candidate: Candidate) -> PredictorMember:
         """Fitted once, however often it is asked for."""

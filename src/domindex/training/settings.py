@@ -77,8 +77,9 @@ class Training(BaseEstimator):
     batch_size : rows of each domain in a step
     learning_rate : its peak
     accelerator : passed to Lightning Fabric
-    devices : passed to Lightning Fabric
-    strategy : passed to Lightning Fabric
+    devices : processes, one a device, or a list of GPUs; "auto" is all GPUs, or one CPU
+    strategy : "ddp" or "auto" where devices are several: each takes its share of every batch; else
+        passed to Lightning Fabric
     precision : passed to Lightning Fabric
 
     Examples

@@ -16,6 +16,7 @@ PLAIN_NAMES = {
     "domain_whitened": "domain-whitened inputs",
     "coral": "inputs with the sources coloured like the targets",
     "flow": "inputs carried along the flow",
+    "grid_flow": "inputs moved over their grid",
 }
 
 MOST_NAMED = 4

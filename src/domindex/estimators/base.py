@@ -67,7 +67,14 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     ) -> Self:
         """Through the gate, and fit."""
         self._check_parameters()
-        data = check_domain_data(X, y, sample_domain, source_domains, task=self._task_to_fit())
+        data = check_domain_data(
+            X,
+            y,
+            sample_domain,
+            source_domains,
+            task=self._task_to_fit(),
+            kind=getattr(self, "inputs", "table"),
+        )
         data = with_row_weights(data, sample_weight, getattr(self, "class_weight", None))
         self._check_data(data)
         validate_data(self, X=X, skip_check_array=True)

@@ -40,6 +40,7 @@ from domindex.committee.predictors import learner_for
 from domindex.committee.words import describe_committee, describe_left_out
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
+from domindex.data.layout import check_inputs_kind
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.geometry import domain_graph
@@ -84,6 +85,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def __init__(
         self,
         *,
+        inputs: str = "auto",
         index_dim: int = 2,
         local_dim: int | None = None,
         flow: str | None = "auto",
@@ -97,6 +99,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        self.inputs = inputs
         self.index_dim = index_dim
         self.local_dim = local_dim
         self.flow = flow
@@ -312,6 +315,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         return training.settings(**(PAPER_TRAINING if self.flow is None else {}), **quick)
 
     def _check_parameters(self) -> None:
+        check_inputs_kind(self.inputs)
         if self.flow not in ("auto", None):
             raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")
         require_counts(self, "index_dim")

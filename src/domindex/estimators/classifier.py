@@ -66,6 +66,7 @@ class VDIClassifier(BaseVDI):
         and high (80 %), and for comparison held_out_mean and thresholded_confidence
     history_ : DataFrame, a row per epoch and a column per term of the objective
     flow_ : which flow was found, and how well it fits; None where no member follows it
+    grid_flow_ : which motion of pictures or signals was found; None where no member follows it
 
     `forecast(X, sample_domain=)` gives the same for any rows, and `summary()` says in words who
     predicts, why others do not, and what to expect.

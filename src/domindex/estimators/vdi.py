@@ -57,6 +57,7 @@ from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from
 from domindex.persistence.model_folder import save_model
 from domindex.persistence.table_states import table_from_state, table_state
 from domindex.representations import PlacedRows, representation_named
+from domindex.representations.grid_flow import GridFlowAligned
 from domindex.representations.map_rows import rows_for_map
 from domindex.training.settings import Network, Training, TrainingSettings, require_counts
 from domindex.training.straightening import STRAIGHTENING_RATE, STRAIGHTENING_STEPS, WARP_PRICE
@@ -260,6 +261,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         if uses_flow and built.table["representation"].iloc[0] == "flow":
             self.representation_ = "flow"
         self.flow_ = _flow_facts(geometry, built.committee) if uses_flow else None
+        self.grid_flow_ = _grid_flow_facts(built.committee)
         rows = PlacedRows.of_data(data, geometry.domain_map.coordinates)
         targets = {name for name, source in zip(data.domains, data.is_source) if not source}
         self.source_domains_ = list(data.source_domains)
@@ -403,6 +405,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "candidates": table_state(self.candidates_),
             "history": table_state(self.history_),
             "flow": self.flow_,
+            "grid_flow": self.grid_flow_,
         }
 
     @classmethod
@@ -443,7 +446,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.candidates_ = table_from_state(state["candidates"])
         self.forecast_ = table_from_state(state["forecast"])
         self.history_ = table_from_state(state["history"])
-        self.flow_ = state["flow"]
+        self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
         self._require_working()
 
     def _require_working(self) -> None:
@@ -479,6 +482,15 @@ def _flow_facts(geometry: DomainGeometry, committee: Committee) -> dict[str, Any
         "misfit": float(selected.misfit),
         "straightened": network is not None and network.is_straightened,
     }
+
+
+def _grid_flow_facts(committee: Committee) -> dict[str, Any] | None:
+    """How pictures or signals move along the map, where a member follows it."""
+    for member in committee.members:
+        if isinstance(member.representation, GridFlowAligned):
+            flow = member.representation.flow
+            return {"family": flow.family, "trend": flow.trend.kind, "is_lit": flow.is_lit}
+    return None
 
 
 def _packed(predictor: Any) -> Any:

@@ -42,6 +42,8 @@ BUILT_IN = (
     Coral,
     FlowAligned,
 )
+"""Of rows that are a table; grid_flow has tests of its own."""
+
 EVERY = pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.name)
 
 

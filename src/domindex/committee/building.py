@@ -59,6 +59,10 @@ QUICK_ROUNDS: tuple[tuple[tuple[str, ...], int | None], ...] = (
 """Predictors in the order in which they are tried, and on how many representations, besides raw
 inputs: the slower, the fewer. For time, not tuned."""
 
+SLOWEST = "convolutional"
+"""What is tried last, on one representation only: of those that keep pictures, the one that is
+predicted from best so far. It is not self-trained. For time, not tuned."""
+
 IN_PLAY = 0.25
 """Weight that candidates on the flow must have before the network, which learns to align further,
 is tried: where the closed form is of no use, the network that starts there has never been. For
@@ -216,7 +220,22 @@ class _Builder:
             now = [one for one in left if one.predictor in predictors]
             trials += self._validate([one for one in now if one.representation in names])
             left = [one for one in left if one not in now]
-        return trials if self.quick and trials else [*trials, *self._validate(left)]
+        if self.quick and trials:
+            return trials
+        last = [one for one in left if one.predictor == SLOWEST]
+        trials += self._validate([one for one in left if one not in last])
+        return [*trials, *self._validate(self._most_promising(last, trials))]
+
+    def _most_promising(self, last: list[Candidate], trials: list[Trial]) -> list[Candidate]:
+        """Of candidates that take long, the one on whose representation others do best."""
+        names = {one.representation for one in last}
+        reasons = reasons_to_leave_out(trials, self.rows, self.shapes, self.context.choices)
+        scored = [
+            (trial.loss(self.rows), trial.candidate.representation)
+            for trial, reason in zip(trials, reasons)
+            if not reason and trial.candidate.representation in names
+        ]
+        return [one for one in last if not scored or one.representation == min(scored)[1]]
 
     def _promising(self, trials: list[Trial], most: int | None) -> set[str]:
         """The representations with the least losses so far that may be trusted, and raw inputs."""
@@ -272,7 +291,11 @@ class _Builder:
             again = [
                 replace(one, self_trained=True)
                 for one in heavy
-                if not (one.balanced or representation_named(one.representation).uses_roles)
+                if not (
+                    one.balanced
+                    or one.predictor == SLOWEST
+                    or representation_named(one.representation).uses_roles
+                )
             ]
             more += self._validate(again)
         return more

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from domindex.committee.choice_settings import ChoiceSettings
+from domindex.committee.convolutional_learner import ConvolutionalLearner
 from domindex.committee.learner import Learner
 from domindex.committee.linear_learner import LinearLearner
 from domindex.committee.predictors import learner_for, predictor_named
 from domindex.data import DomainData
+from domindex.data.layout import InputLayout
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.representations import list_representations, representation_named
 from domindex.representations.raw import Raw
@@ -29,6 +32,13 @@ that continues beyond what it has seen and one that bends. For time, not tuned."
 BALANCED = ("raw", "row_centred", "row_standardised", "domain_scaled", "domain_standardised")
 """Representations on which a linear rule is also tried with balancing weights: it is cheap there,
 and their features are the rows' own."""
+
+KEEPS_GRID = ("raw", "grid_flow")
+"""Representations whose rows are still pictures or signals: what convolutions are tried on."""
+
+MOST_BOOSTED = 256
+"""Cells of a picture or a signal up to which boosting is tried: it takes minutes on 28 × 28, where
+trees are as good. For time, not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +121,11 @@ def list_candidates(
         learner = _learner(predictor, data)
         if learner is None and representation == "auto":
             names = [given_to_network]
+        if isinstance(learner, ConvolutionalLearner) and representation == "auto":
+            names = [name for name in names if name in KEEPS_GRID]
         given = [c for name in names for c in _with_penalties(name, learner, settings)]
         return _encoding(given_to_network, given)
-    given = _all_of(names, settings)
+    given = _all_of(names, settings, data.layout)
     if has_backbone and representation not in ("auto", ENCODED):
         given_to_network = representation
     if has_backbone or (representation == "auto" and given_to_network in names):
@@ -139,19 +151,28 @@ def _encoding(given_to_network: str, candidates: list[Candidate]) -> list[Candid
     ]
 
 
-def _all_of(names: list[str], settings: ChoiceSettings) -> list[Candidate]:
+def _all_of(names: list[str], settings: ChoiceSettings, layout: InputLayout) -> list[Candidate]:
     linear, *others = map(predictor_named, ("linear", "kernel", "trees", "boosting"))
+    if layout.is_grid and prod(layout.shape) > MOST_BOOSTED:
+        others = others[:-1]
     result = []
     for name in names:
         rules = _with_penalties(name, linear, settings)
         result += [*rules, *(Candidate(name, other) for other in others)]
+        if layout.is_grid and name in KEEPS_GRID:
+            result.append(Candidate(name, ConvolutionalLearner(layout)))
         if name in BALANCED:
             result += [replace(rule, balanced=True) for rule in rules]
     return result
 
 
 def _learner(choice: Any, data: DomainData) -> Learner | None:
-    return None if choice == NETWORK else learner_for(choice, data.task)
+    if isinstance(choice, str) and choice == NETWORK:
+        return None
+    learner = learner_for(choice, data.task)
+    if isinstance(learner, ConvolutionalLearner):
+        return learner.for_layout(data.layout)
+    return learner
 
 
 def _network_representation(geometry: DomainGeometry, has_backbone: bool) -> str:

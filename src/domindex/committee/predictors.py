@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from domindex.committee.convolutional_learner import (
+    ConvolutionalLearner,
+    ConvolutionalPredictor,
+)
 from domindex.committee.estimator_checks import check_estimator
 from domindex.committee.estimator_learner import EstimatorLearner, EstimatorPredictor
 from domindex.committee.learner import Learner, Predictor
@@ -26,13 +30,13 @@ __all__ = [
 ]
 
 PREDICTORS: Registry[Any] = Registry("predictor")
-for _learner in (LinearLearner(), kernel(), trees(), boosting()):
+for _learner in (LinearLearner(), kernel(), trees(), boosting(), ConvolutionalLearner()):
     PREDICTORS.add(_learner.name, _learner)
 
 Kind = TypeVar("Kind")
 
 _KINDS: dict[str, type[Predictor]] = {
-    kind.kind: kind for kind in (LinearPredictor, EstimatorPredictor)
+    kind.kind: kind for kind in (LinearPredictor, EstimatorPredictor, ConvolutionalPredictor)
 }
 
 

@@ -38,6 +38,7 @@ SIMPLEST_FIRST = (
     "domain_centred",
     "domain_scaled",
     "domain_standardised",
+    "grid_flow",
     "coral",
     "domain_whitened",
     "flow",

@@ -21,6 +21,7 @@ PLAIN_NAMES = {
     "coral": "inputs with the sources coloured like the targets",
     "flow": "inputs carried along the flow",
     "encoded": "what the network encodes",
+    "grid_flow": "inputs moved over their grid",
 }
 
 MOST_NAMED = 4

@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from domindex.data.layout import TABLE, InputLayout
+
 Task = Literal["classification", "regression"]
 
 HIDDEN_CLASS = -1
@@ -34,6 +36,7 @@ class DomainData:
     single_output : whether the user gave regression values as a 1-D array
     weights : (rows,) how much each row counts in learning, with mean 1 over source rows; None
         where all count alike
+    layout : whether rows are a table, pictures or signals
 
     Examples
     --------
@@ -57,6 +60,7 @@ class DomainData:
     classes: NDArray | None = None
     single_output: bool = True
     weights: NDArray[np.float64] | None = None
+    layout: InputLayout = TABLE
 
     def __post_init__(self) -> None:
         for field in fields(self):

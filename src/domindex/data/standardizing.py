@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.data.domain_data import DomainData
+from domindex.data.layout import InputLayout
 
 TOTAL_SHARE = 0.1
 """Share of a feature's total deviation below which its deviation within domains is not trusted."""
@@ -48,6 +49,23 @@ class InputScaler:
         scale[scale == 0.0] = 1.0
         overall = np.sqrt(((centred / scale) ** 2).mean())
         return cls(offset, scale * (overall or 1.0))
+
+    @classmethod
+    def of_channels(cls, rows: NDArray, layout: InputLayout) -> InputScaler:
+        """Cells of pictures and signals (rows, ...) share the mean and deviation of their channel.
+
+        What a predictor is given keeps its proportions then. The map is drawn otherwise: there,
+        rarely lit cells at the rim are heard beside the middle, and it is better for it.
+        """
+        channels = layout.to_grid(np.asarray(rows, dtype=np.float64))
+        axes = (0, *range(2, channels.ndim))
+        mean, spread = (of(channels, axis=axes, keepdims=True) for of in (np.mean, np.std))
+        shape = (1, *channels.shape[1:])
+        offset, scale = (
+            np.array(layout.from_grid(np.broadcast_to(one, shape))[0])
+            for one in (mean, np.where(spread > 0, spread, 1.0))
+        )
+        return cls(offset, scale)
 
     @property
     def origin(self) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from domindex.data import labels as label_rules
 from domindex.data.domain_data import DomainData, Task
 from domindex.data.inputs import check_inputs
+from domindex.data.layout import read_layout
 from domindex.data.messages import preview
 from domindex.data.names import check_domain_names, number_names, order_names
 from domindex.errors import InputError
@@ -24,6 +25,7 @@ def check_domain_data(
     source_domains: Iterable[Hashable] | None = None,
     *,
     task: Task | None = None,
+    kind: str = "table",
 ) -> DomainData:
     """Check and freeze a user's data; hide every target label.
 
@@ -35,6 +37,7 @@ def check_domain_data(
     source_domains : the names of the labelled domains. None follows skada's convention: integer
         names, negative for targets; there, −1 (a class) and NaN (a value) mark hidden labels.
     task : "classification", "regression", or None to tell by the source labels
+    kind : what rows are: "table", "pictures", "signals", or "auto" to tell by their shape
 
     Examples
     --------
@@ -50,6 +53,7 @@ def check_domain_data(
     domindex.errors.InputError: source_domains names 'Nord', but sample_domain holds only ...
     """
     inputs = check_inputs(X)
+    layout = read_layout(inputs.shape, kind)
     names = check_domain_names(sample_domain, len(inputs))
     domains = order_names(names)
     row_domains = number_names(names, domains)
@@ -75,6 +79,7 @@ def check_domain_data(
         task=chosen,
         classes=classes,
         single_output=array.ndim == 1,
+        layout=layout,
     )
 
 

@@ -1,6 +1,11 @@
 """Datasets made of many domains: the paper's own, turning digits, and seeded generators."""
 
 from domindex.datasets.dataset import DomainDataset
+from domindex.datasets.motions import (
+    load_moving_mnist,
+    make_moving_digits,
+    make_moving_waves,
+)
 from domindex.datasets.real import list_real_datasets, load_real_dataset
 from domindex.datasets.registry import list_datasets, load_dataset
 from domindex.datasets.synthetic import (
@@ -15,9 +20,12 @@ __all__ = [
     "list_datasets",
     "list_real_datasets",
     "load_dataset",
+    "load_moving_mnist",
     "load_real_dataset",
     "make_circle",
     "make_domain_graph",
     "make_drift",
+    "make_moving_digits",
+    "make_moving_waves",
     "make_seasonal",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
+from domindex.data.layout import read_layout
 from domindex.data.row_weights import with_row_weights
 from domindex.errors import InputError
 from domindex.estimators.row_sources import is_on_disk, row_source
@@ -80,13 +82,34 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         source_domains: Iterable[Hashable] | None,
         sample_weight: Any = None,
     ) -> Self:
+        """Fit a copy, and take over what it learned: a fit that is cut off changes nothing."""
+        fitted = copy(self)
+        fitted._fit_anew(X, y, sample_domain, source_domains, sample_weight)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit_anew(
+        self,
+        X: Any,
+        y: Any,
+        sample_domain: Any,
+        source_domains: Iterable[Hashable] | None,
+        sample_weight: Any,
+    ) -> None:
         """Through the gate, and fit; of rows on disk, with a sample."""
         self._check_parameters()
         on_disk, self._extractor = is_on_disk(X), None
         if on_disk:
             rows = self._sampled(X, y, sample_domain, source_domains, sample_weight)
             X, y, sample_domain, sample_weight, self._input_shape = rows
-        data = check_domain_data(X, y, sample_domain, source_domains, task=self._task_to_fit())
+        data = check_domain_data(
+            X,
+            y,
+            sample_domain,
+            source_domains,
+            task=self._task_to_fit(),
+            kind="table" if self._extractor is not None else getattr(self, "inputs", "table"),
+        )
         data = with_row_weights(data, sample_weight, getattr(self, "class_weight", None))
         self._check_data(data)
         if on_disk:
@@ -103,7 +126,6 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         self._single_output = data.single_output
         if data.classes is not None:
             self.classes_ = np.array(data.classes)
-        return self
 
     @streams
     def predict(self, X: Any, *, sample_domain: Any = None) -> NDArray:
@@ -199,7 +221,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         """The data with the features of a frozen backbone as inputs: they are computed once."""
         if self._extractor is None:
             return data
-        return replace(data, inputs=self._extractor.table(data.inputs))
+        features = self._extractor.table(data.inputs)
+        return replace(data, inputs=features, layout=read_layout(features.shape, "table"))
 
     def _task_to_fit(self) -> Task | None:
         """What kind of labels to expect; None to tell by the labels."""

@@ -21,6 +21,8 @@ class VDIClassifier(BaseVDI):
 
     Parameters
     ----------
+    inputs : what rows are: "table", "pictures" (rows, height, width), with channels before or
+        after, or "signals" (rows, time, channels); "auto" tells by their shape
     index_dim : components of the global index β
     local_dim : components of the local index u, at most as many as features; None takes as many
         as the domains differ along (4 for the paper's model)
@@ -75,6 +77,7 @@ class VDIClassifier(BaseVDI):
     timings_ : DataFrame, seconds by stage of the fit
     n_processes_ : how many processes trained the networks
     flow_ : which flow was found, and how well it fits; None where no member follows it
+    grid_flow_ : which motion of pictures or signals was found; None where no member follows it
 
     `forecast(X, sample_domain=)` gives the same for any rows, and `summary()` says in words who
     predicts, why others do not, and what to expect.
@@ -107,6 +110,7 @@ class VDIClassifier(BaseVDI):
     def __init__(
         self,
         *,
+        inputs: str = "auto",
         index_dim: int = 2,
         local_dim: int | None = None,
         flow: str | None = "auto",
@@ -125,6 +129,7 @@ class VDIClassifier(BaseVDI):
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
+            inputs=inputs,
             index_dim=index_dim,
             local_dim=local_dim,
             flow=flow,

@@ -21,6 +21,8 @@ class VDIRegressor(BaseVDI):
 
     Parameters
     ----------
+    inputs : what rows are: "table", "pictures" (rows, height, width), with channels before or
+        after, or "signals" (rows, time, channels); "auto" tells by their shape
     index_dim : components of the global index β
     local_dim : components of the local index u, at most as many as features; None takes as many
         as the domains differ along (4 for the paper's model)
@@ -73,6 +75,7 @@ class VDIRegressor(BaseVDI):
     timings_ : DataFrame, seconds by stage of the fit
     n_processes_ : how many processes trained the networks
     flow_ : which flow was found, and how well it fits; None where no member follows it
+    grid_flow_ : which motion of pictures or signals was found; None where no member follows it
 
     `forecast(X, sample_domain=)` gives the same for any rows, and `summary()` says in words who
     predicts, why others do not, and what to expect.

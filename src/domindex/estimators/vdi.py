@@ -53,6 +53,7 @@ from domindex.committee.words import (
 )
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
+from domindex.data.layout import check_inputs_kind
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
@@ -82,6 +83,7 @@ from domindex.persistence.model_folder import save_model
 from domindex.persistence.table_states import table_from_state, table_state
 from domindex.progress import Progress
 from domindex.representations import PlacedRows
+from domindex.representations.grid_flow import GridFlowAligned
 from domindex.representations.map_rows import rows_for_map
 from domindex.training.launching import is_leading, joined_processes
 from domindex.training.places import Places
@@ -113,6 +115,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def __init__(
         self,
         *,
+        inputs: str = "auto",
         index_dim: int = 2,
         local_dim: int | None = None,
         flow: str | None = "auto",
@@ -129,6 +132,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        self.inputs = inputs
         self.index_dim = index_dim
         self.local_dim = local_dim
         self.flow = flow
@@ -378,6 +382,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         if told[0] in ("flow", ENCODED):
             self.representation_ = told[0]
         self.flow_ = _flow_facts(geometry, built.committee) if uses_flow else None
+        self.grid_flow_ = _grid_flow_facts(built.committee)
         rows = PlacedRows.of_map(data, geometry.domain_map)
         targets = {name for name, source in zip(data.domains, data.is_source) if not source}
         self.source_domains_ = list(data.source_domains)
@@ -471,6 +476,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         return training.settings(**(PAPER_TRAINING if self.flow is None else {}), **quick)
 
     def _check_parameters(self) -> None:
+        check_inputs_kind(self.inputs)
         if self.flow not in ("auto", None):
             raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")
         require_counts(self, "index_dim")
@@ -589,6 +595,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "candidates": table_state(self.candidates_),
             "history": table_state(self.history_),
             "flow": self.flow_,
+            "grid_flow": self.grid_flow_,
         }
 
     @classmethod
@@ -642,7 +649,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.candidates_ = table_from_state(state["candidates"])
         self.forecast_ = table_from_state(state["forecast"])
         self.history_ = table_from_state(state["history"])
-        self.flow_ = state["flow"]
+        self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
         self.n_processes_ = 1
         self._require_working()
 
@@ -691,6 +698,15 @@ def _flow_facts(geometry: DomainGeometry, committee: Committee) -> dict[str, Any
         "misfit": float(followed.misfit),
         "straightened": network is not None and network.is_straightened,
     }
+
+
+def _grid_flow_facts(committee: Committee) -> dict[str, Any] | None:
+    """How pictures or signals move along the map, where a member follows it."""
+    for member in committee.members:
+        if isinstance(member.representation, GridFlowAligned):
+            flow = member.representation.flow
+            return {"family": flow.family, "trend": flow.trend.kind, "is_lit": flow.is_lit}
+    return None
 
 
 def _backbone_parameters(given: Any) -> Any:

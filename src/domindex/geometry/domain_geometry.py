@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from domindex.geometry.flow_selection import (
     maps_along_neighborhoods,
     select_flow,
 )
+from domindex.geometry.grid_flow import GridFlow
+from domindex.geometry.grid_selection import SelectedGridFlow, select_grid_flow
 from domindex.geometry.local_projection import RELIABLE, LocalProjection, local_projections
 from domindex.geometry.subspace import Subspace, moving_directions, principal_components
 from domindex.geometry.transport import Method
@@ -42,6 +44,7 @@ class DomainGeometry:
     projection : where local indices start
     selected : the map of the domains, with the flow along it
     has_flow : whether a flow was looked for; the paper's model has none
+    kept : what takes a while and is found when it is first asked for
     """
 
     scaler: InputScaler
@@ -50,6 +53,7 @@ class DomainGeometry:
     projection: LocalProjection
     selected: SelectedFlow
     has_flow: bool = True
+    kept: dict[str, SelectedGridFlow] = field(default_factory=dict)
 
     @classmethod
     def fit(
@@ -111,7 +115,19 @@ class DomainGeometry:
         """The same domains on another map, with a flow along that."""
         moving, maps = self.moving_clouds(data), [domain_map.closed()]
         selected = select_flow(moving, maps, self.moving_origin, data.is_source)
-        return replace(self, selected=selected, has_flow=True)
+        return replace(self, selected=selected, has_flow=True, kept={})
+
+    def grid_flow(self, data: DomainData) -> GridFlow:
+        """How pictures or signals move over their grid along the map; found once."""
+        if "grid flow" not in self.kept:
+            domain_map = self.domain_map
+            self.kept["grid flow"] = select_grid_flow(
+                data.layout.to_grid(data.inputs),
+                data.row_domains,
+                domain_map.coordinates,
+                domain_map.transport,
+            )
+        return self.kept["grid flow"].flow
 
     def moving_clouds(self, data: DomainData) -> list[Floats]:
         """The moving coordinates of each domain, (rows, n_moving)."""

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 WIDTHS = (16, 32, 64)
 """Channels of one block after the other; further blocks keep the last. A small network, for time:
-28 x 28 pictures cost about two million products a row. Not tuned."""
+28 × 28 pictures cost about two million products a row. Not tuned."""
 
 LAST_SIDE = {1: 8, 2: 4}
 """Cells a side at which halving ends, for signals and for pictures: what is left says where in the
@@ -51,7 +51,7 @@ class ConvolutionalFeatures(nn.Module):
         while not blocks or max(grid) > LAST_SIDE[len(grid)]:
             width = widths[min(len(blocks), len(widths) - 1)]
             window = tuple(2 if side > LAST_SIDE[len(grid)] else 1 for side in grid)
-            blocks.append(_block(channels, width, window))
+            blocks.append(_block(channels, width, window, not blocks))
             channels, grid = width, [ceil(side / step) for side, step in zip(grid, window)]
         self.blocks = nn.Sequential(*blocks)
         self.n_features = channels * prod(grid)
@@ -62,14 +62,21 @@ class ConvolutionalFeatures(nn.Module):
         return self.blocks(rows).reshape(*leading, self.n_features)
 
 
-def _block(channels: int, width: int, window: tuple[int, ...]) -> nn.Module:
-    """Convolution, normalisation, a bend, and the largest of every window."""
-    flat = len(window) == 1
-    convolution = nn.Conv1d(channels, width, 5, padding=2) if flat else None
-    pooling = nn.MaxPool1d if flat else nn.MaxPool2d
-    return nn.Sequential(
-        convolution or nn.Conv2d(channels, width, 3, padding=1),
+def _block(channels: int, width: int, window: tuple[int, ...], is_first: bool) -> nn.Module:
+    """Convolution, normalisation and a bend; the grid is halved where `window` says so.
+
+    The first block halves it by skipping cells, which spares most of the time, the others keep the
+    largest of every window.
+    """
+    convolution = nn.Conv1d if len(window) == 1 else nn.Conv2d
+    pooling = nn.MaxPool1d if len(window) == 1 else nn.MaxPool2d
+    kernel = 5 if is_first or len(window) == 1 else 3
+    stride = window if is_first else 1
+    layers = [
+        convolution(channels, width, kernel, stride, padding=kernel // 2),  # type: ignore[arg-type]
         nn.GroupNorm(min(GROUPS, width), width),
         nn.ReLU(),
-        pooling(window, ceil_mode=True),
-    )
+    ]
+    if not is_first:
+        layers.append(pooling(window, ceil_mode=True))  # type: ignore[arg-type]
+    return nn.Sequential(*layers)

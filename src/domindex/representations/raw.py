@@ -25,6 +25,8 @@ class Raw(Representation):
 
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        if data.layout.is_grid:
+            return cls(InputScaler.of_channels(data.inputs, data.layout))
         return cls(geometry.scaler)
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:

@@ -13,6 +13,7 @@ from domindex.representations.domain_normalised import (
 )
 from domindex.representations.domain_whitened import DomainWhitened
 from domindex.representations.flow import FlowAligned
+from domindex.representations.grid_flow import GridFlowAligned
 from domindex.representations.raw import Raw, WithIndex
 from domindex.representations.row_normalised import RowCentred, RowStandardised
 
@@ -30,6 +31,7 @@ for kind in (
     DomainWhitened,
     Coral,
     FlowAligned,
+    GridFlowAligned,
 ):
     REPRESENTATIONS.add(kind.name, kind)
 

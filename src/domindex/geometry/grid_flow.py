@@ -1,0 +1,191 @@
+"""A flow on the grid: how pictures, or signals, move from domain to domain.
+
+A domain with index β holds pictures of one common kind, carried by the planar affine map
+A(β) = exp(Σᵢ fᵢ(β) G̃ᵢ) and lit by g(β) · x + o(β) in every channel, log g and o linear in f. The
+fᵢ are the index itself or, where it runs unevenly, powers of its first component as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm
+from scipy.spatial.distance import cdist
+
+from domindex.geometry.grid import Grid
+from domindex.geometry.grid_families import grid_families, grid_generators
+
+Floats = NDArray[np.float64]
+
+TRENDS = ("line", "plane", "curve", "free")
+"""What motions may depend on: β₁; β₁ and β₂; β₁, its square and its cube; or any smooth function of
+the place, by Gaussian kernels about the domains that are known."""
+
+KERNEL_WIDTH = 2.0
+"""Of a kernel, in median distances of a domain to the nearest other. Not tuned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trend:
+    """Functions of the index, 0 at β = 0, along which pictures move.
+
+    Attributes
+    ----------
+    kind : one of `TRENDS`
+    low, high : (index_dim,) ends of the map; beyond them nothing moves further than a tenth
+    anchors : (anchors, index_dim), the middles of the kernels of "free"
+    width : deviation of a kernel
+    """
+
+    kind: str
+    low: Floats
+    high: Floats
+    anchors: Floats
+    width: float
+
+    @classmethod
+    def along(cls, kind: str, index: Floats) -> Trend:
+        """Over the map (domains, index_dim) of the domains that are known."""
+        margin = 0.1 * (index.max(axis=0) - index.min(axis=0))
+        gaps = cdist(index, index) + np.diag(np.full(len(index), np.inf))
+        width = KERNEL_WIDTH * float(np.median(gaps.min(axis=1))) or 1.0
+        anchors = index if kind == "free" else index[:0]
+        low, high = index.min(axis=0) - margin, index.max(axis=0) + margin
+        return cls(kind, low, high, np.array(anchors), width)
+
+    def features(self, index: Floats) -> Floats:
+        """(domains, features) of an index (domains, index_dim)."""
+        within = np.clip(index, self.low, self.high)
+        first = within[:, :1]
+        if self.kind == "line":
+            return first
+        if self.kind == "plane":
+            return within[:, :2]
+        if self.kind == "curve":
+            return np.hstack([first, first**2 / 2, first**3 / 4])
+        return np.hstack([within[:, :2], self._kernels(within) - self._kernels(0 * within)])
+
+    def _kernels(self, index: Floats) -> Floats:
+        return np.exp(-0.5 * cdist(index, self.anchors, "sqeuclidean") / self.width**2)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "low": self.low,
+            "high": self.high,
+            "anchors": self.anchors,
+            "width": float(self.width),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Trend:
+        low, high, anchors = state["low"], state["high"], state["anchors"]
+        if state["kind"] not in TRENDS or low.ndim != 1 or low.shape != high.shape:
+            raise ValueError("the trend of the flow is damaged")
+        if anchors.ndim != 2 or anchors.shape[1:] != low.shape or not state["width"] > 0:
+            raise ValueError("the kernels of the flow do not fit the map")
+        if not np.isfinite([*low, *high, *anchors.ravel()]).all() or (low > high).any():
+            raise ValueError("the ends of the map are no numbers")
+        return cls(str(state["kind"]), low, high, anchors, float(state["width"]))
+
+
+@dataclass(frozen=True, eq=False)
+class GridFlow:
+    """A flow along the map, of rows (n, channels, *sides).
+
+    Attributes
+    ----------
+    sides : of the grid, (time,) or (height, width)
+    family : one of `grid_families`
+    trend : which functions of β it follows
+    motion : (features, generators) of the family
+    gains, offsets : (features, channels) of log gain, and of offset in units of `spread`
+    level, spread : (channels,) each: what stands outside a picture, and the deviation within
+    """
+
+    sides: tuple[int, ...]
+    family: str
+    trend: Trend
+    motion: Floats
+    gains: Floats
+    offsets: Floats
+    level: Floats
+    spread: Floats
+
+    @property
+    def is_still(self) -> bool:
+        """Whether it does nothing at all."""
+        return self.family == "none" and not self.is_lit
+
+    @property
+    def is_lit(self) -> bool:
+        """Whether brightness or contrast changes along the map."""
+        return bool(np.any(self.gains) or np.any(self.offsets))
+
+    def maps(self, index: Floats) -> Floats:
+        """A(β), (domains, axes + 1, axes + 1): where in a domain a place at β = 0 is found."""
+        return expm(exponents(self.trend.features(index) @ self.motion, self.generators))
+
+    @property
+    def generators(self) -> Floats:
+        return grid_generators(self.family, len(self.sides))
+
+    def carry(self, rows: NDArray, place: Floats) -> Floats:
+        """Rows (n, channels, *sides) of a domain with index (index_dim,), brought to β = 0."""
+        index = np.atleast_2d(place)
+        features = self.trend.features(index)
+        matrix = self.maps(index)[0]
+        n_rows, n_channels = rows.shape[:2]
+        offset = self.level + (features @ self.offsets)[0] * self.spread
+        centred = rows.reshape(n_rows, n_channels, -1) - offset[:, None]
+        if self.family != "none":
+            flat = centred.reshape(n_rows * n_channels, -1)
+            centred = (Grid(self.sides).sampling(matrix) @ flat.T).T.reshape(centred.shape)
+        lit = centred * np.exp(-(features @ self.gains)[0])[:, None] + self.level[:, None]
+        return lit.reshape(rows.shape)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "sides": list(self.sides),
+            "family": self.family,
+            "trend": self.trend.state(),
+            "motion": self.motion,
+            "gains": self.gains,
+            "offsets": self.offsets,
+            "level": self.level,
+            "spread": self.spread,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> GridFlow:
+        sides, trend = tuple(int(side) for side in state["sides"]), Trend.from_state(state["trend"])
+        if len(sides) not in (1, 2) or min(sides) < 1:
+            raise ValueError(f"a grid of sides {sides}")
+        family = state["family"]
+        if family not in grid_families(len(sides)):
+            raise ValueError(f"there is no family of motions {family!r}")
+        names = ("motion", "gains", "offsets", "level", "spread")
+        arrays = [np.asarray(state[name], dtype=np.float64) for name in names]
+        if not all(np.isfinite(array).all() for array in arrays):
+            raise ValueError("the flow is no numbers")
+        n_features = trend.features(np.zeros((1, len(trend.low)))).shape[1]
+        n_channels = len(arrays[3])
+        shapes = [
+            (n_features, len(grid_generators(family, len(sides)))),
+            *[(n_features, n_channels)] * 2,
+            *[(n_channels,)] * 2,
+        ]
+        if [array.shape for array in arrays] != shapes:
+            raise ValueError("the parts of the flow do not fit each other")
+        return cls(sides, str(family), trend, *arrays)
+
+
+def exponents(coordinates: Floats, generators: Floats) -> Floats:
+    """Σ cᵣ G̃ᵣ, (domains, axes + 1, axes + 1), for coordinates (domains, generators)."""
+    n_axes = generators.shape[1]
+    result = np.zeros((len(coordinates), n_axes + 1, n_axes + 1))
+    result[:, :n_axes] = np.einsum("nr,rij->nij", coordinates, generators)
+    return result

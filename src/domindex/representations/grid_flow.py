@@ -1,0 +1,90 @@
+"""Pictures and signals brought to one place along a motion of their grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.data import DomainData
+from domindex.data.layout import InputLayout
+from domindex.data.standardizing import InputScaler
+from domindex.errors import InputError
+from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.grid_flow import GridFlow
+from domindex.representations.base import PlacedRows, Representation, RepresentedRows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class GridFlowAligned(Representation):
+    """Every domain's pictures moved over their grid, and lit, as they would look at β = 0.
+
+    Attributes
+    ----------
+    layout : how rows are read as pictures or signals
+    flow : how they move along the map
+    scaler : carried rows to zero mean and unit deviation of their channel
+    """
+
+    name: ClassVar[str] = "grid_flow"
+    moves_domains: ClassVar[bool] = True
+    layout: InputLayout
+    flow: GridFlow
+    scaler: InputScaler
+
+    @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        """Where rows are pictures or signals, and something moves them along the map."""
+        if not (data.layout.is_grid and geometry.has_flow):
+            return False
+        return not geometry.grid_flow(data).is_still
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        layout = data.layout
+        if not layout.is_grid:
+            raise InputError(
+                f"The representation {cls.name!r} is for pictures and signals, but rows of shape "
+                f"{data.inputs.shape[1:]} are read as a table. Say what they are with inputs=, or "
+                "choose another representation."
+            )
+        flow = geometry.grid_flow(data)
+        n_features = int(np.prod(layout.shape))
+        plain = cls(layout, flow, InputScaler(np.zeros(n_features), np.ones(n_features)))
+        carried = plain.carry(PlacedRows.of_data(data, geometry.domain_map.coordinates))
+        return cls(layout, flow, InputScaler.of_channels(carried, layout))
+
+    def carry(self, rows: PlacedRows) -> Floats:
+        """(rows, features), in the order of the user's rows."""
+        grid = self.layout.to_grid(rows.inputs)
+        carried = np.empty(grid.shape)
+        for _, members, place in rows.domains:
+            carried[members] = self.flow.carry(grid[members], place)
+        return self.layout.from_grid(carried)
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        return RepresentedRows.plain(self.scaler.apply_flat(self.carry(rows)))
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "layout": self.layout.state(),
+            "flow": self.flow.state(),
+            "scaler": self.scaler.state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        layout = InputLayout.from_state(state["layout"])
+        flow, scaler = GridFlow.from_state(state["flow"]), InputScaler.from_state(state["scaler"])
+        if not layout.is_grid or layout.grid_shape != (len(flow.level), *flow.sides):
+            raise ValueError("the flow does not fit the shape of the rows")
+        if len(scaler.offset) != np.prod(layout.shape):
+            raise ValueError("the scale does not fit the shape of the rows")
+        return cls(layout, flow, scaler)

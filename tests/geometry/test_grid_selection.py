@@ -1,0 +1,118 @@
+"""Motions are found without labels, and told by the simplest family that will do."""
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from domindex.geometry.grid_flow import GridFlow
+from domindex.geometry.grid_selection import neighbor_pairs, select_grid_flow
+
+N_DOMAINS, N_ROWS = 6, 40
+
+
+def blobs(rng, n_rows, side=12):
+    """Pictures with two spots each, off the middle: all different, none symmetric."""
+    cells = (np.arange(side) + 0.5) / side * 2 - 1
+    y, x = np.meshgrid(cells, cells, indexing="ij")
+    pictures = np.zeros((n_rows, side, side))
+    for middle, height in (((-0.35, 0.1), 1.0), ((0.1, 0.4), 0.6)):
+        at = np.array(middle) + 0.06 * rng.normal(size=(n_rows, 2))
+        gaps = (y - at[:, 0, None, None]) ** 2 + (x - at[:, 1, None, None]) ** 2
+        pictures += height * np.exp(-gaps / 0.05)
+    return pictures
+
+
+def moving(rng, move):
+    """Rows (n, 1, 12, 12) of domains along a line, the domain of each, and the line."""
+    line = np.linspace(-1.5, 1.5, N_DOMAINS)
+    rows = np.concatenate([move(blobs(rng, N_ROWS), place) for place in line])
+    return rows[:, None], np.repeat(np.arange(N_DOMAINS), N_ROWS), line[:, None]
+
+
+def turned(pictures, place):
+    return ndimage.rotate(pictures, 25 * place, axes=(1, 2), reshape=False, order=1)
+
+
+def shifted(pictures, place):
+    return ndimage.shift(pictures, (0, place, -0.5 * place), order=1)
+
+
+def lit(pictures, place):
+    return pictures * np.exp(0.3 * place) + 0.2 * place
+
+
+@lru_cache
+def found(move):
+    rng = np.random.default_rng(0)
+    rows, domains, line = moving(rng, move)
+    gaps = np.abs(line - line.T)
+    return select_grid_flow(rows, domains, line, gaps).flow, rows, domains, line
+
+
+def test_a_turn_is_found_with_its_speed():
+    flow, _, _, line = found(turned)
+    assert (flow.family, flow.is_lit) == ("turn", False)
+    maps = flow.maps(line)
+    angles = np.degrees(np.arctan2(maps[:, 0, 1], maps[:, 0, 0]))
+    slope = np.polyfit(line[:, 0], angles, 1)[0]
+    assert abs(slope) == pytest.approx(25, abs=3)
+
+
+def test_a_shift_is_found_and_taken_back():
+    flow, rows, domains, line = found(shifted)
+    assert flow.family == "shift"
+    carried = np.stack(
+        [flow.carry(rows[domains == d], line[d]).mean(axis=0) for d in range(N_DOMAINS)]
+    )
+    before = np.stack([rows[domains == d].mean(axis=0) for d in range(N_DOMAINS)])
+    assert carried.std(axis=0).mean() < 0.4 * before.std(axis=0).mean()
+
+
+def test_light_is_told_from_motion():
+    flow, rows, domains, line = found(lit)
+    assert flow.family == "none"
+    assert flow.is_lit
+    levels = [flow.carry(rows[domains == d], line[d]).mean() for d in range(N_DOMAINS)]
+    assert np.std(levels) < 0.1 * np.std([rows[domains == d].mean() for d in range(N_DOMAINS)])
+
+
+def test_where_nothing_moves_nothing_is_found():
+    flow, rows, _, line = found(lambda pictures, place: pictures)
+    assert flow.is_still
+    assert np.allclose(flow.carry(rows[:3], line[0]), rows[:3])
+
+
+def test_a_signal_is_stretched_back():
+    rng = np.random.default_rng(0)
+    line = np.linspace(-1.0, 1.0, N_DOMAINS)
+    time = np.linspace(-1, 1, 48)
+    rows, domains = [], np.repeat(np.arange(N_DOMAINS), N_ROWS)
+    for place in line:
+        at = np.array([-0.35, 0.3]) + 0.04 * rng.normal(size=(N_ROWS, 2))
+        now = time * np.exp(-0.3 * place)
+        pulses = np.exp(-(((now[None, :, None] - at[:, None]) / 0.12) ** 2))
+        rows.append(pulses @ [1.0, 0.7])
+    flow = select_grid_flow(
+        np.concatenate(rows)[:, None], domains, line[:, None], np.abs(line[:, None] - line)
+    ).flow
+    assert flow.family in ("stretch", "affine")
+    scales = np.log(flow.maps(line[:, None])[:, 0, 0])
+    assert np.polyfit(line, scales, 1)[0] == pytest.approx(0.3, abs=0.05)
+
+
+def test_a_flow_comes_back_from_its_state():
+    flow, rows, _, line = found(shifted)
+    again = GridFlow.from_state(flow.state())
+    assert np.array_equal(again.carry(rows[:5], line[1]), flow.carry(rows[:5], line[1]))
+    for damaged in ({"family": "spin"}, {"sides": [3]}, {"motion": flow.motion * np.nan}):
+        with pytest.raises(ValueError, match=r"family|fit|numbers"):
+            GridFlow.from_state({**flow.state(), **damaged})
+
+
+def test_few_domains_are_compared_both_ways():
+    gaps = np.abs(np.arange(2.0)[:, None] - np.arange(2.0))
+    assert neighbor_pairs(gaps, (1, 2), 0).tolist() == [[0, 1], [1, 0]]
+    many = np.abs(np.arange(200.0)[:, None] - np.arange(200.0))
+    assert len(neighbor_pairs(many, (1, 2, 4, 8), 0)) == 120

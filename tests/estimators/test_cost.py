@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from domindex import Training, VDIClassifier
+from domindex.data import check_domain_data
 from domindex.datasets import make_drift
 from domindex.estimators import cost
 from domindex.estimators.cost import (
@@ -17,6 +18,7 @@ from domindex.estimators.cost import (
     in_words,
     machine_speed,
 )
+from domindex.progress import show_progress
 
 SIZE = FitSize(rows=3000, source_rows=600, features=8, domains=30)
 
@@ -76,17 +78,19 @@ def test_seconds_in_words(seconds, words):
 
 
 def test_a_long_fit_says_so_before_it_starts(monkeypatch, capsys):
-    data = make_drift(n_domains=6, n_sources=3, samples_per_domain=12, n_features=2)
-    settings = {"effort": "quick", "training": Training(index_steps=1), "verbose": 1}
-    told = {}
-    for seconds in (5.0, 250.0):
-        monkeypatch.setattr("domindex.estimators.vdi.estimate_seconds", lambda *_, s=seconds: s)
-        VDIClassifier(random_state=0, **settings).fit(
-            data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains
-        )
-        told[seconds] = capsys.readouterr().err
-    assert "This will take about 4 minutes or so." in told[250.0]
-    assert "or so" not in told[5.0]
+    data = make_drift(n_domains=5, n_sources=2, samples_per_domain=8, n_features=2)
+    monkeypatch.setattr("domindex.estimators.vdi.estimate_seconds", lambda *_: 250.0)
+    model = VDIClassifier(
+        effort="quick", training=Training(index_steps=1), verbose=1, random_state=0
+    )
+    model.fit(data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains)
+    told = capsys.readouterr().err
+    assert told.startswith("This will take about 4 minutes or so.")
+    monkeypatch.setattr("domindex.estimators.vdi.estimate_seconds", lambda *_: 5.0)
+    with show_progress(1) as progress:
+        checked = check_domain_data(data.X, data.y, data.sample_domain, data.source_domains)
+        model._announce_cost(checked, progress)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_size_is_plain_numbers():

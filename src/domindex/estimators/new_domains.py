@@ -12,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from domindex.data import order_names
+from domindex.data import DomainData, order_names
 from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
+from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.off_map import FALSE_ALARMS, OffMapTest
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows
@@ -45,6 +46,13 @@ class Verdicts:
     def flagged(self) -> list[Hashable | None]:
         """Names of those off the map."""
         return [name for name, is_off in zip(self.names, self.off_map) if is_off]
+
+
+def fit_off_map_test(data: DomainData, geometry: DomainGeometry) -> OffMapTest:
+    """From the rows that the map rests on."""
+    clouds = scaled_clouds(data, geometry.scaler)
+    shown = [cloud[rows] for cloud, rows in zip(clouds, geometry.map_rows)]
+    return OffMapTest.fit(data.domains, shown, geometry.projection.matrix)
 
 
 def judge(
@@ -121,7 +129,7 @@ def check_new_names(names: Sequence[Hashable] | None, known: Sequence[Hashable])
     if taken:
         raise InputError(
             f"{preview(taken)} is already among the {len(known)} known domains. Leave rows of "
-            "known domains out, give another name to new rows of them, or fit anew to learn from them."
+            "known domains out, give new rows another name, or fit anew to learn from them."
         )
     order_names([*known, *new])
 

@@ -1,11 +1,14 @@
-"""Datasets made of many domains: the paper's own, turning digits, and seeded generators."""
+"""Datasets made of many domains: the paper's own, cars, turning digits, seeded generators."""
 
+from domindex.datasets.compcars import CompCars
+from domindex.datasets.compcars_generated import write_generated_compcars
 from domindex.datasets.dataset import DomainDataset
 from domindex.datasets.real import list_real_datasets, load_real_dataset
 from domindex.datasets.registry import list_datasets, load_dataset
 from domindex.datasets.synthetic import make_circle, make_domain_graph, make_drift
 
 __all__ = [
+    "CompCars",
     "DomainDataset",
     "list_datasets",
     "list_real_datasets",
@@ -14,4 +17,5 @@ __all__ = [
     "make_circle",
     "make_domain_graph",
     "make_drift",
+    "write_generated_compcars",
 ]

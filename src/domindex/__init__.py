@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from domindex.datasets import load_dataset
     from domindex.estimators import MomentFlow, VDIClassifier, VDIRegressor, load
+    from domindex.networks.backbone_settings import Backbone
     from domindex.representations import (
         Representation,
         list_representations,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _HOMES = {
+    "Backbone": "domindex.networks.backbone_settings",
     "MomentFlow": "domindex.estimators",
     "Network": "domindex.training.settings",
     "Predictor": "domindex.committee.predictors",
@@ -39,6 +41,7 @@ _HOMES = {
     "register_representation": "domindex.representations",
 }
 __all__ = [
+    "Backbone",
     "MomentFlow",
     "Network",
     "Predictor",

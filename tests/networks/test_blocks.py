@@ -6,7 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from domindex.networks.blocks import GaussianHead, Whitening, bounded_scale, mlp, start_small
+from domindex.networks.blocks import (
+    GaussianHead,
+    Standardising,
+    Whitening,
+    bounded_scale,
+    mlp,
+    start_small,
+)
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3])
@@ -46,3 +53,15 @@ def test_whitening_predicts_with_what_it_measured():
     torch.testing.assert_close(white.T.cov(correction=0), torch.eye(2), atol=1e-2, rtol=0)
     torch.testing.assert_close(layer.eval()(rows), white, atol=1e-3, rtol=1e-3)
     assert torch.isfinite(Whitening(2)(torch.ones(9, 2))).all()
+
+
+def test_standardised_rows_have_no_mean_and_unit_deviation_and_running_ones_after():
+    torch.manual_seed(0)
+    rows = 5.0 + 3.0 * torch.randn(4, 50, 2)
+    layer = Standardising(2)
+    told = layer(rows).flatten(0, 1)
+    torch.testing.assert_close(told.mean(dim=0), torch.zeros(2), atol=1e-5, rtol=0)
+    torch.testing.assert_close(told.std(dim=0), torch.ones(2), atol=0.01, rtol=0)
+    layer.measure_anew()
+    layer(rows)
+    torch.testing.assert_close(layer.eval()(rows).flatten(0, 1), told)

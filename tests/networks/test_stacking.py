@@ -9,7 +9,9 @@ from torch import nn
 
 from domindex.errors import InputError
 from domindex.networks.alignments import AffineAlignment, FlowAlignment, IdentityAlignment
+from domindex.networks.backbone_alignment import BackboneAlignment
 from domindex.networks.blocks import Whitening, mlp
+from domindex.networks.feature_extractor import FeatureExtractor
 from domindex.networks.stacking import stacked, unstacked
 
 N_COPIES = 3
@@ -85,3 +87,39 @@ def test_a_layer_that_nobody_taught_to_be_stacked_is_refused():
     network = nn.Sequential(mlp(2, 2, 3, depth=1), nn.LayerNorm(2))
     with pytest.raises(InputError, match="LayerNorm"):
         stacked([network, network])
+
+
+class WithStatistics(nn.Module):
+    """Convolutions, batch statistics, a weight that is used twice, and one that is a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv1d(1, 2, 3)
+        self.norm = nn.BatchNorm1d(2)
+        self.linear, self.again = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.again.weight = self.linear.weight
+        self.level = nn.Parameter(torch.tensor(0.5))
+
+    def forward(self, x):
+        return self.level * self.again(self.linear(self.norm(self.first(x[:, None])).flatten(1)))
+
+
+def seeing() -> BackboneAlignment:
+    extractor = FeatureExtractor(WithStatistics(), "own", (4,), 4)
+    return BackboneAlignment(extractor, IdentityAlignment.onto(np.eye(3), 5, may_bend=True), 3)
+
+
+def test_backbones_of_any_kind_are_stacked_with_their_statistics():
+    torch.manual_seed(0)
+    copies = [disturbed(alignment) for alignment in [seeing()] * N_COPIES]
+    x, beta = torch.randn(5, 8, 4), torch.randn(5, 2)
+    together = stacked(copies)
+    out = together(x.repeat(N_COPIES, 1, 1), beta.repeat(N_COPIES, 1))[1].chunk(N_COPIES)
+    for one, part in zip(copies, out):
+        torch.testing.assert_close(part, one(x, beta)[1], rtol=1e-4, atol=1e-5)
+    blank = [disturbed(alignment) for alignment in [seeing()] * N_COPIES]
+    for one, again in zip(copies, unstacked(together, blank)):
+        assert again.extractor.network.again.weight is again.extractor.network.linear.weight
+        for name, value in one.state_dict().items():
+            if name != "norm.count":
+                torch.testing.assert_close(again.state_dict()[name], value, rtol=1e-5, atol=1e-6)

@@ -276,7 +276,8 @@ class _Builder:
         """Where it was asked for, or what it starts from counts; one source cannot validate it."""
         if self.rows.by_rows:
             return False
-        return self.asked or _weight_on(weighing, network.representation) >= IN_PLAY
+        asked = self.asked or self.context.backbone is not None
+        return asked or _weight_on(weighing, network.representation) >= IN_PLAY
 
     def _nothing_to_gain(self, weighing: Weighing) -> bool:
         """Whether hardly a held-out row is left that anything could predict better."""

@@ -63,10 +63,14 @@ def list_candidates(
     data: DomainData,
     geometry: DomainGeometry,
     settings: ChoiceSettings,
+    *,
+    has_backbone: bool = False,
 ) -> list[Candidate]:
     """Pairs that were asked for, or every predictor on every representation that makes sense.
 
-    A linear rule stands there once for each penalty: the folds choose.
+    A linear rule stands there once for each penalty: the folds choose. The network is tried along
+    the flow; with a backbone, which needs rows of the inputs' shape, on raw inputs, or on the
+    representation that was asked for.
     """
     if requested is not None:
         pairs = [(name, _learner(choice, data)) for name, choice in requested]
@@ -78,12 +82,17 @@ def list_candidates(
     if predictor != "auto":
         learner = _learner(predictor, data)
         if learner is None and representation == "auto":
-            names = [_network_representation(geometry)]
+            names = [_network_representation(geometry, has_backbone)]
         return [c for name in names for c in _with_penalties(name, learner, settings)]
-    return _all_of(names, settings, with_network=representation == "auto")
+    result = _all_of(names, settings)
+    if has_backbone:
+        result.append(Candidate(Raw.name if representation == "auto" else representation, None))
+    elif representation == "auto" and "flow" in names:
+        result.append(Candidate("flow", None))
+    return result
 
 
-def _all_of(names: list[str], settings: ChoiceSettings, with_network: bool) -> list[Candidate]:
+def _all_of(names: list[str], settings: ChoiceSettings) -> list[Candidate]:
     linear, *others = map(predictor_named, ("linear", "kernel", "trees", "boosting"))
     result = []
     for name in names:
@@ -91,8 +100,6 @@ def _all_of(names: list[str], settings: ChoiceSettings, with_network: bool) -> l
         result += [*rules, *(Candidate(name, other) for other in others)]
         if name in BALANCED:
             result += [replace(rule, balanced=True) for rule in rules]
-    if with_network and "flow" in names:
-        result.append(Candidate("flow", None))
     return result
 
 
@@ -100,8 +107,8 @@ def _learner(choice: Any, data: DomainData) -> Learner | None:
     return None if choice == NETWORK else learner_for(choice, data.task)
 
 
-def _network_representation(geometry: DomainGeometry) -> str:
-    return "flow" if geometry.has_flow else Raw.name
+def _network_representation(geometry: DomainGeometry, has_backbone: bool) -> str:
+    return "flow" if geometry.has_flow and not has_backbone else Raw.name
 
 
 def _with_penalties(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.data import DomainData
+from domindex.networks.feature_extractor import TrainedBackbone
 from domindex.progress import Progress, show_progress
 from domindex.training.callbacks import DivergenceAlarm, ProgressBar
 from domindex.training.history import History
@@ -21,6 +22,11 @@ from domindex.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+MOST_SEEN = 256
+LEAST_SEEN = 4
+"""Rows that a backbone is given in a step, all domains together, and at least of each of them: it
+takes nearly all of the time. Not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +41,7 @@ class FitContext:
     rng : the fit's own chance
     progress : bars, perhaps silent
     choices : every threshold by which something is chosen
+    backbone : what tells inputs to the networks, where one is trained
     """
 
     network: Network
@@ -43,6 +50,7 @@ class FitContext:
     rng: np.random.Generator
     progress: Progress
     choices: ChoiceSettings = field(default_factory=ChoiceSettings)
+    backbone: TrainedBackbone | None = None
 
     @property
     def training(self) -> TrainingSettings:
@@ -62,10 +70,12 @@ def fit_context(
     seed: int,
     verbose: int,
     choices: ChoiceSettings | None = None,
+    backbone: TrainedBackbone | None = None,
 ) -> Iterator[FitContext]:
     """One thread, a seed of the fit's own, and bars; the caller's generators are left as they were.
 
-    The same seed gives the same result.
+    The same seed gives the same result. A backbone is trained on as many threads as torch has, and
+    on fewer rows of each domain in a step.
     """
     from lightning_fabric import Fabric  # here: it takes seconds, and predicting needs none
 
@@ -75,10 +85,19 @@ def fit_context(
         strategy=training.strategy,
         precision=training.precision,
     )
+    if backbone is not None:
+        settings = replace(settings, batch_size=_rows_of_a_domain(data, settings))
     history = History(int(np.ceil(np.median(data.domain_sizes) / settings.batch_size)))
     devices = [fabric.device] if fabric.device.type == "cuda" else []
-    with one_thread(), torch.random.fork_rng(devices), show_progress(verbose) as progress:
+    threads = one_thread() if backbone is None else nullcontext()
+    with threads, torch.random.fork_rng(devices), show_progress(verbose) as progress:
         torch.manual_seed(seed)
         trainer = Trainer(fabric, settings, [DivergenceAlarm(), history, ProgressBar(progress)])
         rng = np.random.default_rng(seed)
-        yield FitContext(network, trainer, history, rng, progress, choices or ChoiceSettings())
+        choices = choices or ChoiceSettings()
+        yield FitContext(network, trainer, history, rng, progress, choices, backbone)
+
+
+def _rows_of_a_domain(data: DomainData, settings: TrainingSettings) -> int:
+    n_domains = min(data.n_domains, settings.max_domains)
+    return min(settings.batch_size, max(LEAST_SEEN, MOST_SEEN // n_domains))

@@ -20,7 +20,9 @@ from domindex.training.encoding_training import train_encoding
 Floats = NDArray[np.float64]
 
 FOLD_STEPS = 0.5
-"""Share of the steps that a network takes in a fold: for time. Its losses are a little too high."""
+BACKBONE_FOLD_STEPS = 0.2
+"""Share of the steps that a network takes in a fold, without a backbone and with one: for time. Its
+losses are a little too high, so that it has to be clearly better to be believed."""
 
 MOST_FITTED = 20_000
 """Source rows that a predictor is fitted on, at most, and target rows that balance them."""
@@ -74,6 +76,7 @@ def predict_network_folds(
     held_out = np.ones((len(rows.folds), data.n_domains), dtype=bool)
     for number, fold in enumerate(rows.folds):
         held_out[number, np.unique(data.row_domains[fold.train])] = False
+    share = FOLD_STEPS if context.backbone is None else BACKBONE_FOLD_STEPS
     in_training = indices.module.float().to(context.fabric.device)
     modules = train_encoding_folds(
         [start.module(fold.train) for fold in rows.folds],
@@ -83,7 +86,7 @@ def predict_network_folds(
         context.network.adversary,
         context.network.weights(),
         context.trainer,
-        n_steps=max(1, int(FOLD_STEPS * context.training.steps)),
+        n_steps=max(1, int(share * context.training.steps)),
     )
     indices.module.cpu().double()
     parts = []

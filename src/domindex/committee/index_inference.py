@@ -34,7 +34,9 @@ def infer_indices(
     Without `may_refine` u stays where it starts. Returns the geometry on the map that is kept.
     """
     rows = _training_rows(data, geometry.scaler, context)
-    module = _module(rows, geometry.projection.matrix, geometry.domain_map, context)
+    module = _module(
+        rows, geometry.projection.matrix, geometry.domain_map, geometry.scaler, context
+    )
     weights, start = context.network.weights(), geometry.domain_map
     train_indices(module, rows, start, weights, context.trainer, context.rng, redraw=False)
     refined = local_indices(module, rows)
@@ -64,7 +66,7 @@ def infer_paper_indices(
     directions = _first_directions(moving_directions(clouds).matrix, local_dim or PAPER_LOCAL_DIM)
     start = [cloud @ directions for cloud in clouds]
     domain_map = DomainMap.fit(data.domains, start, index_dim, method="sliced")
-    module = _module(rows, directions, domain_map, context)
+    module = _module(rows, directions, domain_map, scaler, context)
     weights = context.network.weights()
     last = train_indices(
         module, rows, domain_map, weights, context.trainer, context.rng, redraw=True
@@ -87,13 +89,20 @@ def _training_rows(data: DomainData, scaler: InputScaler, context: FitContext) -
 
 
 def _module(
-    rows: TrainingRows, directions: Floats, domain_map: DomainMap, context: FitContext
+    rows: TrainingRows,
+    directions: Floats,
+    domain_map: DomainMap,
+    scaler: InputScaler,
+    context: FitContext,
 ) -> IndexModule:
+    backbone = context.backbone
     module = IndexModule(
         tuple(rows.inputs.shape[1:]),
         directions.shape[1],
         domain_map.coordinates.shape[1],
         context.network.width,
+        None if backbone is None else backbone.extractor.undoing(scaler),
+        1.0 if backbone is None else backbone.rate,
     )
     module.local_encoder.start_at(directions)
     return module.to(rows.inputs.device)

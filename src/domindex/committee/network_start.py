@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from domindex.committee.linear_rule import solve_rules
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.data import DomainData
 from domindex.data.standardizing import OutputScaler
+from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.misfit import misfit, whitening
 from domindex.geometry.subspace import principal_components
@@ -24,6 +26,7 @@ from domindex.networks.alignments import (
     FlowAlignment,
     IdentityAlignment,
 )
+from domindex.networks.backbone_alignment import BackboneAlignment
 from domindex.networks.decoders import ClassPredictor, OutputPredictor, ValuePredictor
 from domindex.representations import Representation, RepresentedRows
 from domindex.representations.flow import FlowAligned
@@ -71,7 +74,7 @@ class NetworkStart:
             return ClassPredictor(self.alignment.latent_dim, len(self.data.classes))
         assert self.outputs is not None
         predictor = ValuePredictor(self.alignment.latent_dim, self.data.labels.shape[1])
-        if not self.geometry.has_flow:
+        if not self.geometry.has_flow or isinstance(self.alignment, BackboneAlignment):
             return predictor
         values = self.outputs.apply(self.rows.part(known).normalize(self.data.labels[known]))
         weights = np.full(len(known), 1.0 / len(known))
@@ -95,13 +98,15 @@ def network_start(
     """An alignment for a representation.
 
     What the flow aligns, the network aligns too, starting from there: it is given the inputs as
-    they are.
+    they are. A backbone is given rows of the inputs' shape, and what it tells of them is aligned.
     """
     data, geometry = represented.data, represented.geometry
     representation, rows = represented.representation, represented.rows
     width = context.network.width
     alignment: Alignment
-    if isinstance(representation, FlowAligned):
+    if context.backbone is not None:
+        alignment = _behind_backbone(represented, context)
+    elif isinstance(representation, FlowAligned):
         representation = Raw(geometry.scaler)
         rows = RepresentedRows.plain(geometry.scaler.apply_flat(data.inputs))
         alignment = flow_alignment(data, geometry, context)
@@ -117,6 +122,30 @@ def network_start(
         values = rows.part(sources).normalize(data.labels[sources])
         outputs = OutputScaler.fit(values, np.full(len(values), 1.0 / len(values)))
     return NetworkStart(data, geometry, representation, rows, alignment, outputs, local_dim, width)
+
+
+def _behind_backbone(represented: RepresentedFolds, context: FitContext) -> BackboneAlignment:
+    """What the backbone tells of rows, aligned as β says in the paper's model, else as it is."""
+    backbone, geometry = context.backbone, represented.geometry
+    assert backbone is not None
+    extractor, representation = backbone.extractor, represented.representation
+    n_features, shape = represented.rows.features.shape[1], represented.data.inputs.shape[1:]
+    if n_features != math.prod(shape):
+        raise InputError(
+            f"The backbone takes rows of shape {shape}, but the representation "
+            f"{representation.name!r} has {n_features} features. Choose one that keeps the shape "
+            "of rows for the network, such as 'raw', or a frozen backbone."
+        )
+    is_raw = isinstance(representation, Raw)
+    extractor = extractor.undoing(geometry.scaler) if is_raw else extractor.without_scale()
+    n_inner, width = min(extractor.n_features, context.choices.max_latent), context.network.width
+    inner: Alignment
+    if geometry.has_flow:
+        inner = IdentityAlignment.onto(np.eye(n_inner), width, may_bend=True)
+    else:
+        index_dim = geometry.domain_map.coordinates.shape[1]
+        inner = AffineAlignment(n_inner, index_dim, width)
+    return BackboneAlignment(extractor, inner, n_inner, backbone.rate)
 
 
 def flow_alignment(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
@@ -22,6 +23,8 @@ from domindex.errors import InputError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from domindex.networks.feature_extractor import FeatureExtractor, TrainedBackbone
+
 Floats = NDArray[np.float64]
 Names = list[Hashable] | None
 
@@ -36,6 +39,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
     __metadata_request__score: ClassVar = {"sample_domain": True}
+
+    _extractor: FeatureExtractor | None = None
+    """A frozen backbone, whose features stand for the inputs behind the gate."""
 
     def fit(
         self,
@@ -72,7 +78,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         self._check_data(data)
         validate_data(self, X=X, skip_check_array=True)
         self._input_shape = data.inputs.shape[1:]
-        self._fit_data(data)
+        self._extractor = self._frozen_backbone(data.inputs)
+        self._fit_data(self._through_backbone(data))
         self.task_ = data.task
         self.domains_ = list(data.domains)
         self.source_domains_ = list(data.source_domains)
@@ -124,6 +131,38 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _check_data(self, data: DomainData) -> None:
         """Refuse data that the method cannot serve."""
 
+    def _frozen_backbone(self, inputs: NDArray) -> FeatureExtractor | None:
+        """The backbone that is to be left as it is, tried on some inputs; None without one."""
+        given = getattr(self, "backbone", None)
+        if given is None:
+            return None
+        from domindex.networks.backbone_settings import as_backbone  # torch, where it is needed
+        from domindex.networks.feature_extractor import prepare_extractor
+
+        backbone = as_backbone(given)
+        if backbone is None or not backbone.frozen:
+            return None
+        return prepare_extractor(backbone, inputs, self._seed())
+
+    def _trained_backbone(self, inputs: NDArray) -> TrainedBackbone | None:
+        """The backbone that is to be trained, tried on some inputs; None without one."""
+        given = getattr(self, "backbone", None)
+        if given is None or self._extractor is not None:
+            return None
+        from domindex.networks.backbone_settings import as_backbone
+        from domindex.networks.feature_extractor import TrainedBackbone, prepare_extractor
+
+        backbone = as_backbone(given)
+        assert backbone is not None
+        extractor = prepare_extractor(backbone, inputs, self._seed())
+        return TrainedBackbone(extractor, backbone.share)
+
+    def _through_backbone(self, data: DomainData) -> DomainData:
+        """The data with the features of a frozen backbone as inputs: they are computed once."""
+        if self._extractor is None:
+            return data
+        return replace(data, inputs=self._extractor.table(data.inputs))
+
     def _task_to_fit(self) -> Task | None:
         """What kind of labels to expect; None to tell by the labels."""
         return None
@@ -146,6 +185,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return int(check_random_state(state).randint(np.iinfo(np.int32).max))
 
     def _check_rows(self, X: Any) -> NDArray:
+        """Rows as everything behind the gate takes them: through a frozen backbone, if any."""
         check_is_fitted(self)
         inputs = check_inputs(X)
         if (
@@ -160,7 +200,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             validate_data(self, X=X, skip_check_array=True, reset=False)
         except ValueError as error:
             raise InputError(f"{error} Pass the columns that fit saw.") from None
-        return inputs
+        return inputs if self._extractor is None else self._extractor.table(inputs)
 
     def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
         inputs = self._check_rows(X)

@@ -37,6 +37,9 @@ class VDIClassifier(BaseVDI):
     effort : "full", or "quick" for linear rules and trees only
     class_weight : "balanced" lets every class count alike, a mapping from class to weight lets
         each count as it says; None counts rows
+    backbone : a network that maps inputs to features: "conv" (pictures), "temporal" (signals),
+        "resnet18", a `torch.nn.Module`, a callable that returns one, or a `Backbone` with more
+        settings; None takes inputs as they are
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
     n_jobs : processes that validate candidates and measure transport distances, as in joblib; the
@@ -104,6 +107,7 @@ class VDIClassifier(BaseVDI):
         candidates: Sequence[tuple[str, Any]] | None = None,
         effort: str = "full",
         class_weight: str | Mapping[Any, float] | None = None,
+        backbone: Any = None,
         network: Network | None = None,
         training: Training | None = None,
         n_jobs: int | None = None,
@@ -118,6 +122,7 @@ class VDIClassifier(BaseVDI):
             predictor=predictor,
             candidates=candidates,
             effort=effort,
+            backbone=backbone,
             network=network,
             training=training,
             n_jobs=n_jobs,

@@ -34,6 +34,9 @@ class VDIRegressor(BaseVDI):
     candidates : pairs (representation, predictor) to choose from, in place of the two above; each
         predictor by name or as an estimator
     effort : "full", or "quick" for linear rules and trees only
+    backbone : a network that maps inputs to features: "conv" (pictures), "temporal" (signals),
+        "resnet18", a `torch.nn.Module`, a callable that returns one, or a `Backbone` with more
+        settings; None takes inputs as they are
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
     n_jobs : processes that validate candidates and measure transport distances, as in joblib; the

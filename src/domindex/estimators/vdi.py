@@ -27,8 +27,8 @@ from domindex.committee.building import (
 from domindex.committee.candidate import NETWORK, Candidate, list_candidates
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.committee import Committee, Prediction
-from domindex.committee.fit_context import FitContext, fit_context
-from domindex.committee.fitting_members import FOLD_STEPS
+from domindex.committee.fit_context import LEAST_SEEN, MOST_SEEN, FitContext, fit_context
+from domindex.committee.fitting_members import BACKBONE_FOLD_STEPS, FOLD_STEPS
 from domindex.committee.forecast import Forecaster
 from domindex.committee.forecast_table import forecast_table
 from domindex.committee.index_inference import (
@@ -52,6 +52,8 @@ from domindex.geometry.flow_selection import (
 from domindex.model.fitted_indices import FittedIndices
 from domindex.model.module import PREDICTOR_RATE
 from domindex.networks.alignments import AFFINE_RATE, FLOW_RATE
+from domindex.networks.backbone_settings import OWN, Backbone, as_backbone
+from domindex.networks.feature_extractor import FeatureExtractor
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.model_folder import save_model
 from domindex.persistence.table_states import table_from_state, table_state
@@ -91,6 +93,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         predictor: Any = "auto",
         candidates: Sequence[tuple[str, Any]] | None = None,
         effort: str = "full",
+        backbone: Any = None,
         network: Network | None = None,
         training: Training | None = None,
         n_jobs: int | None = None,
@@ -104,6 +107,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.predictor = predictor
         self.candidates = candidates
         self.effort = effort
+        self.backbone = backbone
         self.network = network
         self.training = training
         self.n_jobs = n_jobs
@@ -224,7 +228,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         network, training = self.network or Network(), self.training or Training()
         settings, seed = self._training_settings(training), self._seed()
         given = (data, network, training, settings, seed, self.verbose, self._choices())
-        with fit_context(*given) as context:
+        backbone = self._trained_backbone(data.inputs)
+        with fit_context(*given, backbone=backbone) as context:
             for _ in context.progress.track("mapping", 1):
                 indices, geometry = self._infer_indices(data, context)
             yield Ground(data, geometry, indices, context, seed, self.n_jobs)
@@ -240,6 +245,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             ground.data,
             ground.geometry,
             ground.context.choices,
+            has_backbone=ground.context.backbone is not None,
         )
 
     def _tell(
@@ -336,6 +342,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
                 )
         (self.network or Network()).check()
         (self.training or Training()).check()
+        as_backbone(self.backbone)
 
     def _check_predictor(self, predictor: Any) -> None:
         if not (isinstance(predictor, str) and predictor in ("auto", NETWORK)):
@@ -374,6 +381,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             **paper,
             "choices": asdict(self._choices()),
             "rounds": (ROUNDS, QUICK_ROUNDS, IN_PLAY, MISTAKES_LEFT, FOLD_STEPS),
+            **self._backbone_settings(),
             "network": network.get_params(),
             "training": asdict(self._training_settings(training)),
             "weights": asdict(network.weights()),
@@ -382,10 +390,19 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "straightening": (STRAIGHTENING_STEPS, STRAIGHTENING_RATE, WARP_PRICE),
         }
 
+    def _backbone_settings(self) -> dict[str, Any]:
+        """Constants of a backbone's training, where there is one."""
+        backbone = as_backbone(self.backbone)
+        if backbone is None:
+            return {}
+        return {"backbone": (backbone.share, BACKBONE_FOLD_STEPS, MOST_SEEN, LEAST_SEEN)}
+
     def state(self) -> dict[str, Any]:
         """The fitted model: plain values and arrays, nested."""
+        extractor = self._extractor
         return {
             "parameters": self._parameter_state(),
+            "extractor": None if extractor is None else extractor.state(),
             "input_shape": list(self._input_shape),
             "n_features_in": int(self.n_features_in_),
             "feature_names_in": [str(n) for n in getattr(self, "feature_names_in_", [])],
@@ -407,6 +424,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         kinds: dict[str, Callable[..., Any]] = {
             "network": Network,
             "training": Training,
+            "backbone": Backbone,
             "predictor": estimator_from_bytes,
             "candidates": _unpacked_pairs,
             "class_weight": _unpacked_mapping,
@@ -426,7 +444,13 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         committee = Committee.from_state(state["committee"])
         self._remember(indices, committee, Forecaster.from_state(state["forecaster"]))
         self._input_shape = tuple(int(size) for size in state["input_shape"])
-        if self._input_shape != indices.module.backbone.input_shape:
+        shape = self._input_shape
+        if state.get("extractor") is not None:
+            self._extractor = FeatureExtractor.from_state(state["extractor"])
+            if self._extractor.input_shape != shape:
+                raise ValueError("the shape of the inputs does not fit the backbone")
+            shape = (self._extractor.n_features,)
+        if shape != indices.module.flatten.input_shape:
             raise ValueError("the shape of the inputs does not fit the networks")
         self.n_features_in_ = int(state["n_features_in"])
         if state["feature_names_in"]:
@@ -445,6 +469,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def _require_working(self) -> None:
         """That the parts fit each other: a row of a known domain has a finite prediction."""
         row = np.zeros((1, *self._input_shape))
+        if self._extractor is not None:
+            row = self._extractor.table(row)
         if not np.isfinite(self._predict_mean(row, self.domains_[:1])).all():
             raise ValueError("it predicts NaN")
 
@@ -454,6 +480,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             name: value.get_params() if isinstance(value, (Network, Training)) else value
             for name, value in self.get_params(deep=False).items()
         }
+        state["backbone"] = _backbone_parameters(self.backbone)
         state["predictor"] = _packed(self.predictor)
         if self.candidates is not None:
             pairs = [[name, _packed(predictor)] for name, predictor in self.candidates]
@@ -475,6 +502,18 @@ def _flow_facts(geometry: DomainGeometry, committee: Committee) -> dict[str, Any
         "misfit": float(selected.misfit),
         "straightened": network is not None and network.is_straightened,
     }
+
+
+def _backbone_parameters(given: Any) -> Any:
+    """A name as it is; settings as a dictionary, in which a module of the user's is left open."""
+    if given is None or isinstance(given, str):
+        return given
+    backbone = as_backbone(given)
+    assert backbone is not None
+    parameters = backbone.get_params(deep=False)
+    if backbone.weights is not None:
+        parameters["weights"] = os.fspath(backbone.weights)
+    return {**parameters, "module": backbone.module if backbone.name != OWN else None}
 
 
 def _packed(predictor: Any) -> Any:

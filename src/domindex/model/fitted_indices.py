@@ -87,7 +87,7 @@ class FittedIndices:
         scaler = InputScaler.from_state(state["scaler"])
         module = IndexModule.from_state(state["module"])
         domain_map = DomainMap.from_state(state["domain_map"])
-        if len(scaler.offset) != module.backbone.n_features:
+        if len(scaler.offset) != module.flatten.n_features:
             raise ValueError("the scale does not fit the networks")
         if domain_map.coordinates.shape[1] != module.index_dim:
             raise ValueError("the map does not fit the networks")

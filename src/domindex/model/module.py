@@ -10,6 +10,7 @@ from torch.distributions import Distribution, Normal
 
 from domindex.model.latents import Indices, Latents, draw
 from domindex.networks.alignments import ALIGNMENTS, Alignment, ParameterGroup, trainable
+from domindex.networks.backbone_alignment import BackboneAlignment, SeenFeatures
 from domindex.networks.backbones import Flatten
 from domindex.networks.blocks import mlp
 from domindex.networks.decoders import (
@@ -19,36 +20,48 @@ from domindex.networks.decoders import (
     OutputPredictor,
 )
 from domindex.networks.encoders import DataEncoder, GlobalIndexEncoder, LocalIndexEncoder
+from domindex.networks.feature_extractor import FeatureExtractor, extractor_of_sizes
 from domindex.networks.weights import Sizes, count, counts, network_from_state, network_state
 
 PREDICTOR_RATE = 5.0
 """Multiple of the learning rate at which the predictor moves. Found with the accuracy on the
 paper's datasets in view."""
 
-MAY_BE_ZERO = ("n_coefficients",)
-"""Sizes of an alignment that may be none: a flow that stands still has no coefficients."""
+KNOWN_ALIGNMENTS: dict[str, type[Alignment]] = {
+    **ALIGNMENTS,
+    BackboneAlignment.name: BackboneAlignment,
+}
 
 
 class IndexModule(nn.Module):
     """q(u|x) q(β|u) and p(β) p(u|β) p(x|u).
 
     Inputs come as (domains, batch, *input_shape) with the raw index of the same domains,
-    (domains, index_dim).
+    (domains, index_dim). With a backbone, q(u|x) also sees its features, and p(x|u) reconstructs
+    these, standardised, in place of x.
     """
 
     prior_mean: Tensor
     prior_scale: Tensor
 
     def __init__(
-        self, input_shape: tuple[int, ...], local_dim: int, index_dim: int, width: int
+        self,
+        input_shape: tuple[int, ...],
+        local_dim: int,
+        index_dim: int,
+        width: int,
+        extractor: FeatureExtractor | None = None,
+        rate: float = 1.0,
     ) -> None:
         super().__init__()
-        self.backbone = Flatten(input_shape)
-        self.local_dim, self.index_dim, self.width = local_dim, index_dim, width
-        n_features = self.backbone.n_features
-        self.local_encoder = LocalIndexEncoder(n_features, local_dim, width)
+        self.flatten = Flatten(input_shape)
+        self.backbone = None if extractor is None else SeenFeatures(extractor)
+        self.local_dim, self.index_dim, self.width, self.rate = local_dim, index_dim, width, rate
+        n_features = self.flatten.n_features
+        n_seen = n_features if extractor is None else extractor.n_features
+        self.local_encoder = LocalIndexEncoder(n_features, local_dim, width, n_seen)
         self.index_encoder = GlobalIndexEncoder(index_dim, width)
-        self.input_decoder = InputDecoder(local_dim, n_features, width)
+        self.input_decoder = InputDecoder(local_dim, n_seen, width)
         self.local_decoder = LocalIndexDecoder(index_dim, local_dim, width)
         self.contrast = mlp(local_dim, width, width, depth=1)
         self.register_buffer("prior_mean", torch.zeros(index_dim))
@@ -61,7 +74,23 @@ class IndexModule(nn.Module):
 
     def local_posterior(self, x: Tensor) -> Normal:
         """q(u|x) of rows (..., *input_shape)."""
-        return self.local_encoder(self.backbone(x))
+        flat = self.flatten(x)
+        return self.local_encoder(flat, None if self.backbone is None else self.backbone(flat))
+
+    def reconstructed(self, x: Tensor) -> Tensor:
+        """What p(x|u) tells: x flat, or what the backbone tells of it, without its gradient."""
+        flat = self.flatten(x)
+        if self.backbone is None:
+            return flat
+        with torch.no_grad():
+            return self.backbone(flat)
+
+    def parameter_groups(self) -> list[ParameterGroup]:
+        """What is to be trained, and how fast."""
+        backbone = [] if self.backbone is None else list(self.backbone.parameters())
+        known = {id(parameter) for parameter in backbone}
+        others = [parameter for parameter in self.parameters() if id(parameter) not in known]
+        return [ParameterGroup(others, 1.0), ParameterGroup(trainable(backbone), self.rate)]
 
     def infer(self, x: Tensor, raw_index: Tensor, sample: bool = True) -> Indices:
         """q(u|x) and q(β|u), with a draw of each, or their means for a prediction."""
@@ -70,7 +99,8 @@ class IndexModule(nn.Module):
 
     def state(self) -> dict[str, Any]:
         sizes = {
-            "input_shape": list(self.backbone.input_shape),
+            "input_shape": list(self.flatten.input_shape),
+            "extractor": None if self.backbone is None else self.backbone.extractor.sizes,
             "local_dim": self.local_dim,
             "index_dim": self.index_dim,
             "width": self.width,
@@ -84,8 +114,15 @@ class IndexModule(nn.Module):
     @classmethod
     def _build(cls, sizes: Sizes) -> IndexModule:
         shape = [count({"input_shape": size}, "input_shape") for size in sizes["input_shape"]]
-        dims = (count(sizes, name) for name in ("local_dim", "index_dim", "width"))
-        return cls(tuple(shape), *dims)
+        local_dim, index_dim, width = (
+            count(sizes, name) for name in ("local_dim", "index_dim", "width")
+        )
+        extractor = None
+        if sizes.get("extractor") is not None:
+            extractor = extractor_of_sizes(sizes["extractor"])
+            if extractor.input_shape != tuple(shape):
+                raise ValueError("the backbone does not fit the inputs")
+        return cls(tuple(shape), local_dim, index_dim, width, extractor)
 
 
 class EncodingModule(nn.Module):
@@ -150,8 +187,7 @@ class EncodingModule(nn.Module):
 
     @classmethod
     def _build(cls, sizes: Sizes) -> EncodingModule:
-        aligned = counts(sizes["alignment_sizes"], may_be_zero=MAY_BE_ZERO)
-        alignment = ALIGNMENTS[sizes["alignment"]](**aligned)
+        alignment = KNOWN_ALIGNMENTS[sizes["alignment"]].of_sizes(sizes["alignment_sizes"])
         predictor = OUTPUT_PREDICTORS[sizes["predictor"]](**counts(sizes["predictor_sizes"]))
         dims = (count(sizes, name) for name in ("local_dim", "index_dim", "width"))
         return cls(alignment, predictor, *dims)

@@ -51,7 +51,7 @@ class IndexObjective(Objective):
         module, weights = self.module, self.weights
         terms = {
             "input_reconstruction": bound.input_reconstruction(
-                module.backbone(batch.x), module.input_decoder(latents.u)
+                module.reconstructed(batch.x), module.input_decoder(latents.u)
             ),
             "local_index_reconstruction": bound.local_index_reconstruction(
                 latents, module.local_decoder(latents.beta)

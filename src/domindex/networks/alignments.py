@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from domindex.geometry.flow import AffineFlow
 from domindex.geometry.subspace import Subspace
 from domindex.networks.blocks import Whitening, mlp, start_small
+from domindex.networks.weights import Sizes, counts
 
 FLOW_RATE = 0.1
 """Share of the learning rate at which a flow's coefficients, already solved for, move."""
@@ -27,6 +28,9 @@ FLOW_RATE = 0.1
 AFFINE_RATE = 2.0
 """Multiple of the learning rate at which the network of β that chooses an affine map moves. Both
 rates were found with the accuracy on the paper's datasets in view."""
+
+MAY_BE_ZERO = ("n_coefficients",)
+"""Sizes of an alignment that may be none: a flow that stands still has no coefficients."""
 
 
 class ParameterGroup(NamedTuple):
@@ -40,13 +44,18 @@ class Alignment(nn.Module, ABC):
     """Brings the rows of all domains to one place.
 
     To add one: subclass, give it a `name`, keep the constructor's arguments in `sizes`, and list
-    it in `ALIGNMENTS`.
+    it in `ALIGNMENTS`. `follows_index` says whether β matters to it.
     """
 
     name: ClassVar[str]
-    follows_index: ClassVar[bool]
+    follows_index: bool
     latent_dim: int
-    sizes: dict[str, int]
+    sizes: dict[str, Any]
+
+    @classmethod
+    def of_sizes(cls, sizes: Sizes) -> Alignment:
+        """One to be filled with weights; ValueError where sizes are damaged."""
+        return cls(**counts(sizes, may_be_zero=MAY_BE_ZERO))
 
     @abstractmethod
     def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
@@ -87,7 +96,7 @@ class FlowAlignment(Alignment):
     """
 
     name: ClassVar[str] = "flow"
-    follows_index: ClassVar[bool] = True
+    follows_index = True
     basis: Tensor
     projection: Tensor
     centre: Tensor
@@ -209,7 +218,7 @@ class IdentityAlignment(Alignment):
     """Rows that are comparable as they are: x P, and a network may bend them, whatever β is."""
 
     name: ClassVar[str] = "identity"
-    follows_index: ClassVar[bool] = False
+    follows_index = False
     projection: Tensor
 
     def __init__(self, n_features: int, latent_dim: int, width: int) -> None:
@@ -250,7 +259,7 @@ class AffineAlignment(Alignment):
     """
 
     name: ClassVar[str] = "affine"
-    follows_index: ClassVar[bool] = True
+    follows_index = True
 
     def __init__(self, n_features: int, index_dim: int, width: int, max_latent: int = 16) -> None:
         super().__init__()
@@ -304,3 +313,4 @@ class AffineAlignment(Alignment):
 ALIGNMENTS: dict[str, type[Alignment]] = {
     kind.name: kind for kind in (FlowAlignment, IdentityAlignment, AffineAlignment)
 }
+"""Of rows themselves, by name; `networks.backbone_alignment` puts a backbone before one of them."""

@@ -96,3 +96,45 @@ class Whitening(nn.Module):
         share = 1.0 / self.count if self.momentum is None else self.momentum
         self.mean += share * (mean - self.mean)
         self.covariance += share * (covariance - self.covariance)
+
+
+class Standardising(nn.Module):
+    """Rows (..., size) to zero mean and unit deviation over all rows; running ones to predict.
+
+    Of several copies that run as one, statistics are (copies, size), and every copy has its own.
+    """
+
+    mean: Tensor
+    variance: Tensor
+    count: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.momentum: float | None = 0.1
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("variance", torch.ones(size))
+        self.register_buffer("count", torch.zeros(()))
+
+    def measure_anew(self) -> None:
+        """Forget the running statistics, and from now on take a plain mean over batches."""
+        self.momentum = None
+        for statistic in (self.mean, self.variance, self.count):
+            statistic.zero_()
+
+    def forward(self, rows: Tensor) -> Tensor:
+        copies = self.mean.shape[:-1]
+        parts = rows.reshape(*copies, -1, rows.shape[-1])
+        mean, variance = self.mean, self.variance
+        if self.training:
+            mean, variance = parts.mean(dim=-2), parts.var(dim=-2, correction=0)
+            self._update(mean.detach(), variance.detach())
+        # A relative floor: a feature that hardly moves is not blown up.
+        floor = 1e-3 * variance.mean(dim=-1, keepdim=True) + 1e-12
+        scaled = (parts - mean.unsqueeze(-2)) / (variance + floor).sqrt().unsqueeze(-2)
+        return scaled.view_as(rows)
+
+    def _update(self, mean: Tensor, variance: Tensor) -> None:
+        self.count += 1
+        share = (1.0 / self.count).unsqueeze(-1) if self.momentum is None else self.momentum
+        self.mean += share * (mean - self.mean)
+        self.variance += share * (variance - self.variance)

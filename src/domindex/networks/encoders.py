@@ -22,15 +22,18 @@ class LocalIndexEncoder(nn.Module):
     """q(u|x): a projection of x, plus a network that starts small.
 
     The projection holds the directions along which the domains differ; the network bends it where
-    the bound gains from it.
+    the bound gains from it. Where a backbone tells x (`n_seen` features), the network is given what
+    it tells, and the projection still the inputs themselves.
     """
 
     projection: Tensor
 
-    def __init__(self, n_features: int, local_dim: int, width: int) -> None:
+    def __init__(
+        self, n_features: int, local_dim: int, width: int, n_seen: int | None = None
+    ) -> None:
         super().__init__()
         self.register_buffer("projection", torch.zeros(n_features, local_dim))
-        self.network = mlp(n_features, 2 * local_dim, width, depth=2)
+        self.network = mlp(n_seen or n_features, 2 * local_dim, width, depth=2)
         start_small(self.network, 0.1)
 
     def start_at(self, projection: NDArray) -> None:
@@ -45,8 +48,9 @@ class LocalIndexEncoder(nn.Module):
             last.weight[: self.projection.shape[1]] = 0.0
             last.bias[: self.projection.shape[1]] = 0.0
 
-    def forward(self, x: Tensor) -> Normal:
-        mean, raw = self.network(x).chunk(2, dim=-1)
+    def forward(self, x: Tensor, seen: Tensor | None = None) -> Normal:
+        """Of flat rows (..., n_features), and what a backbone tells of them, (..., n_seen)."""
+        mean, raw = self.network(x if seen is None else seen).chunk(2, dim=-1)
         scale = bounded_scale(raw, *LOCAL_LOG_VARIANCE)
         return Normal(x @ self.projection + mean, scale, validate_args=False)
 

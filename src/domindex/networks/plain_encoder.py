@@ -41,6 +41,18 @@ class PlainEncoder(nn.Module):
         return self.norm(self.rest(torch.tanh(hidden)))
 
 
+class SeeingEncoder(nn.Module):
+    """The same of what a backbone tells of x."""
+
+    def __init__(self, seen: nn.Module, encoder: PlainEncoder) -> None:
+        super().__init__()
+        self.seen = seen
+        self.encoder = encoder
+
+    def forward(self, x: Tensor, given: Tensor) -> Tensor:
+        return self.encoder(self.seen(x), given)
+
+
 class PlainValuePredictor(nn.Module):
     """p(y|z) for values: a Normal of unit scale, so that its likelihood is the squared error."""
 

@@ -31,8 +31,8 @@ LAST_RELEASES = {2: "domindex 0.1.0"}
 DESCRIPTION = "model.json"
 WEIGHTS = "weights.safetensors"
 
-ARRAY_TYPES = ("float64", "uint8")
-"""Numbers, and bytes."""
+ARRAY_TYPES = ("float64", "float32", "uint8")
+"""Numbers, weights of backbones, and bytes."""
 
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
 """What reading a description can raise that this library did not write."""

@@ -43,8 +43,8 @@ def _encode(value: Any, path: str, arrays: Arrays) -> Any:
         }
         return {"dict": inner}
     if isinstance(value, np.ndarray):
-        is_bytes = value.dtype == np.uint8
-        arrays[path] = value if is_bytes else np.asarray(value, dtype=np.float64)
+        as_it_is = value.dtype in (np.uint8, np.float32)
+        arrays[path] = value if as_it_is else np.asarray(value, dtype=np.float64)
         return {"array": path}
     parent, _, key = path.rpartition(".")
     what = f"The parameter {key}" if parent == "parameters" else _WORDS.get(key, f"The {path}")

@@ -186,7 +186,8 @@ class _FoldTrainer(Trainer):
         # Fabric takes its factor of a mixed precision out of the gradients, and clips nothing.
         self.fabric.clip_gradients(module, optimizer, max_norm=math.inf, error_if_nonfinite=False)
         parameters = [one for group in optimizer.param_groups for one in group["params"]]
-        gradients = [one.grad.flatten(1) for one in parameters if one.grad is not None]
+        n_folds = self._n_folds
+        gradients = [one.grad.view(n_folds, -1) for one in parameters if one.grad is not None]
         norms = torch.linalg.vector_norm(torch.cat(gradients, dim=1), dim=1, keepdim=True)
         shares = (self.settings.clip / (norms + 1e-6)).clamp(max=1.0)
         for gradient in gradients:

@@ -9,13 +9,16 @@ import torch
 from domindex.model.adversary import Adversary
 from domindex.model.module import EncodingModule, IndexModule
 from domindex.model.objectives import EncodingObjective, Weights
-from domindex.networks.blocks import Whitening
+from domindex.networks.blocks import Standardising, Whitening
+from domindex.networks.feature_extractor import FeatureExtractor
 from domindex.training.batches import BatchSampler
 from domindex.training.history import History
 from domindex.training.trainer import Phase, Trainer
 
 NORM_BATCHES = 50
-"""Batches over which the spread of z is measured for good, once training is over."""
+BACKBONE_NORM_BATCHES = 10
+"""Batches over which the spread of z is measured for good, once training is over; fewer where a
+backbone has to see them, for time."""
 
 
 def train_encoding(
@@ -82,12 +85,14 @@ def finished(
 
     Several modules are measured on the same batches.
     """
-    layers = [layer for one in averaged for layer in one.modules() if isinstance(layer, Whitening)]
-    for layer in layers:
+    layers = [layer for one in averaged for layer in one.modules()]
+    measured = [layer for layer in layers if isinstance(layer, Whitening | Standardising)]
+    for layer in measured:
         layer.measure_anew()
-    if layers:
+    if measured:
+        has_backbone = any(isinstance(layer, FeatureExtractor) for layer in layers)
         with torch.no_grad():
-            for _ in range(NORM_BATCHES):
+            for _ in range(BACKBONE_NORM_BATCHES if has_backbone else NORM_BATCHES):
                 batch = batches.draw()
                 indices = objective.infer_indices(batch)
                 for one in averaged:

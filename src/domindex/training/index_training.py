@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from domindex.geometry.domain_map import DomainMap
 from domindex.model.module import IndexModule
 from domindex.model.objectives import IndexObjective, Weights
-from domindex.networks.alignments import ParameterGroup
 from domindex.training.batches import BatchSampler, TrainingRows
 from domindex.training.callbacks import Callback
 from domindex.training.trainer import Phase, Trainer
@@ -59,7 +58,7 @@ def train_indices(
     phase = Phase(
         "indices",
         IndexObjective(module, weights),
-        [ParameterGroup(list(module.parameters()), 1.0)],
+        module.parameter_groups(),
         BatchSampler(rows, settings, rng, domain_map.coordinates),
         settings.index_steps,
         settings.index_learning_rate,
@@ -73,6 +72,9 @@ def train_indices(
 
 def local_indices(module: IndexModule, rows: TrainingRows) -> list[Floats]:
     """The means of q(u|x), grouped by domain."""
+    was_training = module.training
+    module.eval()
     with torch.no_grad():
         u = module.local_posterior(rows.inputs).mean.cpu().numpy().astype(np.float64)
+    module.train(was_training)
     return [u[members] for members in rows.data.rows_by_domain()]

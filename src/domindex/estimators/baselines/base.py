@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names, check_task
 from domindex.estimators.baselines.study import Study
 from domindex.model.adaptation import PlainModule
+from domindex.networks.backbone_settings import as_backbone
 from domindex.training.batches import TrainingRows
 from domindex.training.settings import Network, Training, require_counts
 
@@ -50,6 +51,8 @@ class DeepBaseline(DomainEstimator):
     task : "classification", "regression", or "auto" to tell by the source labels
     latent_dim : components of the encoding z
     width : size of hidden layers
+    backbone : a network that maps inputs to features, as for `VDIClassifier`; None takes inputs as
+        they are
     training : how long and where it is trained, a `Training`
     verbose : 1 shows a progress bar
     random_state : seed; the same seed gives the same model
@@ -69,6 +72,7 @@ class DeepBaseline(DomainEstimator):
         task: str = "auto",
         latent_dim: int = 16,
         width: int = 64,
+        backbone: Any = None,
         training: Training | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -76,6 +80,7 @@ class DeepBaseline(DomainEstimator):
         self.task = task
         self.latent_dim = latent_dim
         self.width = width
+        self.backbone = backbone
         self.training = training
         self.verbose = verbose
         self.random_state = random_state
@@ -92,9 +97,11 @@ class DeepBaseline(DomainEstimator):
         training = self.training or Training()
         scaler, outputs = InputScaler.fit(data), None
         network, seed = Network(width=self.width), self._seed()
-        with fit_context(
-            data, network, training, training.settings(), seed, self.verbose
-        ) as context:
+        backbone = self._trained_backbone(data.inputs)
+        if backbone is not None:
+            backbone = replace(backbone, extractor=backbone.extractor.undoing(scaler))
+        told = (data, network, training, training.settings(), seed, self.verbose)
+        with fit_context(*told, backbone=backbone) as context:
             rows = TrainingRows.of(data, scaler.apply_flat(data.inputs), context.fabric.device)
             if data.task == "regression":
                 outputs = OutputScaler.fit(data.labels[data.row_is_source])
@@ -130,6 +137,7 @@ class DeepBaseline(DomainEstimator):
                 f"training is {self.training!r}. Pass a domindex.Training, or None for defaults."
             )
         (self.training or Training()).check()
+        as_backbone(self.backbone)
 
     def _task_to_fit(self) -> Task | None:
         return check_task(self.task)
@@ -147,6 +155,8 @@ class AdaptingBaseline(DeepBaseline):
     task : "classification", "regression", or "auto" to tell by the source labels
     latent_dim : components of the encoding z
     width : size of hidden layers
+    backbone : a network that maps inputs to features, as for `VDIClassifier`; None takes inputs as
+        they are
     training : how long and where it is trained, a `Training`
     verbose : 1 shows a progress bar
     random_state : seed; the same seed gives the same model
@@ -161,6 +171,7 @@ class AdaptingBaseline(DeepBaseline):
         task: str = "auto",
         latent_dim: int = 16,
         width: int = 64,
+        backbone: Any = None,
         training: Training | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -169,6 +180,7 @@ class AdaptingBaseline(DeepBaseline):
             task=task,
             latent_dim=latent_dim,
             width=width,
+            backbone=backbone,
             training=training,
             verbose=verbose,
             random_state=random_state,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numpy.typing import NDArray
 from torch import nn
@@ -11,8 +13,10 @@ from domindex.data import DomainData
 from domindex.model.adaptation import Adaptation, PlainModule
 from domindex.model.adversary import Adversary
 from domindex.networks.alignments import ParameterGroup, trainable
+from domindex.networks.backbone_alignment import SeenFeatures
 from domindex.networks.decoders import ClassPredictor
-from domindex.networks.plain_encoder import PlainEncoder, PlainValuePredictor
+from domindex.networks.feature_extractor import FeatureExtractor
+from domindex.networks.plain_encoder import PlainEncoder, PlainValuePredictor, SeeingEncoder
 from domindex.training.batches import BatchSampler, TrainingRows
 from domindex.training.trainer import Phase
 
@@ -62,9 +66,13 @@ class Study:
         """A fresh encoder of x and the index, and a fresh predictor."""
         return PlainModule(self.encoder(), self.predictor(self.latent_dim))
 
-    def encoder(self) -> PlainEncoder:
-        n_features = self.rows.represented.shape[1]
-        return PlainEncoder(n_features, self.index.shape[1], self.latent_dim, self.width)
+    def encoder(self) -> nn.Module:
+        """Behind a copy of the backbone, where there is one."""
+        backbone, sizes = self._context.backbone, (self.index.shape[1], self.latent_dim, self.width)
+        if backbone is None:
+            return PlainEncoder(self.rows.represented.shape[1], *sizes)
+        seen = SeenFeatures(copy.deepcopy(backbone.extractor))
+        return SeeingEncoder(seen, PlainEncoder(seen.n_features, *sizes))
 
     def predictor(self, n_inputs: int) -> nn.Module:
         kind = ClassPredictor if self.data.task == "classification" else PlainValuePredictor
@@ -86,7 +94,7 @@ class Study:
         phase = Phase(
             name,
             objective,
-            [ParameterGroup(trainable(objective.parameters()), 1.0)],
+            self._parameter_groups(objective),
             self._batches,
             context.training.steps,
             context.training.learning_rate,
@@ -94,3 +102,14 @@ class Study:
         averaged = context.trainer.run(phase)
         assert isinstance(averaged, PlainModule)
         return averaged
+
+    def _parameter_groups(self, objective: Adaptation) -> list[ParameterGroup]:
+        """A backbone moves at its own rate."""
+        layers = [one for one in objective.modules() if isinstance(one, FeatureExtractor)]
+        seeing = [parameter for layer in layers for parameter in layer.parameters()]
+        known = {id(parameter) for parameter in seeing}
+        others = [one for one in objective.parameters() if id(one) not in known]
+        groups = [ParameterGroup(trainable(others), 1.0)]
+        if self._context.backbone is not None:
+            groups.append(ParameterGroup(trainable(seeing), self._context.backbone.rate))
+        return groups

@@ -40,6 +40,8 @@ class DomainRecord:
     distance_to_source : to the nearest source, in median spacings of the map; 0 for sources
     held_out_score : how it was predicted without its own labels; None for targets
     forecast : what to expect of predictions there; None for sources
+    picture : where rows are pictures, the one nearest to the domain's mean, as the address of a PNG
+        that holds it; else None
     """
 
     name: str
@@ -51,6 +53,7 @@ class DomainRecord:
     distance_to_source: float
     held_out_score: float | None = None
     forecast: ForecastRecord | None = None
+    picture: str | None = None
 
 
 @dataclass(frozen=True)
@@ -234,7 +237,7 @@ def _only(
 
 
 def _domain(content: Mapping[str, Any]) -> DomainRecord:
-    built = ("coordinates", "deviations", "neighbours", "forecast")
+    built = ("coordinates", "deviations", "neighbours", "forecast", "picture")
     forecast = content.get("forecast")
     return DomainRecord(
         **_only(content, DomainRecord, except_for=built),
@@ -242,6 +245,7 @@ def _domain(content: Mapping[str, Any]) -> DomainRecord:
         deviations=tuple(content["deviations"]),
         neighbours=tuple(content["neighbours"]),
         forecast=None if forecast is None else ForecastRecord(**_only(forecast, ForecastRecord)),
+        picture=content.get("picture"),
     )
 
 

@@ -17,6 +17,7 @@ SUITES = (
     "paper",
     "real",
     "two-domains",
+    "compcars",
     "ablation",
     "generality",
     "regression",

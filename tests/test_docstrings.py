@@ -17,6 +17,7 @@ import domindex
 ROOT = Path(domindex.__file__).parent
 EXTRAS = {
     "cluster": "distributed",
+    "pictures": "PIL",
     "plots": "matplotlib",
     "report": "plotly",
     "skada": "skada",

@@ -2,10 +2,13 @@
 
 import os
 import shutil
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from domindex.reporting import write_report
+from domindex.reporting.montage import picture_uri
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -237,3 +240,29 @@ def test_on_paper_it_is_light_and_shows_every_row(open_report):
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert page.evaluate("getComputedStyle(document.querySelector('.box')).overflow") == "visible"
     eventually(page, lambda: map_background(page) == "rgb(255, 255, 255)")
+
+
+def test_domains_without_pictures_are_not_offered_any(open_report):
+    page = open_report()
+    assert not page.locator("#with-pictures").is_visible()
+    assert page.locator("#map image").count() == 0
+
+
+def test_pictures_stand_along_the_map_and_beside_the_chosen_domain(browser, data, tmp_path):
+    pixel = picture_uri(np.full((8, 8, 3), 200, np.uint8))
+    shown = [replace(one, picture=pixel) for one in data.domains[:-1]]
+    stranger = replace(data.domains[-1], picture="https://example.org/spy.png")
+    path = write_report(replace(data, domains=(*shown, stranger)), tmp_path / "pictures.html")
+    page, asked = browser.new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector("#map[data-ready=true]")
+    assert page.locator("#map image").count() == len(shown)
+    page.get_by_role("button", name=shown[1].name, exact=True).first.click()
+    assert page.locator("#selected img").get_attribute("src") == pixel
+    page.get_by_role("button", name=stranger.name, exact=True).first.click()
+    assert page.locator("#selected img").count() == 0
+    page.locator("#pictures").uncheck()
+    eventually(page, lambda: page.locator("#map image").count() == 0)
+    assert {url.split(":")[0] for url in asked} <= {"file", "data"}
+    page.close()

@@ -15,6 +15,7 @@ from domindex.reporting import (
     plot_index_against_truth,
     plot_local_indices,
     plot_map_on_positions,
+    plot_montage,
     plot_scores_by_distance,
     plot_scores_by_domain,
 )
@@ -22,6 +23,7 @@ from domindex.reporting import (
 LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
 DOMAINS = ["a", "b", "$x_", "d"]
 CHAIN = nx.path_graph(DOMAINS)
+PICTURES = np.random.default_rng(0).random((4, 8, 10))
 HISTORY = pd.DataFrame(
     {"phase": ["index", "index", "encoding"], "step": [4, 8, 4], "contrastive": [3.0, 2.0, None]}
 )
@@ -48,6 +50,7 @@ def written(axes):
         lambda ax: plot_domain_graph(CHAIN, ax=ax),
         lambda ax: plot_local_indices(np.eye(4), DOMAINS, ax=ax),
         lambda ax: plot_history(HISTORY, ax=ax),
+        lambda ax: plot_montage(index(), PICTURES, DOMAINS, ax=ax),
         lambda ax: plot_scores_by_domain({"a": 1.0, "$x_": 0.5}, ax=ax),
         lambda ax: plot_scores_by_distance(index(), {"d": 1.0}, source_domains=["a"], ax=ax),
     ],
@@ -184,3 +187,19 @@ def test_distance_is_counted_in_spacings_from_the_nearest_source():
         plot_scores_by_distance(index(), {"z": 1.0}, source_domains=["a"])
     with pytest.raises(InputError, match="is on the map"):
         plot_scores_by_distance(index(), scores, source_domains=["z"])
+
+
+def test_a_montage_has_a_picture_of_every_domain_at_its_place():
+    axes = plot_montage(index(), PICTURES, DOMAINS, source_domains=["a"])
+    boxes = [artist for artist in axes.artists if hasattr(artist, "xy")]
+    places = sorted(tuple(np.round(box.xy, 6)) for box in boxes)
+    assert places == sorted(map(tuple, np.round(index().coordinates, 6)))
+    assert set(DOMAINS) <= written(axes)
+    assert legend(axes) == ["target", "source"]
+
+
+def test_a_montage_refuses_what_has_no_pictures():
+    with pytest.raises(InputError, match=r"rows of shape \(10,\), which are no pictures"):
+        plot_montage(index(), PICTURES[:, 0], DOMAINS)
+    with pytest.raises(InputError, match="no row of the domain 'd'"):
+        plot_montage(index(), PICTURES[:3], DOMAINS[:3])

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score, silhouette_score
 
 from domindex.datasets import DomainDataset
 from domindex.evaluation import (
     accuracy,
     interval_coverage,
     map_agreement,
+    neighbour_agreement,
     r2,
     scores_by_domain,
     scores_by_level,
@@ -184,6 +185,24 @@ def map_figures(outcome: Outcome) -> dict[str, float | str]:
     model = outcome.model
     angles = getattr(model, "domain_angles_", None)
     return {**map_agreement(outcome.dataset, model.domains_, model.domain_indices_, angles)}
+
+
+def group_figures(name: str, outcome: Outcome) -> dict[str, float | str]:
+    """Whether the map keeps domains together that are alike in the true index's column `name`.
+
+    `<name>_neighbours` is the share of domains whose nearest on the map has the same value, in %;
+    `<name>_silhouette` the mean silhouette of the groups on the map, 1 where they are far apart.
+    """
+    model, dataset = outcome.model, outcome.dataset
+    if not hasattr(model, "domain_indices_") or dataset.true_index is None:
+        return {}
+    column = dataset.true_index[:, dataset.index_names.index(name)]
+    groups = column[[dataset.domains.index(domain) for domain in model.domains_]]
+    points = np.asarray(model.domain_indices_)
+    found = {f"{name}_neighbours": 100 * neighbour_agreement(points, groups)}
+    if 1 < len(np.unique(groups)) < len(groups):
+        found[f"{name}_silhouette"] = float(silhouette_score(points, groups))
+    return {**found}
 
 
 def chosen_figures(outcome: Outcome) -> dict[str, float | str]:

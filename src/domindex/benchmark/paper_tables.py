@@ -22,7 +22,11 @@ ERROR_NOTE = (
     "Squared errors on the standardised scale, summed over six months, averaged over a domain's "
     "years, then over domains. Lower is better."
 )
-COMPCARS_NOTE = "CompCars is given out by its authors on request, and is not measured here."
+COMPCARS_NOTE = (
+    "CompCars is given out by its authors on request, and is not measured here; where it, or the "
+    "features of it that the paper's authors published, can be had, "
+    "`domindex bench --suite compcars` fills this table."
+)
 MEMORY_NOTE = (
     "Fit time is wall-clock, one thread. Peak memory is the most that the cell's own process ever "
     "held, imports and data included; in brackets the part above what it held before the fit."

@@ -12,7 +12,7 @@ from domindex.benchmark.figures import LOWER_IS_BETTER
 from domindex.benchmark.published import Published, published
 from domindex.benchmark.suite import Suite
 
-DIGITS = {"accuracy": 1, "worst": 1, "seconds": 1, "mb": 0}
+DIGITS = {"accuracy": 1, "worst": 1, "neighbours": 1, "seconds": 1, "mb": 0}
 """Digits after the point, by the last word of a figure's name; 3 for the others."""
 
 STALE = "†"

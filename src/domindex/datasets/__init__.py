@@ -1,5 +1,7 @@
-"""Datasets made of many domains: the paper's own, turning digits, and seeded generators."""
+"""Datasets made of many domains: the paper's own, cars, turning digits, seeded generators."""
 
+from domindex.datasets.compcars import CompCars
+from domindex.datasets.compcars_generated import write_generated_compcars
 from domindex.datasets.dataset import DomainDataset
 from domindex.datasets.motions import (
     load_moving_mnist,
@@ -16,6 +18,7 @@ from domindex.datasets.synthetic import (
 )
 
 __all__ = [
+    "CompCars",
     "DomainDataset",
     "list_datasets",
     "list_real_datasets",
@@ -28,4 +31,5 @@ __all__ = [
     "make_moving_digits",
     "make_moving_waves",
     "make_seasonal",
+    "write_generated_compcars",
 ]

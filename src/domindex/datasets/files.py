@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pooch
 
@@ -18,11 +21,19 @@ DataHome = str | os.PathLike[str] | None
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file of the authors' repository: its folder there and the SHA-256 it must have."""
+    """One file of the authors' repository.
+
+    Attributes
+    ----------
+    name, folder : where it stands there
+    digest : what the content must hash to
+    kind : how it is hashed; a "git blob id" is what git itself knows the content by
+    """
 
     name: str
     folder: str
-    sha256: str
+    digest: str
+    kind: Literal["SHA-256", "git blob id"] = "SHA-256"
 
     @property
     def url(self) -> str:
@@ -63,6 +74,12 @@ FILES = {
             "TPT-48/visualization/usa_map",
             "93851875ccd2935f447137185a2a4785e685a7dce55fbd28b9d651bd24362313",
         ),
+        RemoteFile(
+            "feature_resnet18_new_data.pkl",
+            "CompCars/data",
+            "06db4a7c42beb4bbd810afb017ea7d285dd2c94b",
+            "git blob id",
+        ),
     )
 }
 
@@ -87,25 +104,47 @@ def find_file(name: str, data_home: DataHome = None) -> Path:
     return path
 
 
+def git_blob_id(path: Path) -> str:
+    """The name git gives the content of a file: SHA-1 of "blob", its size in bytes, 0, and it."""
+    digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+    with path.open("rb") as stream:
+        while part := stream.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _hash(file: RemoteFile, path: Path) -> str:
+    if file.kind == "git blob id":
+        return git_blob_id(path)
+    found: str = pooch.file_hash(str(path), alg="sha256")
+    return found
+
+
 def _check_intact(file: RemoteFile, path: Path) -> None:
     try:
-        found = pooch.file_hash(str(path), alg="sha256")
+        found = _hash(file, path)
     except OSError as error:
         raise DatasetError(
             f"{path} is there but could not be read ({error}). "
             "Give yourself the right to read it, or name another folder as data_home."
         ) from error
-    if found != file.sha256:
+    if found != file.digest:
         raise DatasetError(
-            f"{path} is not the published file: its SHA-256 is {found}, expected {file.sha256}. "
-            f"Delete it and load the dataset again to download it from {file.url}."
+            f"{path} is not the published file: its {file.kind} is {found}, expected "
+            f"{file.digest}. Delete it and load the dataset again to download it from {file.url}."
         )
 
 
 def _download(file: RemoteFile, folder: Path) -> None:
     """Fetch `file` into `folder`; it appears there only once complete and verified."""
+    known = f"sha256:{file.digest}" if file.kind == "SHA-256" else None
     try:
-        pooch.retrieve(file.url, f"sha256:{file.sha256}", fname=file.name, path=folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as drafts:
+            draft = Path(pooch.retrieve(file.url, known, fname=file.name, path=drafts))
+            if _hash(file, draft) != file.digest:
+                raise ValueError(f"the {file.kind} is another")
+            draft.replace(folder / file.name)
     except OSError as error:
         raise DatasetError(
             f"{file.name} is not in {folder} and could not be downloaded "
@@ -114,7 +153,7 @@ def _download(file: RemoteFile, folder: Path) -> None:
         ) from error
     except ValueError as error:
         raise DatasetError(
-            f"What {file.url} sent is not the published {file.name}: its SHA-256 differs from "
-            f"{file.sha256}. Nothing was kept. Try again; if it happens again, get the file "
+            f"What {file.url} sent is not the published {file.name}: its {file.kind} differs from "
+            f"{file.digest}. Nothing was kept. Try again; if it happens again, get the file "
             f"elsewhere and put it into {folder}."
         ) from error

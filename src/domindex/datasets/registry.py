@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable
 from functools import partial
 
-from domindex.datasets import digits, paper, synthetic
+from domindex.datasets import compcars, compcars_features, digits, paper, synthetic
 from domindex.datasets.dataset import DomainDataset
 from domindex.datasets.files import DataHome
 from domindex.errors import DatasetError
@@ -19,6 +19,8 @@ _LOADERS: dict[str, Callable[[DataHome], DomainDataset]] = {
     "tpt-48-n-s": partial(paper.load_temperatures, "tpt-48-n-s"),
     "rotating-digits": lambda data_home: digits.load_rotating_digits(),
     "seasonal": lambda data_home: synthetic.make_seasonal(),
+    "compcars": compcars.load_compcars,
+    "compcars-features": compcars_features.load_compcars_features,
 }
 
 
@@ -28,8 +30,10 @@ def list_datasets() -> list[str]:
     Examples
     --------
     >>> from domindex.datasets import list_datasets
-    >>> list_datasets()
-    ['circle', 'dg-15', 'dg-60', 'tpt-48-w-e', 'tpt-48-n-s', 'rotating-digits', 'seasonal']
+    >>> list_datasets()[:6]
+    ['circle', 'dg-15', 'dg-60', 'tpt-48-w-e', 'tpt-48-n-s', 'rotating-digits']
+    >>> list_datasets()[6:]
+    ['seasonal', 'compcars', 'compcars-features']
     """
     return list(_LOADERS)
 
@@ -39,6 +43,7 @@ def load_dataset(name: str, data_home: DataHome = None) -> DomainDataset:
 
     Files are looked for in `data_home`, else in the folder named by the environment variable
     DOMINDEX_DATA, else in the user's cache folder. "rotating-digits" and "seasonal" need no file.
+    "compcars" is never downloaded: its authors give it out on request.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from domindex.evaluation.metrics import (
     linear_r2,
     map_agreement,
     map_stability,
+    neighbour_agreement,
     procrustes_agreement,
 )
 from domindex.evaluation.probes import ClassProbe, ValueProbe, probe_classes, probe_values
@@ -43,6 +44,7 @@ __all__ = [
     "map_agreement",
     "map_stability",
     "mutual_information",
+    "neighbour_agreement",
     "paper_error",
     "probe_classes",
     "probe_values",

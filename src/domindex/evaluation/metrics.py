@@ -9,7 +9,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
@@ -153,6 +153,33 @@ def distance_rank_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float
     if np.ptp(distances) == 0.0 or np.ptp(true_distances) == 0.0:
         raise InputError("All distances are equal in one of the two maps, so they have no order.")
     return float(spearmanr(distances, true_distances).statistic)
+
+
+def neighbour_agreement(coordinates: ArrayLike, groups: ArrayLike) -> float:
+    """Share of the domains whose nearest other on the map is of the same group, 0 to 1.
+
+    Parameters
+    ----------
+    coordinates : (domains, components), the map
+    groups : (domains,) a number or a text for each, such as the viewpoint of its pictures
+
+    Examples
+    --------
+    >>> from domindex.evaluation import neighbour_agreement
+    >>> neighbour_agreement([[0.0], [1.0], [5.0], [6.5], [8.5]], ["a", "a", "b", "b", "c"])
+    0.8
+    """
+    points, names = np.asarray(coordinates, dtype=np.float64), np.asarray(groups)
+    if points.ndim != 2 or names.shape != (len(points),) or len(points) < 2:
+        raise InputError(
+            f"coordinates has shape {points.shape} and groups {names.shape}. "
+            "Pass (domains, components) and one group per domain, of two domains or more."
+        )
+    if not np.isfinite(points).all():
+        raise InputError("A map holds NaN or infinity. Pass a finite point for every domain.")
+    apart = squareform(pdist(points))
+    np.fill_diagonal(apart, np.inf)
+    return float(np.mean(names[apart.argmin(axis=1)] == names))
 
 
 def map_agreement(

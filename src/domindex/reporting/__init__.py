@@ -9,6 +9,7 @@ from domindex.reporting.figures import (
     plot_index_against_truth,
     plot_local_indices,
     plot_map_on_positions,
+    plot_montage,
     plot_scores_by_distance,
     plot_scores_by_domain,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "plot_index_against_truth",
     "plot_local_indices",
     "plot_map_on_positions",
+    "plot_montage",
     "plot_scores_by_distance",
     "plot_scores_by_domain",
     "render_report",

@@ -13,12 +13,20 @@ from domindex.data.domain_data import Task
 from domindex.errors import DomindexError, InputError
 from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import IndexAudit, audit_index
+from domindex.geometry import DomainIndex
 from domindex.reporting.aggregates import Columns, aggregate_columns, aggregate_inputs
 from domindex.reporting.audit_words import audit_record
 from domindex.reporting.diagnostics import diagnose
 from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.held_out import held_out_quality
 from domindex.reporting.model_facts import ModelFacts, model_facts
+from domindex.reporting.montage import (
+    MOST_PICTURES,
+    are_pictures,
+    domain_pictures,
+    picture_uri,
+    spread_out,
+)
 from domindex.reporting.report_data import DomainRecord, HeldOutQuality, ReportData, Value
 from domindex.versions import versions
 
@@ -61,7 +69,8 @@ def report_data(
     quality = _quality(model, data, held_out, random_state, notes)
     audit = _audit(model, X, y, names, random_state, notes)
     chosen = model_facts(model)
-    records = _domain_records(model, chosen, data, quality)
+    pictures = _pictures(model.domain_index_, data, notes)
+    records = _domain_records(model, chosen, data, quality, pictures)
     return ReportData(
         title=title or f"Map of {data.n_domains} domains",
         task=data.task,
@@ -127,8 +136,26 @@ def _facts(
     return facts
 
 
+def _pictures(index: DomainIndex, data: DomainData, notes: list[str]) -> dict[Hashable, str]:
+    """By domain, the picture that stands for it; none where rows are no pictures."""
+    if not are_pictures(data.inputs.shape[1:]):
+        return {}
+    shown = [index.domains[number] for number in spread_out(index.coordinates, MOST_PICTURES)]
+    if len(shown) < len(index.domains):
+        notes.append(
+            f"{len(shown)} of the {len(index.domains)} domains have a picture, spread over the map."
+        )
+    names = [data.domains[number] for number in data.row_domains]
+    pictures = domain_pictures(data.inputs, names, shown)
+    return {name: picture_uri(picture) for name, picture in zip(shown, pictures)}
+
+
 def _domain_records(
-    model: Any, chosen: ModelFacts, data: DomainData, quality: HeldOutQuality | None
+    model: Any,
+    chosen: ModelFacts,
+    data: DomainData,
+    quality: HeldOutQuality | None,
+    pictures: dict[Hashable, str],
 ) -> tuple[DomainRecord, ...]:
     index = model.domain_index_
     apart = np.array(index.map_distances)
@@ -149,6 +176,7 @@ def _domain_records(
             held_out_score=scores.get(str(name)),
             forecast=chosen.forecasts.get(str(name)),
             angle=None if index.angles is None else float(index.angles[number]),
+            picture=pictures.get(name),
         )
         for number, name in enumerate(index.domains)
     )

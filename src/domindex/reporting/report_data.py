@@ -46,6 +46,8 @@ class DomainRecord:
     held_out_score : how it was predicted without its own labels; None for targets
     forecast : what to expect of predictions there; None for sources
     angle : in radians, around the ring where the map closes; None where it is open
+    picture : where rows are pictures, the one nearest to the domain's mean, as the address of a PNG
+        that holds it; else None
     """
 
     name: str
@@ -58,6 +60,7 @@ class DomainRecord:
     held_out_score: float | None = None
     forecast: ForecastRecord | None = None
     angle: float | None = None
+    picture: str | None = None
 
 
 @dataclass(frozen=True)
@@ -241,7 +244,7 @@ def _only(
 
 
 def _domain(content: Mapping[str, Any]) -> DomainRecord:
-    built = ("coordinates", "deviations", "neighbours", "forecast", "angle")
+    built = ("coordinates", "deviations", "neighbours", "forecast", "angle", "picture")
     forecast = content.get("forecast")
     if forecast is not None:
         forecast = {"two_ways": None, **forecast}
@@ -252,6 +255,7 @@ def _domain(content: Mapping[str, Any]) -> DomainRecord:
         neighbours=tuple(content["neighbours"]),
         forecast=None if forecast is None else ForecastRecord(**_only(forecast, ForecastRecord)),
         angle=content.get("angle"),
+        picture=content.get("picture"),
     )
 
 

@@ -18,6 +18,7 @@ SUITES = (
     "real",
     "two-domains",
     "pictures",
+    "compcars",
     "ablation",
     "generality",
     "regression",

@@ -51,8 +51,14 @@ def kinds(sources: NDArray[np.bool_]) -> list[tuple[NDArray[np.bool_], str, str,
     return [kind for kind in both if kind[0].any()]
 
 
-def name_points(axes: Any, domains: Iterable[Hashable], points: Floats) -> None:
-    """The name of each domain beside its point; a $ in it is a dollar, not mathematics."""
+def name_points(
+    axes: Any, domains: Iterable[Hashable], points: Floats, below: float | None = None
+) -> None:
+    """The name of each domain beside its point, or so many typographic points below it.
+
+    A $ in a name is a dollar, not mathematics.
+    """
+    place, side = ((6.0, 4.0), "left") if below is None else ((0.0, -below), "center")
     for name, point in zip(domains, points):
-        label = axes.annotate(str(name), point, xytext=(6, 4), textcoords="offset points")
+        label = axes.annotate(str(name), point, xytext=place, textcoords="offset points", ha=side)
         label.set(fontsize=7, parse_math=False)

@@ -56,6 +56,12 @@ function theme(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 
+/* Pictures are in this file or nowhere: any other address is not followed. */
+function pictureOf(domain) {
+  const address = domain.picture;
+  return typeof address === "string" && address.startsWith("data:image/png;base64,") ? address : null;
+}
+
 /* Okabe and Ito's colours; the last is for all that is left over. */
 const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#808080"];
 
@@ -74,7 +80,7 @@ const PLOT_SETTINGS = { responsive: true, displaylogo: false, displayModeBar: tr
   modeBarButtons: [["pan2d", "zoom2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]] };
 
 /* What the reader has chosen; whoever draws from it listens. */
-const choice = { selected: null, column: "own:role", uncertainty: true, names: true };
+const choice = { selected: null, column: "own:role", uncertainty: true, names: true, pictures: true };
 const listeners = [];
 function choose(change) {
   Object.assign(choice, change);

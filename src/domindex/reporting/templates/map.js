@@ -106,6 +106,32 @@ function ellipses() {
   });
 }
 
+/* As wide as neighbours usually lie apart, within reason, so that a crowded map stays a map. */
+function pictureSide() {
+  const span = Math.max(...[x, y].map((way) => Math.max(...domains.map(way)) - Math.min(...domains.map(way)))) || 1;
+  const gaps = domains.map((domain) => Math.min(...domains.filter((other) => other !== domain).map((other) => Math.hypot(x(domain) - x(other), y(domain) - y(other)))));
+  const usual = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
+  return Math.min(0.12 * span, Math.max(0.06 * span, usual));
+}
+
+/* Above its point each, so that the point is seen. */
+function pictures() {
+  if (!choice.pictures) return [];
+  const side = pictureSide(), opacity = opacities();
+  return domains.flatMap((domain, place) => (pictureOf(domain) === null ? [] : [{ source: pictureOf(domain), xref: "x", yref: "y",
+    x: x(domain), y: y(domain), sizex: side, sizey: side, xanchor: "center", yanchor: "bottom", layer: "below", opacity: opacity[place] }]));
+}
+
+/* Nothing that is seen, but room for the pictures: a map's range comes from its lines and points. */
+function pictureRoom() {
+  const side = pictureSide(), room = { x: [], y: [] };
+  for (const domain of choice.pictures ? domains.filter((one) => pictureOf(one) !== null) : []) {
+    room.x.push(x(domain) - side / 2, x(domain) + side / 2, null);
+    room.y.push(y(domain), y(domain) + side, null);
+  }
+  return Object.assign(room, { type: "scatter", mode: "lines", hoverinfo: "skip", opacity: 0 });
+}
+
 function isNarrow() { return mapElement.clientWidth < 560; }
 
 /* A map that is long and flat, as one of few directions is, needs no height. */
@@ -119,10 +145,11 @@ function mapHeight(paint) {
 
 function mapLayout(paint) {
   const narrow = isNarrow();
-  const layout = plotLayout({ dragmode: narrow ? false : "pan", hovermode: "closest", uirevision: "kept", shapes: ellipses(),
+  const layout = plotLayout({ dragmode: narrow ? false : "pan", hovermode: "closest", uirevision: "kept", shapes: ellipses(), images: pictures(),
     margin: { l: 56, r: 20, t: 34, b: 58 },
     xaxis: { title: { text: "domain index 1", standoff: 8 }, zeroline: false },
     yaxis: { title: { text: "domain index 2", standoff: 4 }, zeroline: false, scaleanchor: "x", scaleratio: 1 } });
+  layout.xaxis.showgrid = layout.yaxis.showgrid = !layout.images.length;
   if (paint.scale) {
     layout.coloraxis = { cmin: paint.scale[0], cmax: paint.scale[1] > paint.scale[0] ? paint.scale[1] : paint.scale[0] + 1,
       colorscale: "Viridis", colorbar: { thickness: 12, outlinewidth: 0, title: { text: plotlyText(columns.get(choice.column).label), side: narrow ? "top" : "right" } } };
@@ -184,7 +211,7 @@ function drawKey(key) {
 
 function drawMap() {
   const paint = painting();
-  const traces = [ringTrace(), neighbourTrace(), ...pointTraces(paint)];
+  const traces = [pictureRoom(), ringTrace(), neighbourTrace(), ...pointTraces(paint)];
   mapElement.style.height = mapHeight(paint) + "px";
   drawKey(paint.key);
   return Plotly.react(mapElement, traces, mapLayout(paint), PLOT_SETTINGS).then(placeNames);
@@ -205,8 +232,10 @@ function drawSelected() {
   if (domain.forecast) facts.push(["expected " + forecastName(), expectedText(domain.forecast)]);
   if (domain.forecast && typeof domain.forecast.two_ways === "number") facts.push(["two ways agree", (100 * domain.forecast.two_ways).toFixed(0) + " %"]);
   if (fromData(choice.column)) facts.push([columns.get(choice.column).label, number(columns.get(choice.column).values[choice.selected])]);
+  const picture = pictureOf(domain);
   panel.replaceChildren(
     element("h3", {}, domain.name),
+    picture === null ? "" : element("img", { class: "picture", src: picture, alt: "A typical row of " + domain.name }),
     element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
     element("p", {}, "Nearest on the map"),
     element("div", { class: "chips" }, ...domain.neighbours.map((name) => element("button", { type: "button", onclick: () => choose({ selected: byName.get(name) }) }, name))),
@@ -218,7 +247,8 @@ function startMap() {
   select.append(...[...columns].map(([key, column]) => element("option", { value: key }, column.label)));
   select.value = choice.column;
   select.addEventListener("change", () => choose({ column: select.value }));
-  for (const name of ["uncertainty", "names"]) {
+  byId("with-pictures").hidden = !domains.some((domain) => pictureOf(domain) !== null);
+  for (const name of ["uncertainty", "names", "pictures"]) {
     byId(name).addEventListener("change", (event) => choose({ [name]: event.target.checked }));
   }
   drawSelected();

@@ -1,0 +1,58 @@
+"""Pictures of the domains along the map."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any
+
+from domindex.data import check_domain_names, check_inputs
+from domindex.geometry import DomainIndex
+from domindex.reporting.figures.canvas import kinds, name_points, new_axes, plane, source_marks
+from domindex.reporting.montage import MOST_PICTURES, Kind, domain_pictures, spread_out
+
+WIDTH = 34.0
+"""Points that a picture is wide, where 72 make an inch."""
+
+
+def plot_montage(
+    index: DomainIndex,
+    X: Any,
+    sample_domain: Sequence[Hashable],
+    *,
+    kind: Kind = "nearest",
+    source_domains: Collection[Hashable] = (),
+    ax: Any = None,
+) -> Any:
+    """The map with a small picture of every domain at its place, framed by its role.
+
+    Parameters
+    ----------
+    index : the map; its first two components are drawn
+    X : (rows, H, W), (rows, H, W, C) or (rows, C, H, W)
+    sample_domain : the domain of every row
+    kind : "nearest" shows the row nearest to the domain's mean, "mean" the mean of its rows
+    source_domains : framed in another colour; of more than 60 domains, 60 that are spread over the
+        map get a picture
+    """
+    axes = new_axes(ax)  # before Matplotlib's parts are imported: it says where it is missing
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    names = check_domain_names(sample_domain, len(check_inputs(X)))
+    points = plane(index)
+    shown = spread_out(points, MOST_PICTURES)
+    pictures = domain_pictures(X, names, [index.domains[number] for number in shown], kind)
+    zoom = WIDTH / pictures.shape[2]
+    for chosen, marker, label, color in reversed(kinds(source_marks(index.domains, source_domains))):
+        axes.scatter(*points[chosen].T, marker=marker, color=color, label=label, s=12)
+        for number, picture in zip(shown, pictures):
+            if chosen[number]:
+                frame = {"edgecolor": color, "linewidth": 1.5}
+                image = OffsetImage(picture, zoom=zoom)
+                box = AnnotationBbox(image, points[number], pad=0.1, bboxprops=frame)
+                axes.add_artist(box)
+    name_points(axes, index.domains, points, below=WIDTH / 2 + 10)
+    axes.margins(0.12)
+    axes.set(xlabel="domain index 1", ylabel="domain index 2")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.legend(loc="best", frameon=False)
+    return axes

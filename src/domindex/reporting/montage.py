@@ -1,0 +1,165 @@
+"""A small picture of every domain whose rows are pictures."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.data import check_inputs, group_rows
+from domindex.errors import InputError
+from domindex.networks.backbones import picture_axes
+
+Floats = NDArray[np.float64]
+Colours = NDArray[np.uint8]
+Kind = Literal["nearest", "mean"]
+
+MOST_PICTURES = 60
+MOST_BYTES = 2_000
+"""Of one picture in a report, as PNG: sixty of them weigh less than a photograph."""
+
+SIDES = (40, 32, 24, 16, 8)
+"""Pixels of the longer side that are tried, until a picture is small enough."""
+
+LEAST_SIDE, MOST_STRETCHED = 6, 4.0
+"""Rows of two axes count as pictures if both have so many entries, and neither is so many times
+longer than the other: signals have few channels beside a long time."""
+
+STEP = 8
+"""Colours are told in steps of so many 255ths, which few eyes see and which halves the bytes."""
+
+DATA_URI = "data:image/png;base64,"
+
+
+def are_pictures(row_shape: tuple[int, ...]) -> bool:
+    """Whether rows of this shape are (H, W), (H, W, C) or (C, H, W) rather than signals."""
+    if len(row_shape) not in (2, 3):
+        return False
+    try:
+        (_, height, width), _ = picture_axes(row_shape)
+    except InputError:
+        return False
+    short, long = sorted((height, width))
+    return short >= LEAST_SIDE and long <= MOST_STRETCHED * short
+
+
+def domain_pictures(
+    X: Any, names: Sequence[Hashable], domains: Sequence[Hashable], kind: Kind = "nearest"
+) -> Colours:
+    """A picture for every domain, (domains, height, width, 3), of one common brightness.
+
+    Parameters
+    ----------
+    X : (rows, H, W), (rows, H, W, C) or (rows, C, H, W), in any units
+    names : the domain of every row
+    domains : those wanted, in order
+    kind : "nearest", the row that is nearest to the domain's mean, or "mean", the mean itself
+    """
+    inputs = check_inputs(X)
+    if not are_pictures(inputs.shape[1:]):
+        raise InputError(
+            f"X has rows of shape {inputs.shape[1:]}, which are no pictures. Pass (rows, H, W), "
+            "(rows, H, W, C) or (rows, C, H, W), with up to four channels."
+        )
+    if kind not in ("nearest", "mean"):
+        raise InputError(f"kind is {kind!r}. Choose 'nearest' or 'mean'.")
+    groups = dict(group_rows(names, len(inputs)))
+    missing = [name for name in domains if name not in groups]
+    if missing:
+        raise InputError(f"There is no row of the domain {missing[0]!r} in sample_domain.")
+    shown = np.stack([_typical(inputs[groups[name]], kind) for name in domains])
+    return _as_colours(shown)
+
+
+def _typical(rows: NDArray, kind: Kind) -> Floats:
+    mean = rows.mean(axis=0, dtype=np.float64)
+    if kind == "mean":
+        return mean
+    away = ((rows - mean) ** 2).reshape(len(rows), -1).sum(axis=1)
+    return np.asarray(rows[int(away.argmin())], dtype=np.float64)
+
+
+def _as_colours(pictures: Floats) -> Colours:
+    """Pictures in any units and order of axes as 0 to 255, the darkest value black."""
+    (channels, _, _), order = picture_axes(pictures.shape[1:])
+    if pictures.ndim == 3:
+        pictures = pictures[..., None]
+    else:
+        pictures = pictures.transpose(0, *(1 + order[axis] for axis in (1, 2, 0)))
+    pictures = pictures[..., :3] if channels >= 3 else np.repeat(pictures[..., :1], 3, axis=-1)
+    low, high = float(pictures.min()), float(pictures.max())
+    scaled = (pictures - low) / ((high - low) or 1.0)
+    return (255.0 * scaled).round().astype(np.uint8)
+
+
+def picture_uri(picture: Colours) -> str:
+    """A picture (height, width, 3) as the address that holds it, at most `MOST_BYTES` of PNG."""
+    height, width = picture.shape[:2]
+    content = b""
+    for side in SIDES:
+        share = min(1.0, side / max(height, width))
+        size = (max(1, round(share * height)), max(1, round(share * width)))
+        content = png_bytes(_in_steps(_resized(picture, *size)))
+        if len(content) <= MOST_BYTES:
+            break
+    return DATA_URI + base64.b64encode(content).decode("ascii")
+
+
+def spread_out(points: Floats, most: int) -> list[int]:
+    """Numbers of at most `most` points, chosen so that none of the map is without one.
+
+    The first, and then always the point that lies farthest from all chosen before.
+    """
+    chosen = [0]
+    away = np.linalg.norm(points - points[0], axis=1)
+    away[0] = -1.0  # also where others lie on the same place
+    while len(chosen) < min(most, len(points)):
+        chosen.append(int(away.argmax()))
+        away = np.minimum(away, np.linalg.norm(points - points[chosen[-1]], axis=1))
+        away[chosen] = -1.0
+    return sorted(chosen)
+
+
+def png_bytes(picture: Colours) -> bytes:
+    """(height, width, 3) as a PNG file; grey ones take a third of it."""
+    height, width = picture.shape[:2]
+    is_grey = bool((picture == picture[..., :1]).all())
+    pixels = picture[..., :1] if is_grey else picture
+    before = np.pad(pixels, ((0, 0), (1, 0), (0, 0)))[:, :-1]
+    lines = (pixels - before).reshape(height, -1)  # filter 1: each pixel less the one left of it
+    raw = np.hstack([np.ones((height, 1), np.uint8), lines]).tobytes()
+    head = struct.pack(">IIBBBBB", width, height, 8, 0 if is_grey else 2, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(raw, 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    check = zlib.crc32(name + content)
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", check)
+
+
+def _in_steps(picture: Colours) -> Colours:
+    stepped = np.minimum((picture.astype(np.int64) + STEP // 2) // STEP * STEP, 255)
+    return stepped.astype(np.uint8)
+
+
+def _resized(picture: Colours, height: int, width: int) -> Colours:
+    """Fewer pixels, each the mean of the area that it stands for."""
+    down, across = _areas(picture.shape[0], height), _areas(picture.shape[1], width)
+    small = np.einsum("hi,ijc,wj->hwc", down, picture.astype(np.float64), across, optimize=True)
+    return small.round().astype(np.uint8)
+
+
+def _areas(n_in: int, n_out: int) -> Floats:
+    """(n_out, n_in) shares of the old pixels in each new one; rows sum to 1."""
+    edges = np.linspace(0.0, n_in, n_out + 1)
+    begins, ends = edges[:-1, None], edges[1:, None]
+    pixels = np.arange(n_in)
+    overlap = np.minimum(ends, pixels + 1) - np.maximum(begins, pixels)
+    shares = np.clip(overlap, 0.0, None)
+    return shares / shares.sum(axis=1, keepdims=True)

@@ -45,6 +45,20 @@ def connected(address: str, *, as_default: bool = False) -> Iterator[Any]:
 
 
 @contextmanager
+def spread_over(address: str | None) -> Iterator[None]:
+    """Whatever goes through joblib in the block, on the workers of the cluster at an address; as
+    ever where that is None."""
+    if address is None:
+        yield
+        return
+    from joblib import parallel_config
+
+    with cluster_errors(), connected(address, as_default=True) as client:
+        with parallel_config(backend="dask", client=client):
+            yield
+
+
+@contextmanager
 def cluster_errors() -> Iterator[None]:
     """What Dask raises when it has lost its scheduler or too many workers, as a `ClusterError`."""
     try:

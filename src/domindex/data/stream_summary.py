@@ -139,7 +139,7 @@ class StreamSummary:
         assert kept is not None
         chosen = {n for n in self.names if self.n_labelled[self.names[n]]}
         chosen = chosen if sources is None else set(sources)
-        most = self._rows_of_each(kept)
+        most = self.rows_of_each()
         names, parts = [], []
         for name in self.domains:
             number = self.names[name]
@@ -154,7 +154,10 @@ class StreamSummary:
         frame.insert(0, self.plan.domain, names)
         return frame
 
-    def _rows_of_each(self, kept: KeyedRows) -> int:
+    def rows_of_each(self) -> int:
+        """The most rows of a domain in the sample."""
+        kept = self._sample.kept()
+        assert kept is not None
         sizes = np.unique(kept.groups, return_counts=True)[1]
         return self.plan.size.rows_of_each(sizes)
 

@@ -13,7 +13,6 @@ from domindex.data.arrow_columns import (
     is_number,
     unified_type,
 )
-from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
 
 BATCH_ROWS = 131_072
@@ -289,14 +288,3 @@ def _cut(fragment: Any) -> list[Any]:
 
 def _name(fragment: Any) -> str:
     return str(getattr(fragment, "path", "") or "a part of the dataset")
-
-
-def require_stream_columns(stream: Stream, names: Sequence[str], role: str) -> None:
-    """That the table has these columns."""
-    lost = [name for name in names if name not in stream.types]
-    if lost:
-        hint = did_you_mean(str(lost[0]), stream.columns)
-        raise InputError(
-            f"There is no column {lost[0]!r} for the {role}; there are "
-            f"{preview(stream.columns, 12)}. {hint or 'Spell it as in the table.'}"
-        )

@@ -17,6 +17,10 @@ class PredictorError(DomindexError, RuntimeError):
     """A predictor that failed, or that returned what is no prediction; the cause is chained."""
 
 
+class OffMapWarning(UserWarning):
+    """Domains that differ from all known ones more than these differ from each other."""
+
+
 class TrainingDiverged(DomindexError, RuntimeError):  # noqa: N818 - says what happened
     """A term of the objective stopped being a finite number."""
 

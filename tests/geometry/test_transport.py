@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from domindex.errors import InputError
 from domindex.geometry import transport_distances
-from domindex.geometry.transport import _quantiles
+from domindex.geometry.transport import column_quantiles
 
 METHODS = ["exact", "sinkhorn", "sliced"]
 
@@ -146,4 +146,4 @@ def test_quantiles_are_numpys_to_the_bit(n_rows):
     values = np.random.default_rng(0).normal(size=(n_rows, 7)).round(2)
     levels = (np.arange(128) + 0.5) / 128
     expected = np.quantile(values, levels, axis=0, method="hazen")
-    np.testing.assert_array_equal(_quantiles(values, levels), expected)
+    np.testing.assert_array_equal(column_quantiles(values, levels), expected)

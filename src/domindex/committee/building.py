@@ -118,7 +118,9 @@ def build_committee(
     `asked` says that the user named the candidates: then none is passed over for time, and none is
     added. `quick` leaves out what takes long: kernels, boosting, a second round.
     """
-    return _Builder(candidates, ground, asked=asked, quick=quick).build()
+    with ground.context.timings.stage("representing"):
+        builder = _Builder(candidates, ground, asked=asked, quick=quick)
+    return builder.build()
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,13 +187,19 @@ class _Builder:
         self.fitted: dict[Candidate, PredictorMember] = {}
 
     def build(self) -> BuiltCommittee:
-        trials = self._first_round()
-        weighing = self._weigh(trials) if trials else None
-        start, more = self._second_round(weighing)
+        timings = self.context.timings
+        with timings.stage("validating"):
+            trials = self._first_round()
+        with timings.stage("weighing"):
+            weighing = self._weigh(trials) if trials else None
+        with timings.stage("validating"):
+            start, more = self._second_round(weighing)
         if more:
-            weighing = self._weigh([*trials, *more])
+            with timings.stage("weighing"):
+                weighing = self._weigh([*trials, *more])
         assert weighing is not None
-        return self._fit(weighing, start)
+        with timings.stage("fitting"):
+            return self._fit(weighing, start)
 
     def _first_round(self) -> list[Trial]:
         """What is quick on every representation; what is slow on those that promise something."""

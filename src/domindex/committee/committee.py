@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,15 @@ class Committee:
         deviation = self.deviations.apply(parts, self.weights, spread, mean)
         apart = disagreement(parts, self.weights, mean, self.deviations.unit)
         return Prediction(mean, deviation, apart)
+
+    def with_domains(self, rows: PlacedRows, indices: FittedIndices) -> Committee:
+        """The same committee, knowing the new domains of these rows as it knows the targets."""
+        members = tuple(member.with_domains(rows) for member in self.members)
+        grown = replace(self, members=members)
+        if self.label_shift is None:
+            return grown
+        plain = replace(grown, label_shift=None).predict(rows, indices).mean
+        return replace(grown, label_shift=self.label_shift.with_domains(plain, rows))
 
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         """What the heaviest member predicts from, (rows, size)."""

@@ -13,6 +13,7 @@ import torch
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.data import DomainData
 from domindex.progress import Progress, show_progress
+from domindex.timings import Timings
 from domindex.training.callbacks import DivergenceAlarm, ProgressBar
 from domindex.training.history import History
 from domindex.training.settings import Network, Training, TrainingSettings
@@ -34,6 +35,7 @@ class FitContext:
     history : the record of what they ran
     rng : the fit's own chance
     progress : bars, perhaps silent
+    timings : seconds by stage
     choices : every threshold by which something is chosen
     """
 
@@ -43,6 +45,7 @@ class FitContext:
     rng: np.random.Generator
     progress: Progress
     choices: ChoiceSettings = field(default_factory=ChoiceSettings)
+    timings: Timings = field(default_factory=Timings)
 
     @property
     def training(self) -> TrainingSettings:

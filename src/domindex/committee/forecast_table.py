@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -25,13 +25,15 @@ def forecast_table(
     rows: PlacedRows,
     indices: FittedIndices,
     sources: Sequence[Hashable],
+    off_map: Collection[Hashable | None] = (),
 ) -> pd.DataFrame:
     """What to expect in every domain of these rows.
 
     Columns: domain, rows, nearest (source on the map), distance (to it); for classes
     expected_accuracy, low, high (80 %), and for comparison held_out_mean and
     thresholded_confidence; for values expected_error (root mean squared, in the units of a single
-    output, or of the outputs' spread), low, high and held_out_mean.
+    output, or of the outputs' spread), low, high and held_out_mean. `off_map` holds where a domain
+    is among those given as off the map: held-out sources say nothing of what to expect there.
     """
     predicted = committee.predict(rows, indices)
     assert predicted.disagreement is not None
@@ -53,7 +55,8 @@ def forecast_table(
             "nearest": sources[nearest],
             "distance": float(gaps[nearest]),
         }
-        records.append(record | _named(expected, forecaster.is_class, unit))
+        named = _named(expected, forecaster.is_class, unit)
+        records.append(record | named | {"off_map": name in off_map})
     return pd.DataFrame(
         {
             column: pd.Series([record[column] for record in records], dtype=NAMES.get(column))

@@ -53,6 +53,14 @@ class LabelShift:
             result[members] = reweighted(part, shares / self.sources)
         return result
 
+    def with_domains(self, probabilities: Floats, rows: PlacedRows) -> LabelShift:
+        """With the shares of new domains, whose rows have these probabilities (rows, classes)."""
+        new = {
+            name: estimate_shares(probabilities[members], self.sources)
+            for name, members, _ in rows.domains
+        }
+        return LabelShift(self.sources, {**self.domains, **new})
+
     def state(self) -> dict[str, Any]:
         shares = np.array(list(self.domains.values())).reshape(-1, len(self.sources))
         return {"sources": self.sources, "names": tuple(self.domains), "shares": shares}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +44,10 @@ class Member(ABC):
     @abstractmethod
     def state(self) -> dict[str, Any]:
         """All that `member_from_state` needs."""
+
+    def with_domains(self, rows: PlacedRows) -> Member:
+        """Itself, its representation knowing the new domains of these rows."""
+        return replace(self, representation=self.representation.with_domains(rows))  # type: ignore[type-var]
 
     def _representation_state(self) -> dict[str, Any]:
         return {"name": self.representation.name, "state": self.representation.state()}

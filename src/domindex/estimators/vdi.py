@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -42,19 +43,29 @@ from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
+from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
+from domindex.estimators.new_domains import (
+    check_new_names,
+    flag_new,
+    judge,
+    placement_table,
+    warn_off_map,
+)
 from domindex.geometry import domain_graph
-from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.flow_selection import (
     DOMAINS_PER_NEIGHBOR,
     FEW_NEIGHBORS,
     MOST_NEIGHBORS,
 )
+from domindex.geometry.off_map import OffMapTest
 from domindex.model.fitted_indices import FittedIndices
 from domindex.model.module import PREDICTOR_RATE
 from domindex.networks.alignments import AFFINE_RATE, FLOW_RATE
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.model_folder import save_model
 from domindex.persistence.table_states import table_from_state, table_state
+from domindex.progress import Progress
 from domindex.representations import PlacedRows, representation_named
 from domindex.representations.map_rows import rows_for_map
 from domindex.training.settings import Network, Training, TrainingSettings, require_counts
@@ -119,13 +130,58 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         inputs, names = self._check_query(X, sample_domain)
         return self._committee.encode(self._indices.placed(inputs, names), self._indices)
 
-    def place_domains(self, X: Any, *, sample_domain: Any = None) -> dict[Any, Floats]:
-        """Where the domains of these rows lie on the map, known or new: name to coordinates.
+    def place_domains(
+        self, X: Any, *, sample_domain: Any = None, forecast: bool = True
+    ) -> pd.DataFrame:
+        """Where the domains of these rows lie on the map, known or new: a row a domain.
 
         New domains are placed by their inputs; the model does not change. Without
         `sample_domain` all rows are one new domain, named None.
+
+        Columns: domain, rows, index_1, … (coordinates), std_1, … (their uncertainty), nearest_1,
+        distance_1, … (the nearest known domains and their distances on the map), off_map and
+        off_map_score (above 1 a domain is further from the family than 95 % of known domains left
+        out in turn; NaN with fewer than 4 known domains), and, where `forecast`, what to expect:
+        expected_accuracy or expected_error with low and high, as in `forecast_`.
         """
-        return self._indices.place(*self._check_query(X, sample_domain))
+        inputs, names = self._check_query(X, sample_domain)
+        rows = self._indices.placed(inputs, names)
+        verdicts = judge(self._off_map_test, self._indices, rows, self.off_map_domains_)
+        table = placement_table(rows, self._indices, verdicts)
+        if not forecast:
+            return table
+        expected = self._forecast(rows, verdicts.flagged)[[self._forecast_column, "low", "high"]]
+        return pd.concat([table, expected], axis=1)
+
+    def add_domains(self, X: Any, *, sample_domain: Any) -> Self:
+        """A new fitted model that knows the domains of these rows too; this one stays as it is.
+
+        Nothing is trained. The new domains get a place on the map, and whatever members hold of
+        every domain (levels, spreads, shares of classes) is measured from their rows once and for
+        all, as for the targets of the fit. `domains_`, `domain_index_`, `domain_index_std_`,
+        `domain_distances_` and `forecast_` include them, at the end. They do not move others, and
+        have no say in where later ones are placed; so the order of additions does not matter.
+
+        Domains off the map are added with a warning; their names are in `off_map_domains_`.
+        """
+        inputs, names = self._check_query(X, sample_domain)
+        check_new_names(names, self.domains_)
+        assert names is not None
+        indices = self._indices.with_domains(inputs, names)
+        rows = indices.placed(inputs, names)
+        flagged = flag_new(self._off_map_test, self._indices, rows, ())
+        grown = copy(self)
+        committee = self._committee.with_domains(rows, indices)
+        grown._remember(indices, committee, self._forecaster, self._off_map_test)
+        grown.domains_ = list(indices.domain_map.index.domains)
+        grown.source_domains_ = list(self.source_domains_)
+        grown.off_map_domains_ = [*self.off_map_domains_, *flagged]
+        expected = grown._forecast(rows, flagged)
+        grown.forecast_ = pd.concat([self.forecast_, expected], ignore_index=True)
+        for name in ("candidates_", "history_", "timings_"):
+            setattr(grown, name, getattr(self, name).copy())
+        warn_off_map(flagged)
+        return grown
 
     def domain_graph(self, **rule: Any) -> nx.Graph:
         """The domains that are close on the map, as a NetworkX graph.
@@ -180,7 +236,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def forecast(self, X: Any, *, sample_domain: Any = None) -> pd.DataFrame:
         """What to expect of predictions in the domains of these rows: `forecast_` for any rows."""
         inputs, names = self._check_query(X, sample_domain)
-        return self._forecast(self._indices.placed(inputs, names))
+        rows = self._indices.placed(inputs, names)
+        return self._forecast(rows, self._flag(rows))
 
     def summary(self) -> str:
         """What was chosen and why, and what to expect, in words."""
@@ -215,8 +272,12 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
                 asked=self.candidates is not None,
                 quick=self.effort == "quick",
             )
-        self._remember(ground.indices, built.committee, built.forecaster)
-        self._tell(built, data, ground.geometry, ground.context)
+        timings = ground.context.timings
+        with timings.stage("forecasting"):
+            test = _off_map_test(data, ground.geometry)
+            self._remember(ground.indices, built.committee, built.forecaster, test)
+            self._tell(built, data, ground.geometry, ground.context)
+        self.timings_ = timings.table()
 
     @contextmanager
     def _ground(self, data: DomainData) -> Iterator[Ground]:
@@ -225,9 +286,19 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         settings, seed = self._training_settings(training), self._seed()
         given = (data, network, training, settings, seed, self.verbose, self._choices())
         with fit_context(*given) as context:
-            for _ in context.progress.track("mapping", 1):
-                indices, geometry = self._infer_indices(data, context)
+            self._announce_cost(data, context.progress)
+            with context.timings.stage("mapping"):
+                for _ in context.progress.track("mapping", 1):
+                    indices, geometry = self._infer_indices(data, context)
             yield Ground(data, geometry, indices, context, seed, self.n_jobs)
+
+    def _announce_cost(self, data: DomainData, progress: Progress) -> None:
+        """About how long it will take, where somebody looks on and it is long."""
+        if not self.verbose or self.candidates is not None or self.flow is None:
+            return
+        seconds = estimate_seconds(FitSize.of(data), self.effort, machine_speed())
+        if seconds >= LONG:
+            progress.say(f"This will take {in_words(seconds)} or so.")
 
     def _list_candidates(self, ground: Ground) -> list[Candidate]:
         predictor = self.predictor
@@ -262,10 +333,16 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.source_domains_ = list(data.source_domains)
         self.forecast_ = self._forecast(rows.only(targets))
 
-    def _forecast(self, rows: PlacedRows) -> pd.DataFrame:
+    def _forecast(
+        self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()
+    ) -> pd.DataFrame:
         return forecast_table(
-            self._committee, self._forecaster, rows, self._indices, self.source_domains_
+            self._committee, self._forecaster, rows, self._indices, self.source_domains_, off_map
         )
+
+    def _flag(self, rows: PlacedRows) -> list[Hashable | None]:
+        """Names of the domains of these rows that lie off the map."""
+        return flag_new(self._off_map_test, self._indices, rows, self.off_map_domains_)
 
     def _infer_indices(
         self, data: DomainData, context: FitContext
@@ -290,19 +367,34 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         )
 
     def _remember(
-        self, indices: FittedIndices, committee: Committee, forecaster: Forecaster
+        self,
+        indices: FittedIndices,
+        committee: Committee,
+        forecaster: Forecaster,
+        off_map_test: OffMapTest,
     ) -> None:
         self._indices, self._committee, self._forecaster = indices, committee, forecaster
+        self._off_map_test = off_map_test
+        self.off_map_domains_: list[Hashable] = []
         self.domain_index_, self.domain_index_std_ = indices.index()
         self.domain_indices_ = self.domain_index_.coordinates
-        self.domain_distances_ = indices.domain_map.transport
         self._n_features_out = indices.module.local_dim
+
+    @property
+    def domain_distances_(self) -> Floats:
+        """(domains, domains), the transport distances behind the map.
+
+        Those of added domains are measured when first asked for.
+        """
+        return self._indices.domain_map.all_transport
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         return self._predict(inputs, names).mean
 
     def _predict(self, inputs: NDArray, names: Names) -> Prediction:
-        return self._committee.predict(self._indices.placed(inputs, names), self._indices)
+        rows = self._indices.placed(inputs, names)
+        warn_off_map(self._flag(rows))
+        return self._committee.predict(rows, self._indices)
 
     def _task_to_fit(self) -> Task:
         return self._task
@@ -394,6 +486,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "indices": self._indices.state(),
             "committee": self._committee.state(),
             "forecaster": self._forecaster.state(),
+            "off_map_test": self._off_map_test.state(),
+            "off_map_domains": [self.domains_.index(name) for name in self.off_map_domains_],
+            "timings": table_state(self.timings_),
             "forecast": table_state(self.forecast_),
             "representation": self.representation_,
             "candidates": table_state(self.candidates_),
@@ -424,7 +519,11 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         """Take back what was learned."""
         indices = FittedIndices.from_state(state["indices"])
         committee = Committee.from_state(state["committee"])
-        self._remember(indices, committee, Forecaster.from_state(state["forecaster"]))
+        forecaster = Forecaster.from_state(state["forecaster"])
+        test = OffMapTest.from_state(state["off_map_test"])
+        if test.views.offset.shape != indices.scaler.offset.shape:
+            raise ValueError("the views of the rows do not fit the scale")
+        self._remember(indices, committee, forecaster, test)
         self._input_shape = tuple(int(size) for size in state["input_shape"])
         if self._input_shape != indices.module.backbone.input_shape:
             raise ValueError("the shape of the inputs does not fit the networks")
@@ -434,6 +533,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.task_ = self._task
         self.domains_ = list(indices.domain_map.index.domains)
         self.source_domains_ = [self.domains_[number] for number in state["source_domains"]]
+        self.off_map_domains_ = [self.domains_[number] for number in state["off_map_domains"]]
+        self.timings_ = table_from_state(state["timings"])
         self._single_output = bool(state["single_output"])
         self.representation_ = str(state["representation"])
         self.candidates_ = table_from_state(state["candidates"])
@@ -463,6 +564,13 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
                 "items": [list(item) for item in state["class_weight"].items()]
             }
         return state
+
+
+def _off_map_test(data: DomainData, geometry: DomainGeometry) -> OffMapTest:
+    """From the rows that the map rests on."""
+    clouds = scaled_clouds(data, geometry.scaler)
+    shown = [cloud[rows] for cloud, rows in zip(clouds, geometry.map_rows)]
+    return OffMapTest.fit(data.domains, shown, geometry.projection.matrix)
 
 
 def _flow_facts(geometry: DomainGeometry, committee: Committee) -> dict[str, Any]:

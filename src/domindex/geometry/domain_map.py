@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from domindex.geometry.index import DomainIndex
-from domindex.geometry.isomap import extend_mean_geodesics, mean_geodesics
+from domindex.geometry.isomap import extend_paths, mean_geodesics, shared_paths
+from domindex.geometry.nearest_transport import transport_to_known
 from domindex.geometry.scaling import (
     classical_scaling,
     place,
@@ -18,7 +21,7 @@ from domindex.geometry.scaling import (
     scaling_spectrum,
     unit_scale,
 )
-from domindex.geometry.transport import Method, thin, transport_distances, transport_distances_to
+from domindex.geometry.transport import Method, thin, transport_distances
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,7 +39,7 @@ class DomainMap:
     Attributes
     ----------
     index : coordinates of unit mean square length, and the distances they show, in that unit
-    transport : (domains, domains) transport distances between the clouds, in the clouds' unit
+    transport : (drawn, drawn) transport distances between the clouds, in the clouds' unit
     clouds : the (thinned) local indices of each domain, their levels drawn together
     method : how transport is measured
     neighbors : numbers of neighbours that geodesics pass through, averaged over; none where the
@@ -45,6 +48,9 @@ class DomainMap:
     level_share : share of a domain's mean that is kept. A squared transport distance is that of
         the means plus that of the centred clouds; below 1, the second is heard beside a first
         that is much larger
+    n_added : how many domains, the last ones, were added to a map that was drawn without them.
+        They have a place, and no say in where others are placed: the order in which domains come
+        does not matter
 
     Examples
     --------
@@ -66,6 +72,7 @@ class DomainMap:
     neighbors: tuple[int, ...]
     unit: float
     level_share: float = 1.0
+    n_added: int = 0
 
     @classmethod
     def fit(
@@ -104,11 +111,74 @@ class DomainMap:
 
     def locate(self, local_indices: Floats) -> Floats:
         """Where a new domain with these local indices belongs, (index_dim,). The map stays."""
-        cloud = thin(_level(local_indices, self.level_share))
-        gaps = transport_distances_to(cloud, self.clouds, method=self.method)
+        return self.locate_all([local_indices])[0]
+
+    def locate_all(self, local_indices: Sequence[Floats]) -> Floats:
+        """Where new domains belong, (new, index_dim): each as if it had come alone."""
+        if not local_indices:
+            return np.empty((0, self.coordinates.shape[1]))
+        return self._locate_clouds(self._new_clouds(local_indices))[0]
+
+    def with_domains(self, names: Sequence[Hashable], local_indices: Sequence[Floats]) -> DomainMap:
+        """The same map with more domains on it, each where `locate` puts it.
+
+        Nothing that was there moves. The distances that the map shows are, to an added domain,
+        those it was placed by; between two of them, those of their places.
+        """
+        clouds = self._new_clouds(local_indices)
+        places, shown = self._locate_clouds(clouds)
+        n_drawn, old = self.n_drawn, self.index.distances
+        known = np.hstack([shown, cdist(places, self.coordinates[n_drawn:])])
+        distances = np.block([[old, known.T], [known, cdist(places, places)]])
+        spectrum = np.sort(np.append(self.index.eigenvalues, np.zeros(len(clouds))))[::-1]
+        index = DomainIndex(
+            (*self.index.domains, *names),
+            np.vstack([self.coordinates, places]),
+            distances,
+            spectrum.copy(),
+        )
+        return replace(
+            self,
+            index=index,
+            clouds=(*self.clouds, *clouds),
+            n_added=self.n_added + len(clouds),
+        )
+
+    @property
+    def n_drawn(self) -> int:
+        """How many domains, the first ones, the map was drawn from."""
+        return len(self.clouds) - self.n_added
+
+    @cached_property
+    def all_transport(self) -> Floats:
+        """(domains, domains) transport distances between all clouds, added ones too.
+
+        Those of added domains are measured when they are first asked for: nothing else needs them.
+        """
+        if not self.n_added:
+            return self.transport
+        drawn, added = self.clouds[: self.n_drawn], self.clouds[self.n_drawn :]
+        across = transport_to_known(added, drawn, self.method)
+        among = transport_distances(added, method=self.method)
+        return np.block([[self.transport, across.T], [across, among]])
+
+    def _new_clouds(self, local_indices: Sequence[Floats]) -> list[Floats]:
+        return [thin(_level(cloud, self.level_share)) for cloud in local_indices]
+
+    def _locate_clouds(self, clouds: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Places (new, index_dim) and the distances (new, drawn) that they show, in map units."""
+        most = max(self.neighbors) if self.neighbors else None
+        gaps = transport_to_known(clouds, self.clouds[: self.n_drawn], self.method, most)
         if self.neighbors:
-            gaps = extend_mean_geodesics(gaps, self.transport, self.neighbors)
-        return place(gaps / self.unit, self.coordinates, self.index.distances)
+            gaps = np.stack([extend_paths(gap, self._paths, self.neighbors) for gap in gaps])
+        shown, n_drawn = gaps / self.unit, self.n_drawn
+        known = self.index.distances[:n_drawn, :n_drawn]
+        return place(shown, self.coordinates[:n_drawn], known), shown
+
+    @cached_property
+    def _paths(self) -> list[tuple[Floats, float]]:
+        """Geodesics between the domains that the map was drawn from, for each of `neighbors`."""
+        return shared_paths(self.transport, self.neighbors)
 
     def state(self) -> dict[str, Any]:
         return {
@@ -120,6 +190,7 @@ class DomainMap:
             "neighbors": list(self.neighbors),
             "unit": float(self.unit),
             "level_share": float(self.level_share),
+            "n_added": int(self.n_added),
         }
 
     @classmethod
@@ -130,7 +201,10 @@ class DomainMap:
             raise ValueError(f"transport is measured by {state['method']!r}")
         if len(sizes) != n_domains or min(sizes) < 1 or sum(sizes) != len(clouds):
             raise ValueError("the clouds do not match the domains")
-        if state["transport"].shape != (n_domains, n_domains):
+        n_added = state["n_added"]
+        if type(n_added) is not int or not 0 <= n_added < n_domains:
+            raise ValueError(f"{n_added} of {n_domains} domains were added")
+        if state["transport"].shape != (n_domains - n_added, n_domains - n_added):
             raise ValueError("the transport distances do not match the domains")
         if not np.isfinite(state["transport"]).all() or not 0.0 < state["unit"] < np.inf:
             raise ValueError("the distances of the map are not usable numbers")
@@ -144,6 +218,7 @@ class DomainMap:
             tuple(int(number) for number in state["neighbors"]),
             float(state["unit"]),
             float(state["level_share"]),
+            n_added,
         )
 
 

@@ -53,10 +53,27 @@ def extend_mean_geodesics(
     gaps: NDArray[np.float64], distances: NDArray[np.float64], neighbors: Sequence[int]
 ) -> NDArray[np.float64]:
     """`mean_geodesics` (known,) from a new domain at direct distances `gaps` (known,)."""
+    return extend_paths(gaps, shared_paths(distances, neighbors), neighbors)
+
+
+def shared_paths(
+    distances: NDArray[np.float64], neighbors: Sequence[int]
+) -> list[tuple[NDArray[np.float64], float]]:
+    """What `extend_paths` needs of the known domains: paths (N, N), and what brings each to the
+    mean length of the first."""
     paths = [geodesic_distances(distances, number) for number in neighbors]
+    return [(path, _share(paths[0], path)) for path in paths]
+
+
+def extend_paths(
+    gaps: NDArray[np.float64],
+    paths: Sequence[tuple[NDArray[np.float64], float]],
+    neighbors: Sequence[int],
+) -> NDArray[np.float64]:
+    """`extend_mean_geodesics` along paths that were found once for many new domains."""
     extended = [
-        extend_geodesics(gaps, path, number) * _share(paths[0], path)
-        for path, number in zip(paths, neighbors)
+        extend_geodesics(gaps, path, number) * share
+        for (path, share), number in zip(paths, neighbors)
     ]
     return np.mean(extended, axis=0)
 

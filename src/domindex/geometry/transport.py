@@ -200,21 +200,34 @@ def _sliced_distances(
     clouds: list[NDArray[np.float64]], pairs: list[Pair], seed: int
 ) -> NDArray[np.float64]:
     """Every domain becomes one long vector of quantiles along fixed directions; then Euclid."""
-    n_features = clouds[0].shape[1]
-    directions = np.random.default_rng(seed).normal(size=(n_features, N_DIRECTIONS))
-    directions /= np.linalg.norm(directions, axis=0)
-    levels = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
-    if len({len(cloud) for cloud in clouds}) == 1 and len(clouds[0]) <= N_QUANTILES:
-        levels = (np.arange(len(clouds[0])) + 0.5) / len(clouds[0])  # the order statistics
-    vectors = np.stack([_quantiles(cloud @ directions, levels).ravel() for cloud in clouds])
-    vectors *= np.sqrt(n_features / vectors.shape[1])
+    vectors = sliced_vectors(clouds, sliced_levels({len(cloud) for cloud in clouds}), seed)
     first, second = np.array(pairs).T
     if len(pairs) < len(clouds):
         return np.linalg.norm(vectors[first] - vectors[second], axis=1)
     return squareform(pdist(vectors))[first, second]
 
 
-def _quantiles(values: NDArray, levels: NDArray) -> NDArray:
+def sliced_levels(sizes: set[int]) -> NDArray[np.float64]:
+    """Of the quantiles that clouds of these sizes are compared by."""
+    size = max(sizes)
+    if len(sizes) > 1 or size > N_QUANTILES:
+        size = N_QUANTILES  # else the order statistics themselves
+    return (np.arange(size) + 0.5) / size
+
+
+def sliced_vectors(
+    clouds: Sequence[NDArray[np.float64]], levels: NDArray[np.float64], seed: int = 0
+) -> NDArray[np.float64]:
+    """(clouds, directions · levels), whose Euclidean distances are those of "sliced"."""
+    n_features = clouds[0].shape[1]
+    directions = np.random.default_rng(seed).normal(size=(n_features, N_DIRECTIONS))
+    directions /= np.linalg.norm(directions, axis=0)
+    vectors = np.stack([column_quantiles(cloud @ directions, levels).ravel() for cloud in clouds])
+    vectors *= np.sqrt(n_features / vectors.shape[1])
+    return vectors
+
+
+def column_quantiles(values: NDArray, levels: NDArray) -> NDArray:
     """Quantiles down each column at `levels`; the order statistics where there are as many.
 
     To the bit what np.quantile(…, method="hazen") gives, which selects level by level: for this

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,15 +40,18 @@ class FittedIndices:
     def index(self) -> tuple[DomainIndex, Floats]:
         """The map as q(β|u) sees it: a `DomainIndex` and its deviations, (domains, index_dim)."""
         raw = self.domain_map.index
-        with torch.no_grad():
-            posterior = self.module.index_encoder(_tensor(raw.coordinates))
-        mean, deviation = posterior.mean.numpy(), posterior.stddev.numpy()
+        mean, deviation = self.index_at(raw.coordinates)
         return DomainIndex(raw.domains, mean, raw.distances, raw.eigenvalues), deviation
+
+    def index_at(self, coordinates: Floats) -> tuple[Floats, Floats]:
+        """Means and deviations of q(β|u) at points of the map, (points, index_dim) each."""
+        with torch.no_grad():
+            posterior = self.module.index_encoder(_tensor(coordinates))
+        return posterior.mean.numpy(), posterior.stddev.numpy()
 
     def deviations(self, coordinates: Floats) -> Floats:
         """Of q(β|u) at points of the map, (points, index_dim)."""
-        with torch.no_grad():
-            return self.module.index_encoder(_tensor(coordinates)).stddev.numpy()
+        return self.index_at(coordinates)[1]
 
     def local_indices(self, inputs: NDArray) -> Floats:
         """The means of q(u|x), (rows, local_dim): no domain needed."""
@@ -57,13 +60,32 @@ class FittedIndices:
 
     def place(self, inputs: NDArray, names: Sequence[Hashable] | None) -> dict[Hashable, Floats]:
         """The raw index of every domain among these rows; new ones are placed by their rows."""
-        places: dict[Hashable, Floats] = {}
-        for name, rows in group_rows(names, len(inputs)):
-            known = self.domain_map.index.find(name)
-            if known is None:
-                known = self.domain_map.locate(self.local_indices(inputs[rows]))
-            places[name] = np.array(known)
-        return places
+        numbers = {name: k for k, name in enumerate(self.domain_map.index.domains)}
+        groups = dict(group_rows(names, len(inputs)))
+        new = [name for name in groups if name not in numbers]
+        located = self.domain_map.locate_all(self._clouds(inputs, [groups[n] for n in new]))
+        places = dict(zip(new, located))
+        return {
+            name: places[name] if name in places else np.array(self._coordinates[numbers[name]])
+            for name in groups
+        }
+
+    def with_domains(self, inputs: NDArray, names: Sequence[Hashable]) -> FittedIndices:
+        """The same networks, and a map with the domains of these rows, all new, added to it."""
+        groups = dict(group_rows(names, len(inputs)))
+        clouds = self._clouds(inputs, list(groups.values()))
+        return replace(self, domain_map=self.domain_map.with_domains(list(groups), clouds))
+
+    @property
+    def _coordinates(self) -> Floats:
+        return self.domain_map.coordinates
+
+    def _clouds(self, inputs: NDArray, groups: Sequence[NDArray[np.int64]]) -> list[Floats]:
+        """The local indices of each group of rows; a row's do not depend on the rows beside it."""
+        if not groups:
+            return []
+        local = self.local_indices(inputs[np.concatenate(groups)])
+        return np.split(local, np.cumsum([len(rows) for rows in groups])[:-1])
 
     def placed(self, inputs: NDArray, names: Sequence[Hashable] | None) -> PlacedRows:
         """Rows with their domains' places."""

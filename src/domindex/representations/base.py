@@ -149,6 +149,14 @@ class Representation(ABC):
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         """Rows of domains that were seen, or of new ones that were placed on the map."""
 
+    def with_domains(self, rows: PlacedRows) -> Self:
+        """Itself, knowing the new domains of these rows from now on.
+
+        What holds numbers for every domain learns those of the new ones here, as `apply` measures
+        them from the rows of a domain it does not know; what holds none has nothing to learn.
+        """
+        return self
+
     @abstractmethod
     def state(self) -> dict[str, Any]:
         """All that `from_state` needs."""

@@ -58,6 +58,11 @@ class DomainScaled(Shapes):
         both = rows.spread([np.array(pair) for pair in known])
         return both[:, :1], both[:, 1:]
 
+    def with_domains(self, rows: PlacedRows) -> Self:
+        features = rows.features
+        new = {n: _one_level(features[members], self.unit) for n, members, _ in rows.domains}
+        return replace(self, domains={**self.domains, **new})
+
     def state(self) -> dict[str, Any]:
         table = np.array(list(self.domains.values()), dtype=np.float64)
         return {**super().state(), "names": tuple(self.domains), "levels": table}
@@ -119,6 +124,15 @@ class DomainCentred(Representation):
             scale = self.scales[name] if name in self.scales else self.scale_of(cloud)
             result[members] = (cloud - offset) / scale
         return RepresentedRows.plain(result)
+
+    def with_domains(self, rows: PlacedRows) -> Self:
+        scaled = self.scaler.apply_flat(rows.inputs)
+        clouds = {name: scaled[members] for name, members, _ in rows.domains}
+        return replace(
+            self,
+            offsets={**self.offsets, **{n: c.mean(axis=0) for n, c in clouds.items()}},
+            scales={**self.scales, **{n: self.scale_of(c) for n, c in clouds.items()}},
+        )
 
     def state(self) -> dict[str, Any]:
         return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -90,6 +90,15 @@ class DomainWhitened(Representation):
             )
             result[members] = (cloud - offset) @ matrix
         return RepresentedRows.plain(result)
+
+    def with_domains(self, rows: PlacedRows) -> Self:
+        scaled = self.scaler.apply_flat(rows.inputs)
+        measured = {name: self.measure(scaled[members]) for name, members, _ in rows.domains}
+        return replace(
+            self,
+            offsets={**self.offsets, **{name: offset for name, (offset, _) in measured.items()}},
+            matrices={**self.matrices, **{name: matrix for name, (_, matrix) in measured.items()}},
+        )
 
     def state(self) -> dict[str, Any]:
         return {

@@ -1,0 +1,123 @@
+"""About how long a default fit will take, said before it starts.
+
+A rule with few terms, each the size of one kind of work; its coefficients are seconds on the
+machine they were measured on, and a tiny timing says how much slower or faster this one is.
+`benchmarks/bench_growth.py --rule` measures them again. Meant to be right within a factor of three:
+which candidates are tried, and whether the network is, depends on what the data say.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from domindex.data import DomainData
+
+LONG = 10.0
+"""Seconds below which nothing is said: it is over before it is read."""
+
+MOST_TRAINED = 4000
+MOST_POINTS = 200
+MOST_EXACT = 100
+MOST_STEPPED = 128
+"""Rows that a fold learns from, rows of a domain that enter exact distances, domains up to which
+distances are exact, and domains that a step of training sees: as the stages have them."""
+
+COEFFICIENTS: dict[str, dict[str, float]] = {
+    "full": {},
+    "quick": {},
+}
+"""Seconds for a unit of each term of `FitSize.terms`, by `effort`."""
+
+REFERENCE_SECONDS = 0.02
+"""Of `_tiny_work` on the machine that the coefficients were measured on."""
+
+
+@dataclass(frozen=True)
+class FitSize:
+    """What the time of a fit depends on.
+
+    Attributes
+    ----------
+    rows, source_rows : how many there are, and how many have labels
+    features : numbers in a row
+    domains : how many there are
+    """
+
+    rows: int
+    source_rows: int
+    features: int
+    domains: int
+
+    @classmethod
+    def of(cls, data: DomainData) -> FitSize:
+        n_features = int(np.prod(data.inputs.shape[1:]))
+        return cls(data.n_rows, int(data.row_is_source.sum()), n_features, data.n_domains)
+
+    def terms(self) -> dict[str, float]:
+        """The sizes of the kinds of work, in units of a thousand or a million operations."""
+        trained = min(self.source_rows, MOST_TRAINED)
+        points = min(self.rows / self.domains, MOST_POINTS)
+        exact = self.domains if self.domains <= MOST_EXACT else 0
+        return {
+            "once": 1.0,
+            "stepped domains": min(self.domains, MOST_STEPPED) / 1e2,
+            "exact pairs": (exact * points) ** 2 / 1e6,
+            "pairs": self.domains**2 / 1e6,
+            "trained rows": trained / 1e3,
+            "trained numbers": trained * self.features / 1e3,
+            "trained pairs": trained**2 / 1e6,
+            "numbers": self.rows * self.features / 1e6,
+        }
+
+
+def estimate_seconds(size: FitSize, effort: str, speed: float = 1.0) -> float:
+    """Of a default fit with this effort, on a machine `speed` times as slow as the reference.
+
+    Examples
+    --------
+    >>> from domindex.estimators.cost import FitSize, estimate_seconds
+    >>> size = FitSize(rows=6000, source_rows=1200, features=8, domains=60)
+    >>> estimate_seconds(size, "full") > estimate_seconds(size, "quick") > 0
+    True
+    """
+    terms, coefficients = size.terms(), COEFFICIENTS[effort]
+    return speed * sum(coefficients[name] * amount for name, amount in terms.items())
+
+
+def machine_speed(clock: Callable[[], float] = time.perf_counter, repeats: int = 3) -> float:
+    """How many times as long as on the reference machine a little work takes here, now."""
+    seconds = []
+    for _ in range(repeats):
+        start = clock()
+        _tiny_work()
+        seconds.append(clock() - start)
+    return float(np.median(seconds)) / REFERENCE_SECONDS
+
+
+def in_words(seconds: float) -> str:
+    """About how long, as one would say it.
+
+    Examples
+    --------
+    >>> from domindex.estimators.cost import in_words
+    >>> in_words(38), in_words(70), in_words(247), in_words(8000)
+    ('about 40 seconds', 'about a minute', 'about 4 minutes', 'about 2 hours')
+    """
+    for unit, length in (("hour", 3600.0), ("minute", 60.0)):
+        if seconds >= 0.9 * length:
+            count = round(seconds / length)
+            one = "an hour" if unit == "hour" else "a minute"
+            return f"about {one}" if count == 1 else f"about {count} {unit}s"
+    return f"about {max(10, round(seconds, -1)):.0f} seconds"
+
+
+def _tiny_work() -> float:
+    """Sorting, products and plain Python, some hundredths of a second of them."""
+    values = np.random.default_rng(0).normal(size=(300, 300))
+    for _ in range(4):
+        values = np.sort(values @ values / 300.0, axis=0)
+    return float(sum(value * 0.5 for value in values.ravel().tolist()))

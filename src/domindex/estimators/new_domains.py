@@ -1,0 +1,161 @@
+"""Domains that were not in the fit: where they lie, whether they belong there, and what to expect."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from domindex.data import order_names
+from domindex.data.messages import preview
+from domindex.errors import InputError, OffMapWarning
+from domindex.geometry.off_map import FALSE_ALARMS, OffMapTest
+from domindex.model.fitted_indices import FittedIndices
+from domindex.representations import PlacedRows
+
+Floats = NDArray[np.float64]
+
+N_NEAREST = 3
+"""Known domains that a table names as the nearest; enough to recognise a place."""
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """Whether domains lie off the map.
+
+    Attributes
+    ----------
+    names : of the domains
+    scores : (domains,) how far each is from the family, in units of what is flagged: above 1 is
+        off the map; NaN where there are too few known domains to say
+    off_map : (domains,) False for every domain of the fit, whatever its score
+    """
+
+    names: tuple[Hashable | None, ...]
+    scores: Floats
+    off_map: NDArray[np.bool_]
+
+    @property
+    def flagged(self) -> list[Hashable | None]:
+        """Names of those off the map."""
+        return [name for name, is_off in zip(self.names, self.off_map) if is_off]
+
+
+def judge(
+    test: OffMapTest,
+    indices: FittedIndices,
+    rows: PlacedRows,
+    flagged_before: Sequence[Hashable],
+) -> Verdicts:
+    """Hold the domains of these rows against those of the fit.
+
+    A domain of the fit is never flagged; one that was added keeps the flag it was added with.
+    """
+    known = set(indices.domain_map.index.domains)
+    names = tuple(domain.name for domain in rows.domains)
+    scaled = indices.scaler.apply_flat(rows.inputs)
+    scores = test.ratios([scaled[domain.rows] for domain in rows.domains], names)
+    before = set(flagged_before)
+    off_map = [
+        name in before if name in known else bool(score > 1.0)
+        for name, score in zip(names, scores)
+    ]
+    return Verdicts(names, scores, np.array(off_map, dtype=bool))
+
+
+def flag_new(
+    test: OffMapTest, indices: FittedIndices, rows: PlacedRows, flagged_before: Sequence[Hashable]
+) -> list[Hashable | None]:
+    """Names of the domains off the map; those of the fit, which never are, cost nothing."""
+    known = set(indices.domain_map.index.domains)
+    names = {domain.name for domain in rows.domains}
+    new = names - known
+    flagged: set[Hashable | None] = names & set(flagged_before)
+    if new:
+        part = rows if len(new) == len(names) else rows.only(new)
+        flagged |= set(judge(test, indices, part, ()).flagged)
+    return [domain.name for domain in rows.domains if domain.name in flagged]
+
+
+def warn_off_map(flagged: Sequence[Hashable | None]) -> None:
+    """Say to whoever called the library that predictions there rest on nothing."""
+    if not flagged:
+        return
+    if list(flagged) == [None]:
+        what = "The rows, which come without sample_domain and count as one new domain, lie"
+    elif len(flagged) == 1:
+        what = f"The domain {preview(flagged)} lies"
+    else:
+        what = f"{len(flagged)} domains ({preview(flagged)}) lie"
+    warnings.warn(
+        f"{what} off the map: further from every known domain than {1 - FALSE_ALARMS:.0%} of known "
+        "domains are from the others. What held on known domains need not hold there; "
+        "`place_domains` gives the scores.",
+        OffMapWarning,
+        stacklevel=_frames_inside(),
+    )
+
+
+def _frames_inside() -> int:
+    """How many frames up the library was called from outside."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("domindex"):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def check_new_names(names: Sequence[Hashable] | None, known: Sequence[Hashable]) -> None:
+    """Names to be added: given, and none that is known, by itself or by its text."""
+    if names is None:
+        raise InputError(
+            "sample_domain is missing, and a domain needs a name to be added. Pass one domain name "
+            "per row."
+        )
+    new = order_names(names)
+    taken = [name for name in new if name in set(known)]
+    if taken:
+        raise InputError(
+            f"{preview(taken)} is already among the {len(known)} known domains. Leave rows of known "
+            "domains out, give another name to new rows of them, or fit anew to learn from them."
+        )
+    order_names([*known, *new])
+
+
+def placement_table(rows: PlacedRows, indices: FittedIndices, verdicts: Verdicts) -> pd.DataFrame:
+    """A row a domain: its place with its uncertainty, its nearest known domains, and its flag.
+
+    Columns: domain, rows, index_1, …, std_1, …, nearest_1, distance_1, … (known domains, and how
+    far they are on the map; a known domain is not its own neighbour), off_map, off_map_score.
+    """
+    known = indices.domain_map.index
+    raw = np.stack([domain.place for domain in rows.domains])
+    places, deviations = indices.index_at(raw)
+    columns: dict[str, object] = {
+        "domain": _names([domain.name for domain in rows.domains]),
+        "rows": [len(domain.rows) for domain in rows.domains],
+    }
+    columns |= {f"index_{n}": axis for n, axis in enumerate(places.T, start=1)}
+    columns |= {f"std_{n}": axis for n, axis in enumerate(deviations.T, start=1)}
+    gaps = cdist(places, indices.index()[0].coordinates)
+    numbers = {name: number for number, name in enumerate(known.domains)}
+    for row, domain in enumerate(rows.domains):
+        if domain.name in numbers:
+            gaps[row, numbers[domain.name]] = np.inf
+    order = np.argsort(gaps, axis=1, kind="stable")[:, : min(N_NEAREST, len(numbers) - 1)]
+    for rank, nearest in enumerate(order.T, start=1):
+        columns[f"nearest_{rank}"] = _names([known.domains[number] for number in nearest])
+        columns[f"distance_{rank}"] = gaps[np.arange(len(gaps)), nearest]
+    columns["off_map"] = verdicts.off_map
+    columns["off_map_score"] = verdicts.scores
+    return pd.DataFrame(columns)
+
+
+def _names(names: Sequence[Hashable | None]) -> pd.Series:
+    """A column of names, which may be anything."""
+    return pd.Series(list(names), dtype=object)

@@ -1,0 +1,351 @@
+"""Whether a domain belongs to the family that the map shows, or lies off the map.
+
+The local index sees only the directions along which known domains differ. A foreign domain may
+differ along others, or in its shape, and would still be placed somewhere. So every domain has a
+*signature*: quantiles of its rows along many fixed directions. A mix of the nearest known
+signatures explains that of a domain of the family; what is left over is its residual. How large
+residuals are within the family is measured on the known domains, each left out in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.spatial.distance import cdist
+from scipy.stats import t as student
+
+from domindex.geometry.subspace import principal_components
+from domindex.geometry.transport import column_quantiles
+
+Floats = NDArray[np.float64]
+
+FALSE_ALARMS = 0.05
+"""Share of domains of the family that may be flagged; a definition."""
+
+LEAST_DOMAINS = 4
+"""Known domains below which there is nothing to calibrate on, and nothing is flagged."""
+
+N_MIXED = 4
+"""Nearest known domains that a signature is explained by: two along each axis of a map of two.
+Set on generated families (`make_drift`, `make_domain_graph`); no labels are involved."""
+
+MIX_RIDGE = 0.1
+"""Share of the mean squared gap added to each one's own: weights stay moderate, so that what lies
+far out in line with known domains is not explained by them. Not tuned."""
+
+EXPONENT = 4.0
+"""Of the mean over views: a domain that differs in few of them counts as one that differs a little
+in all. Between the mean square (2) and the largest (∞); set on generated families."""
+
+LEAST_SHARE = 0.1
+"""Of the mean spread that a view has at least; for safety, not tuned."""
+
+DRAWS = 3
+"""Of rows, where known domains are cut; thresholds are averaged over them. For time."""
+
+N_QUANTILES = 16
+N_DIRECTIONS = 48
+MOST_COMPONENTS = 32
+"""Quantiles along each direction, directions at random, and principal components that inputs are
+reduced to first: for memory, some kilobytes a domain; not tuned."""
+
+TOTAL_SHARE = 0.01
+"""Share of the covariance of all rows in the scale of a direction: where domains do not vary at all
+within, differences between them count ten times less than they would; for safety, not tuned."""
+
+MOST_ROWS = 1000
+MOST_REFERENCES = 1000
+MOST_CALIBRATED = 200
+"""Rows of a domain, domains, and domains left out in turn; more are thinned by a fixed random
+choice. For time and memory."""
+
+LEAST_RESIDUAL = 1e-6
+"""In deviations within domains: below it two domains are the same. Rounding, not tuned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """How rows are looked at: along directions, and how far they lie outside what these span.
+
+    Attributes
+    ----------
+    offset : (features,) the mean of all rows
+    directions : (features, views)
+    basis : (features, components) orthonormal, the principal components; (features, 0) where all
+        features are kept and nothing lies outside
+    unit : typical length of what lies outside
+    """
+
+    offset: Floats
+    directions: Floats
+    basis: Floats
+    unit: float
+
+    @classmethod
+    def fit(cls, clouds: Sequence[Floats], local: Floats) -> Views:
+        """From the domains' scaled rows; `local` (features, local_dim) is where u starts."""
+        rows = np.concatenate(clouds)
+        offset, n_features = rows.mean(axis=0), rows.shape[1]
+        basis = principal_components(rows, MOST_COMPONENTS)
+        size = basis.shape[1]
+        residual = np.concatenate([(cloud - cloud.mean(axis=0)) @ basis for cloud in clouds])
+        total = np.cov(((rows - offset) @ basis).T, bias=True).reshape(size, size)
+        within = residual.T @ residual / len(residual) + TOTAL_SHARE * total
+        within += 1e-3 * (np.trace(total) / size or 1.0) * np.eye(size)
+        values, vectors = eigh(within)
+        axes = basis @ (vectors / np.sqrt(values))
+        mixed = np.random.default_rng(0).normal(size=(size, N_DIRECTIONS if size > 1 else 0))
+        along = local @ np.diag(1.0 / _lengths(local.T @ basis @ within @ basis.T @ local))
+        directions = np.hstack([axes, axes @ (mixed / np.linalg.norm(mixed, axis=0)), along])
+        if size == n_features:
+            return cls(offset, directions, np.zeros((n_features, 0)), 1.0)
+        outside = _outside(rows - offset, basis)
+        return cls(offset, directions, basis, float(np.sqrt((outside**2).mean())) or 1.0)
+
+    def signature(self, cloud: Floats) -> Floats:
+        """(views, quantiles) of the scaled rows of a domain."""
+        centred = cloud - self.offset
+        seen = centred @ self.directions
+        if self.basis.shape[1]:
+            seen = np.column_stack([seen, _outside(centred, self.basis) / self.unit])
+        levels = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
+        return column_quantiles(seen, levels).T
+
+    @property
+    def n_views(self) -> int:
+        return self.directions.shape[1] + bool(self.basis.shape[1])
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "offset": self.offset,
+            "directions": self.directions,
+            "basis": self.basis,
+            "unit": float(self.unit),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Views:
+        n_features = len(state["offset"])
+        shapes = [state[name].shape[:-1] for name in ("directions", "basis")]
+        if shapes != [(n_features,), (n_features,)] or not 0.0 < state["unit"] < np.inf:
+            raise ValueError("the views of the rows do not fit each other")
+        return cls(state["offset"], state["directions"], state["basis"], float(state["unit"]))
+
+
+@dataclass(frozen=True, eq=False)
+class OffMapTest:
+    """Signatures of known domains, and how far domains of the family are from a mix of others'.
+
+    Attributes
+    ----------
+    views : how rows are looked at
+    domains : names of the known domains that a new one is held against
+    signatures : (domains, views, quantiles)
+    sizes : (k,) rising numbers of rows that known domains were cut to when they were left out;
+        empty where there are too few domains to calibrate on
+    spreads : (k, views) root mean square residuals of domains that were left out: where known
+        domains are all alike, little is much
+    thresholds : (k,) scores that a domain of the family with so many rows exceeds with
+        probability `FALSE_ALARMS`
+
+    Examples
+    --------
+    Clouds along a line, one more between them, and one beside it:
+
+    >>> import numpy as np
+    >>> from domindex.geometry.off_map import OffMapTest
+    >>> rng = np.random.default_rng(0)
+    >>> def cloud(x, y): return rng.normal(size=(60, 2)) + [x, y]
+    >>> known = [cloud(x, 0) for x in range(20)]
+    >>> test = OffMapTest.fit(range(20), known, np.eye(2))
+    >>> (test.ratios([cloud(7.5, 0), cloud(7.5, 4)]) > 1).tolist()
+    [False, True]
+    """
+
+    views: Views
+    domains: tuple[Hashable, ...]
+    signatures: Floats
+    sizes: Floats
+    spreads: Floats
+    thresholds: Floats
+
+    @classmethod
+    def fit(
+        cls, domains: Sequence[Hashable], clouds: Sequence[Floats], local: Floats
+    ) -> OffMapTest:
+        """From the scaled rows of every known domain, (rows, features) each.
+
+        `local` (features, local_dim) are the directions of the local index.
+        """
+        rng = np.random.default_rng(0)
+        kept = np.sort(rng.permutation(len(clouds))[:MOST_REFERENCES])
+        cut = [_some(clouds[number], MOST_ROWS, rng) for number in kept]
+        views = Views.fit(cut, local)
+        signatures = np.stack([views.signature(cloud) for cloud in cut])
+        names = tuple(domains[number] for number in kept)
+        left_out = np.sort(rng.permutation(len(cut))[:MOST_CALIBRATED])
+        rows = np.array([len(cloud) for cloud in cut])
+        bare = cls(views, names, signatures, *(np.zeros(0) for _ in range(3)))
+        sizes = [size for size in _grid(int(np.median(rows))) if _enough(rows[left_out], size)]
+        if not sizes:
+            return bare
+        parts = [bare._calibrate(cut, left_out[rows[left_out] >= n], n, rng) for n in sizes]
+        spreads, thresholds = zip(*parts)
+        return replace(
+            bare,
+            sizes=np.array(sizes, dtype=np.float64),
+            spreads=np.stack(spreads),
+            thresholds=np.array(thresholds),
+        )
+
+    def _calibrate(
+        self,
+        clouds: Sequence[Floats],
+        left_out: NDArray[np.int64],
+        size: int,
+        rng: np.random.Generator,
+    ) -> tuple[Floats, float]:
+        """Spreads (views,) of domains left out in turn, cut to so many rows, and the threshold."""
+        squares, thresholds = [], []
+        for _ in range(DRAWS if size < max(map(len, clouds)) else 1):
+            cut = (_some(clouds[number], size, rng) for number in left_out)
+            found = np.stack([self.views.signature(cloud) for cloud in cut])
+            squares.append(_residuals(found, self.signatures, left_out))
+            thresholds.append(alarm_threshold(_left_out_scores(squares[-1])))
+        return np.sqrt(np.mean(squares, axis=(0, 1))), float(np.mean(thresholds))
+
+    def ratios(
+        self, clouds: Sequence[Floats], names: Sequence[Hashable | None] | None = None
+    ) -> Floats:
+        """(clouds,) score over threshold: above 1 a domain lies off the map. NaN: cannot say.
+
+        A name in `domains` is held against the others.
+        """
+        if not len(self.sizes):
+            return np.full(len(clouds), np.nan)
+        numbers = {name: number for number, name in enumerate(self.domains)}
+        own = np.array([numbers.get(name, -1) for name in names or [None] * len(clouds)])
+        cut = [_some(cloud, MOST_ROWS, np.random.default_rng(0)) for cloud in clouds]
+        found = np.stack([self.views.signature(cloud) for cloud in cut])
+        squares = _residuals(found, self.signatures, own)
+        rows = np.log([len(cloud) for cloud in cut])
+        sizes = np.log(self.sizes)
+        spreads = np.stack([np.interp(rows, sizes, one) for one in self.spreads.T], axis=1)
+        return _score(squares, spreads) / np.interp(rows, sizes, self.thresholds)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "views": self.views.state(),
+            "domains": self.domains,
+            "signatures": self.signatures,
+            "sizes": self.sizes,
+            "spreads": self.spreads,
+            "thresholds": self.thresholds,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> OffMapTest:
+        views, domains = Views.from_state(state["views"]), tuple(state["domains"])
+        sizes, thresholds, spreads = state["sizes"], state["thresholds"], state["spreads"]
+        if state["signatures"].shape != (len(domains), views.n_views, N_QUANTILES):
+            raise ValueError("the signatures do not fit the domains")
+        if sizes.shape != thresholds.shape or not ((sizes >= 1).all() and (thresholds > 0).all()):
+            raise ValueError("the thresholds of the flag are not usable numbers")
+        if len(sizes) and spreads.shape != (len(sizes), views.n_views):
+            raise ValueError("the spreads of the residuals do not fit the views")
+        return cls(views, domains, state["signatures"], sizes, spreads, thresholds)
+
+
+def _residuals(signatures: Floats, known: Floats, own: NDArray[np.int64]) -> Floats:
+    """(queries, views) mean squares of what no mix of the nearest known signatures explains.
+
+    `own` numbers a query among the known, to be left out; -1 where it is none of them.
+    """
+    flat, others = signatures.reshape(len(signatures), -1), known.reshape(len(known), -1)
+    gaps = cdist(flat, others)
+    left_out = np.flatnonzero(own >= 0)
+    gaps[left_out, own[left_out]] = np.inf
+    count = min(N_MIXED, len(known) - 1)
+    nearest = np.argsort(gaps, axis=1, kind="stable")[:, :count]
+    result = np.empty(signatures.shape)
+    for number, neighbors in enumerate(nearest):
+        ways = others[neighbors] - flat[number]
+        inner = ways @ ways.T
+        ridge = MIX_RIDGE * np.trace(inner) / count + LEAST_RESIDUAL**2
+        weights = np.linalg.solve(inner + ridge * np.eye(count), np.ones(count))
+        result[number] = (weights / weights.sum() @ ways).reshape(signatures.shape[1:])
+    return (result**2).mean(axis=-1)
+
+
+def _left_out_scores(squares: Floats) -> Floats:
+    """(domains,) scores by the spreads of all others, as a new domain has them."""
+    others = (squares.sum(axis=0) - squares) / (len(squares) - 1)
+    return _score(squares, np.sqrt(np.maximum(others, 0.0)))
+
+
+def _score(squares: Floats, spreads: Floats) -> Floats:
+    """(queries,) residuals in units of the family's, the far views first.
+
+    A view along which known domains hardly vary still has a share of the mean spread.
+    """
+    typical = np.sqrt((spreads**2).mean(axis=1, keepdims=True))
+    units = np.hypot(spreads, LEAST_SHARE * typical) + LEAST_RESIDUAL
+    return ((squares / units**2) ** (EXPONENT / 2)).mean(axis=1) ** (1 / EXPONENT)
+
+
+def alarm_threshold(scores: Floats, alarms: float = FALSE_ALARMS) -> float:
+    """What one more score of the same kind exceeds with probability `alarms` at most.
+
+    Of n exchangeable scores one more exceeds the ⌈(n + 1)(1 − alarms)⌉-th smallest with that
+    probability, whatever their distribution (split conformal). With n < 19 there is no such one at
+    5 %: then logarithms are taken to be normal, and the threshold is the upper bound of a
+    prediction interval, exp(mean + t₍ₙ₋₁₎ s √(1 + 1/n)), and no less than the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from domindex.geometry.off_map import alarm_threshold
+    >>> alarm_threshold(np.arange(1.0, 100.0))
+    95.0
+    """
+    ordered = np.sort(np.maximum(scores, LEAST_RESIDUAL))
+    n_known = len(ordered)
+    rank = int(np.ceil((n_known + 1) * (1.0 - alarms)))
+    if rank <= n_known:
+        return float(ordered[rank - 1])
+    logs = np.log(ordered)
+    margin = student.ppf(1.0 - alarms, n_known - 1) * logs.std(ddof=1)
+    bound = np.exp(logs.mean() + margin * np.sqrt(1.0 + 1.0 / n_known))
+    return float(max(bound, ordered[-1]))
+
+
+def _enough(rows: NDArray[np.int64], size: int) -> bool:
+    """Whether there are domains with so many rows to calibrate on."""
+    return int((rows >= size).sum()) >= LEAST_DOMAINS
+
+
+def _grid(largest: int) -> list[int]:
+    """1, 2, 4, … and `largest`, at most `MOST_ROWS`."""
+    largest = min(largest, MOST_ROWS)
+    return [*(2**power for power in range(12) if 2**power < largest), largest]
+
+
+def _some(cloud: Floats, most: int, rng: np.random.Generator) -> Floats:
+    """At most so many rows."""
+    return cloud if len(cloud) <= most else cloud[rng.permutation(len(cloud))[:most]]
+
+
+def _lengths(products: Floats) -> Floats:
+    """(k,) square roots of the diagonal of inner products, 1 where there is no length."""
+    lengths = np.sqrt(np.diag(products))
+    return np.where(lengths > 0.0, lengths, 1.0)
+
+
+def _outside(centred: Floats, basis: Floats) -> Floats:
+    """(rows,) lengths of what the basis does not span."""
+    return np.linalg.norm(centred - centred @ basis @ basis.T, axis=1)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from domindex.data.messages import preview
 from domindex.data.names import is_missing
@@ -58,6 +61,32 @@ def plain_table(table: Any, columns: Sequence[str], numbers: Collection[str], wh
 
     plain = [_plain(table.column(name), name, name in numbers, what) for name in columns]
     return pa.table(dict(zip(columns, plain)))
+
+
+def numbered_domains(
+    column: Any, domain: str, what: str, spell: bool = True
+) -> tuple[list[Hashable], NDArray[np.int64]]:
+    """The different names of a column of domains, and the number of each row's among them.
+
+    `spell` makes texts of names that are numbers. Blank names are refused.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = pc.cast(column, column.type.value_type)
+    encoded = column.combine_chunks().dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    blank = [number for number, value in enumerate(values) if is_blank(value)]
+    places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    lost = (places < 0) | np.isin(places, blank)
+    if lost.any():
+        raise InputError(
+            f"The domain column {domain!r} is blank in {int(lost.sum())} of {len(places)} rows of "
+            f"{what}, the first is row {int(lost.argmax()) + 1} of them. "
+            "Name the domain of these rows, or leave them out."
+        )
+    return [text_of(value) if spell else value for value in values], places
 
 
 def frame_to_table(frame: Any, what: str) -> Any:

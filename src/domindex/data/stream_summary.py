@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.data.arrow_columns import is_blank, plain_table, text_of
+from domindex.data.arrow_columns import numbered_domains, plain_table, text_of
 from domindex.data.bottom_rows import BottomRows, KeyedRows, SampleSize, spread_counts
 from domindex.data.column_facts import ColumnFacts, column_facts
 from domindex.data.moments import Moments
 from domindex.data.names import order_names
 from domindex.data.row_keys import row_keys
 from domindex.data.streams import Part
-from domindex.errors import InputError
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -163,20 +162,8 @@ class StreamSummary:
 
     def _number(self, column: Any, what: str) -> Numbers:
         """(rows,) numbers of the rows' domains; new ones are added."""
-        encoded = column.combine_chunks().dictionary_encode()
-        values = encoded.dictionary.to_pylist()
-        blank = [number for number, value in enumerate(values) if is_blank(value)]
-        places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        lost = (places < 0) | np.isin(places, blank)
-        if lost.any():
-            raise InputError(
-                f"The domain column {self.plan.domain!r} is blank in {int(lost.sum())} of "
-                f"{len(places)} rows of {what}, the first is row {int(lost.argmax()) + 1} of them. "
-                "Name the domain of these rows, or leave them out."
-            )
-        if self.plan.spell_domains:
-            values = [text_of(value) for value in values]
-        known = [self.names.setdefault(value, len(self.names)) for value in values]
+        names, places = numbered_domains(column, self.plan.domain, what, self.plan.spell_domains)
+        known = [self.names.setdefault(name, len(self.names)) for name in names]
         self._make_room()
         return np.array(known, dtype=np.int64)[places]
 

@@ -164,6 +164,11 @@ def is_stream(X: Any) -> bool:
     return isinstance(X, Stream) or _library(X) is not None
 
 
+def is_lazy(X: Any) -> bool:
+    """Whether it is a stream that holds no rows and cannot be taken for an array."""
+    return _library(X) in ("pyarrow", "polars")
+
+
 def as_stream(X: Any) -> Stream:
     """A dataset of pyarrow, a lazy frame of polars or a data frame of Dask as a stream."""
     if isinstance(X, Stream):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -17,6 +18,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
 from domindex.data.row_weights import with_row_weights
+from domindex.data.streamed_rows import sample_rows
+from domindex.data.streams import is_stream
 from domindex.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +52,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array, data frame or tensor, (rows, features) or (rows, ...) for images
+        X : array, data frame or tensor, (rows, features) or (rows, ...) for images; or a pyarrow
+            dataset, a polars LazyFrame or a Dask DataFrame of any size, of which a sample is
+            learned from: then `y` and `sample_domain` name columns of it, and all others are inputs
         y : labels, one per row; what stands in rows of target domains is never read
         sample_domain : a domain name per row
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
@@ -65,8 +70,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         source_domains: Iterable[Hashable] | None,
         sample_weight: Any = None,
     ) -> Self:
-        """Through the gate, and fit."""
+        """Through the gate, and fit; of a table that is read in parts, a sample."""
         self._check_parameters()
+        if is_stream(X):
+            _refuse_weights(sample_weight)
+            sample = sample_rows(X, y, sample_domain, source_domains, self._stream_seed())
+            X, y, sample_domain = sample
         data = check_domain_data(X, y, sample_domain, source_domains, task=self._task_to_fit())
         data = with_row_weights(data, sample_weight, getattr(self, "class_weight", None))
         self._check_data(data)
@@ -145,6 +154,11 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         state = getattr(self, "random_state", None)
         return int(check_random_state(state).randint(np.iinfo(np.int32).max))
 
+    def _stream_seed(self) -> int:
+        """Of the sample: that of `random_state` where it is a number, without using it up."""
+        state = getattr(self, "random_state", None)
+        return int(state) if isinstance(state, numbers.Integral) else 0
+
     def _check_rows(self, X: Any) -> NDArray:
         check_is_fitted(self)
         inputs = check_inputs(X)
@@ -180,6 +194,14 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
             tags.target_tags.multi_output = True
         return tags
+
+
+def _refuse_weights(sample_weight: Any) -> None:
+    if sample_weight is not None:
+        raise InputError(
+            "sample_weight is given, and X is read in parts, of which a sample is learned from. "
+            "Leave the weights out, or pass rows that fit into memory."
+        )
 
 
 def check_task(task: Any) -> Task | None:

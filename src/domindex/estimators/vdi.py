@@ -224,7 +224,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
 
         Parameters
         ----------
-        X : array, data frame or tensor, (rows, features) or (rows, ...) for images
+        X : array, data frame or tensor, (rows, features) or (rows, ...) for images; or a pyarrow
+            dataset, a polars LazyFrame or a Dask DataFrame of any size, of which a sample is
+            learned from: then `y` and `sample_domain` name columns of it, and all others are inputs
         y : labels, one per row; what stands in rows of target domains is never read
         sample_domain : a domain name per row
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,

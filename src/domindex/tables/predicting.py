@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from domindex.data import group_rows, order_names
+from domindex.errors import InputError
 from domindex.estimators import VDIClassifier
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
@@ -17,6 +18,8 @@ from domindex.tables.preparation import TablePreparation
 from domindex.tables.reading import check_table_path, read_table, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
+from domindex.tables.stream_predicting import predict_stream
+from domindex.tables.streaming import Data, is_large, name_of, open_stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,20 +28,22 @@ class TablePredictions:
 
     Attributes
     ----------
-    table : the domain; the class and the probability of each, or values and their deviations; and
+    n_rows : how many rows were predicted
+    table : None where the data was read in parts, and the rows are in the file; else the domain; the class and the probability of each, or values and their deviations; and
         `distance`, from the row's domain to the nearest source in units of the map's median spacing
     new_domains : names that were not on the map, and were placed
     notes : what was done to the inputs
     """
 
-    table: pd.DataFrame
+    n_rows: int
+    table: pd.DataFrame | None
     new_domains: list[str]
     notes: tuple[str, ...]
 
 
 def predict_table(
     run: Run | str | os.PathLike[str],
-    data: str | os.PathLike[str],
+    data: Data,
     *,
     out: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
@@ -50,8 +55,9 @@ def predict_table(
     Parameters
     ----------
     run : a run, or its folder
-    data : a CSV or Parquet file with the domain and the inputs; targets are not needed
-    out : a CSV or Parquet file to write as well
+    data : a CSV or Parquet file with the domain and the inputs; targets are not needed. What `fit`
+        reads in parts is predicted in parts as well
+    out : a CSV or Parquet file to write as well; it must be named where data is read in parts
     delimiter : between the columns of a text file; a comma where None
     force : replace a file that is there
     progress : draw bars on standard error
@@ -60,6 +66,8 @@ def predict_table(
         check_table_path(out, overwrite=force)
     run = opened(run)
     model, preparation = run.model(), run.preparation()
+    if is_large(data):
+        return _predict_large(model, preparation, data, out, delimiter, force, progress)
     with show_progress(progress) as shown:
         rows = read_rows(data, preparation, delimiter, shown)
         predicted = _predict_rows(model, rows, preparation, shown)
@@ -67,7 +75,29 @@ def predict_table(
     new = [str(name) for name in order_names(rows.domains) if name not in known]
     if out is not None:
         write_table(predicted, out, overwrite=force)
-    return TablePredictions(predicted, new, rows.notes)
+    return TablePredictions(len(predicted), predicted, new, rows.notes)
+
+
+def _predict_large(
+    model: Any,
+    preparation: TablePreparation,
+    data: Data,
+    out: str | os.PathLike[str] | None,
+    delimiter: str | None,
+    force: bool,
+    progress: bool,
+) -> TablePredictions:
+    if out is None:
+        raise InputError(
+            f"{name_of(data)} is read in parts, and its predictions have to go to a file. "
+            "Name one (out=, --out FILE)."
+        )
+    stream = open_stream(data, delimiter=delimiter, texts=[preparation.domain])
+    with show_progress(progress) as shown:
+        done = predict_stream(model, preparation, stream, out, force=force, progress=shown)
+        for note in done.notes:
+            shown.say(f"note: {note}")
+    return TablePredictions(done.n_rows, None, done.new_domains, done.notes)
 
 
 def read_rows(

@@ -59,6 +59,23 @@ def spread_over(address: str | None) -> Iterator[None]:
 
 
 @contextmanager
+def on_this_machine() -> Iterator[None]:
+    """What an estimator of scikit-learn does through joblib, in threads of the process it runs in.
+
+    A fold of a candidate is what is sent over a cluster. joblib's backend would send every tree of
+    a forest as well, each with all rows, and takes n_jobs=1 for no objection.
+    """
+    from joblib import parallel_config
+    from joblib.parallel import get_active_backend
+
+    if type(get_active_backend()[0]).__name__ != "DaskDistributedBackend":
+        yield
+        return
+    with parallel_config(backend="threading"):
+        yield
+
+
+@contextmanager
 def cluster_errors() -> Iterator[None]:
     """What Dask raises when it has lost its scheduler or too many workers, as a `ClusterError`."""
     try:

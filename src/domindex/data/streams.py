@@ -75,22 +75,31 @@ class ArrowStream(Stream):
     @classmethod
     def of(cls, dataset: Any, what: str = "the dataset") -> ArrowStream:
         """The dataset once the columns of all of its files have been compared."""
-        import pyarrow as pa
-
         with reading(what):
-            types = _common_types(dataset)
-            schema = pa.schema(list(types.items()))
-            return cls(dataset.replace_schema(schema), what, types)
+            return cls(dataset, what, _common_types(dataset))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        yield from _scanned(self.dataset, None, columns, self.what)
+        schema = self.dataset.schema
+        if dict(zip(schema.names, schema.types)) == self.types:
+            yield from _scanned(self.dataset, None, columns, self.what)
+            return
+        for fragment in self.dataset.get_fragments():  # each as it is stored
+            yield from self._fragment(fragment, fragment).parts(columns)
 
     def pieces(self) -> Sequence[Stream]:
         return [
-            _Fragment(piece, self.dataset.schema, self.types, _name(fragment))
+            self._fragment(piece, fragment)
             for fragment in self.dataset.get_fragments()
             for piece in _cut(fragment)
         ]
+
+    def _fragment(self, piece: Any, whole: Any) -> _Fragment:
+        """A file or a part of it, with its own types beside those that its folders say."""
+        schema = whole.physical_schema
+        for name in self.types:
+            if name not in schema.names:
+                schema = schema.append(self.dataset.schema.field(name))
+        return _Fragment(piece, schema, self.types, _name(whole))
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,12 +233,12 @@ def _is_of_reading(error: BaseException) -> bool:
 
 def _library(X: Any) -> str | None:
     for kind in type(X).__mro__:
-        home, _, rest = kind.__module__.partition(".")
+        home = kind.__module__.split(".")[0]
         if home == "pyarrow" and kind.__name__ == "Dataset":
             return "pyarrow"
         if home == "polars" and kind.__name__ == "LazyFrame":
             return "polars"
-        if kind.__name__ == "DataFrame" and (home == "dask_expr" or rest.startswith("dataframe")):
+        if home in ("dask", "dask_expr") and kind.__name__ == "DataFrame":
             return "dask"
     return None
 

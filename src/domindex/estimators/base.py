@@ -15,6 +15,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags, check_random_stat
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from domindex.cluster import cluster_errors
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
 from domindex.data.row_weights import with_row_weights
@@ -74,14 +75,16 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         if is_stream(X):
             _refuse_weights(sample_weight)
-            sample = sample_rows(X, y, sample_domain, source_domains, self._stream_seed())
-            X, y, sample_domain = sample
+            X, y, sample_domain = sample_rows(
+                X, y, sample_domain, source_domains, self._stream_seed()
+            )
         data = check_domain_data(X, y, sample_domain, source_domains, task=self._task_to_fit())
         data = with_row_weights(data, sample_weight, getattr(self, "class_weight", None))
         self._check_data(data)
         validate_data(self, X=X, skip_check_array=True)
         self._input_shape = data.inputs.shape[1:]
-        self._fit_data(data)
+        with cluster_errors():
+            self._fit_data(data)
         self.task_ = data.task
         self.domains_ = list(data.domains)
         self.source_domains_ = list(data.source_domains)

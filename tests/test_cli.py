@@ -211,7 +211,7 @@ def test_a_table_is_fitted_predicted_and_mapped(place, table, tmp_path):
         "notes": [],
     }
     predicted = pd.read_csv(out)
-    assert list(predicted.columns) == ["site", "outcome", "p(ill)", "p(well)", "distance"]
+    assert list(predicted.columns) == ["site", "outcome", "p(ill)", "p(well)", "distance", "off_map"]
     assert predicted["site"].tolist() == table["site"].tolist()
     told = run("index", place / "run", "--json", "--graph", graph)
     assert told.exit_code == 0, told.stderr
@@ -224,7 +224,7 @@ def test_a_table_is_fitted_predicted_and_mapped(place, table, tmp_path):
 def test_predictions_can_go_to_standard_output_or_parquet(place, tmp_path):
     pytest.importorskip("pyarrow")
     told = run("predict", place / "run", place / "data.csv", "--out", "-")
-    assert told.stdout.startswith("site,outcome,p(ill),p(well),distance\ns0,")
+    assert told.stdout.startswith("site,outcome,p(ill),p(well),distance,off_map\ns0,")
     out = tmp_path / "p.parquet"
     assert run("predict", place / "run", place / "data.csv", "--out", out).exit_code == 0
     assert len(pd.read_parquet(out)) == told.stdout.count("\n") - 1

@@ -141,8 +141,9 @@ def predict(
 ) -> None:
     """Predict every row of a table; domains never seen are placed on the map first.
 
-    Writes the domain, the class and probabilities or values and deviations, and how far the domain
-    lies from the nearest source, in units of the map's median spacing.
+    Writes the domain, the class and probabilities or values and deviations, how far the domain
+    lies from the nearest source, in units of the map's median spacing, and whether it is off the
+    map: further from all known domains than these are from each other.
 
     \b
     Example:
@@ -160,6 +161,7 @@ def predict(
             "out": out,
             "rows": result.n_rows,
             "new_domains": result.new_domains,
+            "off_map": result.off_map,
             "notes": result.notes,
         }
         if as_json and out != STANDARD_OUTPUT:
@@ -212,6 +214,38 @@ def index(
             return
         _print_table(result.table, out)
         typer.echo(f"Map: {out} ({len(result.table)} domains)", err=True)
+
+
+@app.command()
+def add(
+    run: RunFolder,
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet with rows of new domains.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the new run.  [default: RUN, with --force]")
+    ] = None,
+    delimiter: Delimiter = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add the new domains of a table to a run, without fitting it again.
+
+    They get a place on the map, their nearest known domains, a forecast, and a flag if they lie
+    off the map. Rows of known domains are left out.
+
+    \b
+    Example:
+      domindex add run today.csv --out run-today
+      domindex add run today.csv --force
+    """
+    with one_line_errors():
+        from domindex.tables import add_table
+
+        result = add_table(run, data, out=out, delimiter=delimiter, force=force, progress=True)
+        if as_json:
+            domains = result.table.to_dict("records")
+            _print_json({"run": result.run.folder, "domains": domains, "off_map": result.off_map})
+            return
+        typer.echo(f"Run: {result.run.folder} ({len(result.table)} domains added)")
 
 
 @app.command()

@@ -164,9 +164,9 @@ def test_a_rotating_family_is_solved_where_a_source_model_fails():
 
 def test_a_known_domain_under_a_new_name_is_placed_where_it_was(family, fitted):
     rows = family.sample_domain == 3
-    places = fitted.place_domains(family.X[rows], sample_domain=["elsewhere"] * rows.sum())
-    nearest = np.linalg.norm(fitted.domain_indices_ - places["elsewhere"], axis=1).argmin()
-    assert nearest == 3
+    placed = fitted.place_domains(family.X[rows], sample_domain=["elsewhere"] * rows.sum())
+    assert placed["domain"].tolist() == ["elsewhere"]
+    assert placed["nearest_1"].tolist() == [3]
     unnamed = fitted.predict_proba(family.X[rows])
     renamed = fitted.predict_proba(family.X[rows], sample_domain=["elsewhere"] * rows.sum())
     np.testing.assert_array_equal(unnamed, renamed)

@@ -58,7 +58,8 @@ def predictions(model, X, domain):
     """Everything a user may ask of known domains, and of one that was never seen."""
     new = ["never seen"] * len(X)
     asked = [model.encode(X, sample_domain=domain), model.transform(X)]
-    asked += model.place_domains(X, sample_domain=new).values()
+    placed = model.place_domains(X, sample_domain=new)
+    asked.append(placed.filter(regex="index|std|distance|score|low").to_numpy(dtype=float))
     for names in (domain, new):
         if isinstance(model, VDIClassifier):
             asked.append(model.predict_proba(X, sample_domain=names))

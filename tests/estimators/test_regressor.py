@@ -148,9 +148,9 @@ def test_everything_a_user_reads_has_its_shape(family, fitted):
 
 def test_a_new_domain_is_placed_and_predicted(family, fitted):
     rows = family.domain == "d8"
-    place = fitted.place_domains(family.X[rows], sample_domain=["new"] * rows.sum())["new"]
+    placed = fitted.place_domains(family.X[rows], sample_domain=["new"] * rows.sum())
     known = fitted.domain_indices_[fitted.domains_.index("d8")]
-    np.testing.assert_allclose(place, known, atol=0.05)
+    np.testing.assert_allclose(placed[["index_1", "index_2"]].to_numpy()[0], known, atol=0.05)
     new = fitted.predict(family.X[rows], sample_domain=["new"] * rows.sum())
     np.testing.assert_allclose(new, family.predict(fitted)[rows], rtol=1e-6)
     np.testing.assert_allclose(fitted.predict(family.X[rows]), new)

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
@@ -30,6 +31,13 @@ CLASSES = np.where(INPUTS[:, 0] > 0, "up", "down")
 OUTPUTS = np.column_stack([INPUTS[:, 0], INPUTS[:, 0] ** 2])
 
 
+def placed(places):
+    """Coordinates by name as a table."""
+    axes = np.stack(list(places.values())).T
+    table = {"domain": list(places), **{f"index_{n}": a for n, a in enumerate(axes, start=1)}}
+    return pd.DataFrame(table)
+
+
 class StandIn(BaseEstimator):
     """A fitted model by rule: u is x, β the mean place, z the signal."""
 
@@ -43,7 +51,8 @@ class StandIn(BaseEstimator):
 
     def place_domains(self, X, *, sample_domain):
         names = np.asarray(sample_domain)
-        return {name: X[names == name, 1:].mean(axis=0) for name in np.unique(names).tolist()}
+        places = {name: X[names == name, 1:].mean(axis=0) for name in np.unique(names).tolist()}
+        return placed(places)
 
 
 class Honest(ClassifierMixin, StandIn):
@@ -75,7 +84,7 @@ class Forgetful(Honest):
 
 class Flat(Honest):
     def place_domains(self, X, *, sample_domain):
-        return {name: np.zeros(1) for name in np.unique(sample_domain).tolist()}
+        return placed({name: np.zeros(1) for name in np.unique(sample_domain).tolist()})
 
 
 @pytest.fixture(scope="module")

@@ -243,3 +243,70 @@ def test_a_map_that_could_place_nothing_is_refused(damage, word):
     state = DomainMap.fit(range(4), clouds, 2).state()
     with pytest.raises(ValueError, match=word):
         DomainMap.from_state({**state, **damage})
+
+
+@EVERY_MAP
+def test_many_new_domains_are_placed_as_each_alone(method, neighbors):
+    domain_map = DomainMap.fit(range(9), along_an_arc(), 2, method=method, neighbors=neighbors)
+    new = [cloud_at(4.0, 2.0 + k, n_rows=10 + 20 * (k % 2), seed=k) for k in range(4)]
+    together = domain_map.locate_all(new)
+    np.testing.assert_allclose(together, [domain_map.locate(cloud) for cloud in new], atol=1e-9)
+    assert domain_map.locate_all([]).shape == (0, 2)
+
+
+@EVERY_MAP
+def test_added_domains_have_their_place_and_move_nothing(method, neighbors):
+    domain_map = DomainMap.fit(range(9), along_an_arc(), 2, method=method, neighbors=neighbors)
+    new = [cloud_at(4.0, 2.0 + k, seed=k) for k in range(3)]
+    grown = domain_map.with_domains("abc", new)
+    assert grown.index.domains == (*range(9), "a", "b", "c")
+    assert (grown.n_drawn, grown.n_added, domain_map.n_added) == (9, 3, 0)
+    np.testing.assert_array_equal(grown.coordinates[:9], domain_map.coordinates)
+    np.testing.assert_allclose(grown.coordinates[9:], domain_map.locate_all(new))
+    probe = cloud_at(1.0, 4.0, seed=7)
+    np.testing.assert_allclose(grown.locate(probe), domain_map.locate(probe), atol=1e-12)
+    assert grown.index.eigenvalues.shape == (12,)
+    np.testing.assert_allclose(grown.index.distances, grown.index.distances.T)
+
+
+def test_the_order_of_additions_does_not_matter():
+    domain_map = DomainMap.fit(range(9), along_an_arc(), 2, neighbors=(2,))
+    new = [cloud_at(4.0, 2.0 + k, seed=k) for k in range(2)]
+    at_once = domain_map.with_domains("ab", new)
+    in_turn = domain_map.with_domains("a", new[:1]).with_domains("b", new[1:])
+    np.testing.assert_allclose(at_once.coordinates, in_turn.coordinates, atol=1e-12)
+    np.testing.assert_allclose(at_once.index.distances, in_turn.index.distances)
+
+
+def test_transport_of_added_domains_is_what_it_would_have_been():
+    clouds = along_an_arc()
+    domain_map = DomainMap.fit(range(6), clouds[:6], 2, neighbors=(2,))
+    grown = domain_map.with_domains("abc", clouds[6:])
+    np.testing.assert_allclose(grown.all_transport, transport_distances(clouds), atol=1e-9)
+    assert domain_map.all_transport is domain_map.transport
+
+
+def test_a_map_with_added_domains_comes_back_from_its_state():
+    domain_map = DomainMap.fit(range(6), along_an_arc(6), 2, neighbors=(2,))
+    grown = domain_map.with_domains(["new"], [cloud_at(4.0, 2.0)])
+    tree, arrays = split_state(grown.state())
+    twin = DomainMap.from_state(join_state(json.loads(json.dumps(tree)), arrays))
+    assert (twin.n_drawn, twin.index.domains) == (6, grown.index.domains)
+    np.testing.assert_array_equal(twin.locate(cloud_at(1, 1)), grown.locate(cloud_at(1, 1)))
+    for wrong in (-1, 7, 1.0):
+        with pytest.raises(ValueError, match="were added"):
+            DomainMap.from_state(grown.state() | {"n_added": wrong})
+
+
+@pytest.mark.parametrize("n_domains", [1, 2, 3])
+def test_fewer_domains_than_axes_still_place_new_ones(n_domains):
+    domain_map = DomainMap.fit(range(n_domains), along_a_line(n_domains), 4, neighbors=(1,))
+    places = domain_map.locate_all([cloud_at(1.0, 0.0), cloud_at(3.0, 5.0)])
+    assert places.shape == (2, 4)
+    assert np.isfinite(places).all()
+    assert (places[:, n_domains - 1 :] == 0).all()
+
+
+def test_identical_domains_leave_a_new_one_at_their_point():
+    domain_map = DomainMap.fit(range(4), [cloud_at(0, 0)] * 4, 2, neighbors=(1,))
+    np.testing.assert_array_equal(domain_map.locate(cloud_at(3, 3)), np.zeros(2))

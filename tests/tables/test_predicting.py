@@ -10,7 +10,7 @@ from domindex.tables import index_table, predict_table
 
 def test_classes_come_with_their_probabilities(classes, data, table):
     predicted = predict_table(classes, data).table
-    assert list(predicted.columns) == ["site", "outcome", "p(ill)", "p(well)", "distance"]
+    assert list(predicted.columns) == ["site", "outcome", "p(ill)", "p(well)", "distance", "off_map"]
     assert predicted["site"].tolist() == table["site"].tolist()
     chances = predicted[["p(ill)", "p(well)"]].to_numpy()
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
@@ -61,7 +61,7 @@ def test_the_map_names_roles_and_neighbours(classes):
     index = index_table(classes.folder)
     table = index.table
     assert list(table.columns) == [
-        *("domain", "role", "x1", "x2", "std1", "std2", "distance"),
+        *("domain", "role", "x1", "x2", "std1", "std2", "distance", "off_map"),
         *("nearest1", "nearest2", "nearest3"),
     ]
     assert table["role"].tolist() == ["source"] * 3 + ["target"] * 5

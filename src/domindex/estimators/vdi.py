@@ -383,6 +383,12 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self._n_features_out = indices.module.local_dim
 
     @property
+    def added_domains_(self) -> list[Hashable]:
+        """Names of the domains that were added after the fit, in their order."""
+        domain_map = self._indices.domain_map
+        return list(domain_map.index.domains[domain_map.n_drawn :])
+
+    @property
     def domain_distances_(self) -> Floats:
         """(domains, domains), the transport distances behind the map.
 

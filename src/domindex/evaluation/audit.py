@@ -214,8 +214,10 @@ def audit_index(
     rows, row_domains = rows_to_probe(names, rng)
     x = on_one_scale(inputs)
     u, z = model.transform(X), model.encode(X, sample_domain=sample_domain)
-    places = model.place_domains(X, sample_domain=sample_domain)
-    beta = np.array([places[name] for name in names], dtype=np.float64)
+    places = model.place_domains(X, sample_domain=sample_domain).set_index("domain")
+    numbers = {name: number for number, name in enumerate(places.index)}
+    coordinates = places.filter(regex=r"^index_\d+$").to_numpy(dtype=np.float64)
+    beta = coordinates[[numbers[name] for name in names]]
     latents = np.hstack([u, beta, z])
     probe_labels = probe_classes if is_classifier(model) else probe_values
     return IndexAudit(

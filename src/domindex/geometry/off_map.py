@@ -104,8 +104,9 @@ class Views:
         directions = np.hstack([axes, axes @ (mixed / np.linalg.norm(mixed, axis=0)), along])
         if size == n_features:
             return cls(offset, directions, np.zeros((n_features, 0)), 1.0)
-        outside = _outside(rows - offset, basis)
-        return cls(offset, directions, basis, float(np.sqrt((outside**2).mean())) or 1.0)
+        outside, length = _outside(rows - offset, basis), np.sqrt(np.trace(total))
+        unit = np.hypot(np.sqrt((outside**2).mean()), TOTAL_SHARE * length)
+        return cls(offset, directions, basis, float(unit) or 1.0)
 
     def signature(self, cloud: Floats) -> Floats:
         """(views, quantiles) of the scaled rows of a domain."""

@@ -1,5 +1,6 @@
 """Your own table: columns to inputs, and a fit of it in one folder that can be asked later."""
 
+from domindex.tables.adding import AddedDomains, add_table
 from domindex.tables.configuration import read_settings
 from domindex.tables.demo import run_demo
 from domindex.tables.fitting import fit_table
@@ -9,9 +10,11 @@ from domindex.tables.run import Run
 from domindex.tables.run_report import draw_report
 
 __all__ = [
+    "AddedDomains",
     "Run",
     "TableIndex",
     "TablePredictions",
+    "add_table",
     "draw_report",
     "fit_table",
     "index_table",

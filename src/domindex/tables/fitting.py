@@ -82,7 +82,8 @@ def fit_table(
         for line in model.summary().splitlines():
             shown.say(line)
         seconds["fitting"] = time.perf_counter() - start - seconds["reading"]
-        about = _about(request, table, model) | {"seconds": seconds}
+        stages = dict(zip(model.timings_["stage"], model.timings_["seconds"]))
+        about = _about(request, table, model) | {"seconds": seconds, "stages": stages}
         run = Run.write(out, model, table.preparation, about, overwrite=force)
         if report:
             shown.say(f"The run is in {run.folder}. Gathering the report …")

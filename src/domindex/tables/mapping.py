@@ -15,9 +15,9 @@ from scipy.spatial.distance import cdist
 
 from domindex.geometry import domain_graph
 from domindex.persistence.atomic import check_free_file, new_file
-from domindex.progress import Progress, show_progress
+from domindex.progress import show_progress
 from domindex.reporting.distances import distances_to_sources
-from domindex.tables.predicting import read_rows
+from domindex.tables.predicting import coordinates_of, read_rows, say_off_map
 from domindex.tables.reading import check_table_path, write_table
 from domindex.tables.rows import PreparedRows
 from domindex.tables.run import Run, opened
@@ -45,8 +45,8 @@ def index_table(
 ) -> TableIndex:
     """Where the domains of a run lie; with `data`, also those of its domains that are new.
 
-    Columns: domain, role (source, target or new), x1, x2, …, std1, std2, …, distance to the nearest
-    source in units of the map's median spacing, and the nearest domains.
+    Columns: domain, role (source, target, added or new), x1, x2, …, std1, std2, …, distance to the
+    nearest source in units of the map's median spacing, off_map, and the nearest domains.
 
     Parameters
     ----------
@@ -66,14 +66,20 @@ def index_table(
     model = run.model()
     sources = set(model.source_domains_)
     places = dict(zip(map(str, model.domains_), model.domain_indices_))
-    roles = ["source" if name in sources else "target" for name in model.domains_]
+    added, off_map = set(model.added_domains_), set(map(str, model.off_map_domains_))
+    roles = [
+        "source" if name in sources else "added" if name in added else "target"
+        for name in model.domains_
+    ]
     if data is not None:
         with show_progress(progress) as shown:
-            new = _new_places(model, read_rows(data, run.preparation(), delimiter, shown), shown)
-        places |= new
-        roles += ["new"] * len(new)
+            new = _new_places(model, read_rows(data, run.preparation(), delimiter, shown))
+            if new is not None:
+                off_map |= set(say_off_map(new, shown))
+                places |= dict(zip(map(str, new["domain"]), coordinates_of(new)))
+                roles += ["new"] * len(new)
     coordinates = np.array(list(places.values()))
-    table = _table(model, list(places), roles, coordinates)
+    table = _table(model, list(places), roles, coordinates, off_map)
     index = TableIndex(table, _graph(table, coordinates))
     if graph is not None:
         write_graph(index.graph, graph, overwrite=force)
@@ -88,22 +94,22 @@ def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: boo
         nx.write_graphml(graph, draft)
 
 
-def _new_places(
-    model: Any, rows: PreparedRows, progress: Progress
-) -> dict[str, NDArray[np.float64]]:
-    """Domains that are not on the map yet, each with the place where its rows belong."""
-    members = pd.Series(rows.domains).groupby(rows.domains).indices
+def _new_places(model: Any, rows: PreparedRows) -> pd.DataFrame | None:
+    """Domains that are not on the map yet, each where its rows belong; None if there are none."""
     known = set(model.domains_)
-    new = [name for name in dict.fromkeys(rows.domains) if name not in known]
-    places: dict[str, NDArray[np.float64]] = {}
-    for name in progress.each("placing", new):
-        part = rows.inputs.iloc[members[name]]
-        places |= model.place_domains(part, sample_domain=[name] * len(part))
-    return places
+    is_new = np.array([name not in known for name in rows.domains])
+    if not is_new.any():
+        return None
+    names = [name for name in rows.domains if name not in known]
+    return model.place_domains(rows.inputs[is_new], sample_domain=names, forecast=False)
 
 
 def _table(
-    model: Any, names: list[str], roles: list[str], coordinates: NDArray[np.float64]
+    model: Any,
+    names: list[str],
+    roles: list[str],
+    coordinates: NDArray[np.float64],
+    off_map: set[str],
 ) -> pd.DataFrame:
     columns: dict[str, object] = {"domain": names, "role": roles}
     columns |= {f"x{n}": axis for n, axis in enumerate(coordinates.T, start=1)}
@@ -112,6 +118,7 @@ def _table(
     columns["distance"] = distances_to_sources(
         model.domain_index_, model.source_domains_, coordinates
     )
+    columns["off_map"] = [name in off_map for name in names]
     return pd.DataFrame(columns | _nearest(names, coordinates))
 
 
@@ -131,7 +138,7 @@ def _graph(table: pd.DataFrame, coordinates: NDArray[np.float64]) -> nx.Graph:
     distances = cdist(coordinates, coordinates)
     joined = min(N_NEIGHBORS, len(names) - 1)
     graph = domain_graph(distances, n_neighbors=joined, domains=names)
-    figures = table.loc[:, "role":"distance"]
+    figures = table.loc[:, "role":"off_map"]
     for name, facts in zip(names, figures.to_dict("records")):
         graph.nodes[name].update(facts)
     return graph

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from domindex.data import group_rows, order_names
-from domindex.errors import InputError
+from domindex.data.messages import preview
+from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
@@ -18,7 +21,7 @@ from domindex.tables.preparation import TablePreparation
 from domindex.tables.reading import check_table_path, read_table, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
-from domindex.tables.stream_predicting import predict_stream
+from domindex.tables.stream_predicting import free_name, predict_stream
 from domindex.tables.streaming import Data, is_large, name_of, open_stream
 
 
@@ -29,15 +32,19 @@ class TablePredictions:
     Attributes
     ----------
     n_rows : how many rows were predicted
-    table : None where the data was read in parts, and the rows are in the file; else the domain; the class and the probability of each, or values and their deviations; and
-        `distance`, from the row's domain to the nearest source in units of the map's median spacing
+    table : the domain; the class and the probability of each, or values and their deviations; and
+        `distance`, from the row's domain to the nearest source in units of the map's median
+        spacing; and whether that domain lies off the map. None where the data is read in parts:
+        then the rows are in the file only
     new_domains : names that were not on the map, and were placed
+    off_map : names of those that lie off the map
     notes : what was done to the inputs
     """
 
     n_rows: int
     table: pd.DataFrame | None
     new_domains: list[str]
+    off_map: list[str]
     notes: tuple[str, ...]
 
 
@@ -70,12 +77,14 @@ def predict_table(
         return _predict_large(model, preparation, data, out, delimiter, force, progress)
     with show_progress(progress) as shown:
         rows = read_rows(data, preparation, delimiter, shown)
-        predicted = _predict_rows(model, rows, preparation, shown)
+        places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
+        predicted = _predict_rows(model, rows, places, preparation, shown)
+        off_map = say_off_map(places, shown)
     known = set(model.domains_)
     new = [str(name) for name in order_names(rows.domains) if name not in known]
     if out is not None:
         write_table(predicted, out, overwrite=force)
-    return TablePredictions(len(predicted), predicted, new, rows.notes)
+    return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
 
 
 def _predict_large(
@@ -97,7 +106,8 @@ def _predict_large(
         done = predict_stream(model, preparation, stream, out, force=force, progress=shown)
         for note in done.notes:
             shown.say(f"note: {note}")
-    return TablePredictions(done.n_rows, None, done.new_domains, done.notes)
+        say_names_off_map(done.off_map, done.n_domains, shown)
+    return TablePredictions(done.n_rows, None, done.new_domains, done.off_map, done.notes)
 
 
 def read_rows(
@@ -116,30 +126,53 @@ def read_rows(
     return rows
 
 
+def say_off_map(places: pd.DataFrame, progress: Progress) -> list[str]:
+    """The names of the domains off the map, which are also said."""
+    names = [str(name) for name in places.loc[places["off_map"], "domain"]]
+    say_names_off_map(names, len(places), progress)
+    return names
+
+
+def say_names_off_map(names: list[str], n_domains: int, progress: Progress) -> None:
+    """A word on domains off the map, where there are any."""
+    if names:
+        progress.say(
+            f"note: {len(names)} of {n_domains} domains lie off the map ({preview(names)}): "
+            "further from all known domains than these are from each other. Expect little there."
+        )
+
+
+def coordinates_of(places: pd.DataFrame) -> NDArray[np.float64]:
+    """(domains, index_dim) of a table of places."""
+    return places.filter(regex=r"^index_\d+$").to_numpy(dtype=np.float64)
+
+
 def _predict_rows(
-    model: Any, rows: PreparedRows, preparation: TablePreparation, progress: Progress
+    model: Any,
+    rows: PreparedRows,
+    places: pd.DataFrame,
+    preparation: TablePreparation,
+    progress: Progress,
 ) -> pd.DataFrame:
     """Predictions domain by domain, in the order of the rows."""
     n_rows = len(rows.inputs)
-    parts, gaps = [], np.empty(n_rows)
-    for name, members in progress.each("predicting", list(group_rows(rows.domains, n_rows))):
-        part, domain = rows.inputs.iloc[members], [name] * len(members)
-        parts.append((members, _predict(model, part, domain, preparation.targets)))
-        place = model.place_domains(part, sample_domain=domain)[name]
-        gaps[members] = distances_to_sources(
-            model.domain_index_, model.source_domains_, place[None]
-        )
+    groups = dict(group_rows(rows.domains, n_rows))
+    parts, gaps, off_map = [], np.empty(n_rows), np.empty(n_rows, dtype=bool)
+    ways = distances_to_sources(model.domain_index_, model.source_domains_, coordinates_of(places))
+    for name, gap, is_off in zip(places["domain"], ways, places["off_map"]):
+        gaps[groups[name]], off_map[groups[name]] = gap, is_off
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OffMapWarning)  # the column says it
+        for name, members in progress.each("predicting", list(groups.items())):
+            part, domain = rows.inputs.iloc[members], [name] * len(members)
+            parts.append((members, _predict(model, part, domain, preparation.targets)))
     order = np.concatenate([members for members, _ in parts])
     predicted = pd.concat([part for _, part in parts]).iloc[np.argsort(order)]
     predicted.index = rows.inputs.index
     predicted.insert(0, preparation.domain, rows.domains)
-    predicted[_free("distance", predicted)] = gaps
+    predicted[free_name("distance", predicted)] = gaps
+    predicted[free_name("off_map", predicted)] = off_map
     return predicted
-
-
-def _free(name: str, table: pd.DataFrame) -> str:
-    """A name for a column that no target has taken."""
-    return name if name not in table else _free(f"{name}_on_map", table)
 
 
 def _predict(

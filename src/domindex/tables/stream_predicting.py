@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,7 +22,7 @@ from domindex.data.names import order_names
 from domindex.data.stream_summary import StreamPlan, StreamSummary
 from domindex.data.streams import Part, Stream
 from domindex.estimators.part_predicting import PartPredictor, domains_to_sample
-from domindex.errors import InputError
+from domindex.errors import InputError, OffMapWarning
 from domindex.persistence.atomic import new_file
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
@@ -35,10 +36,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class StreamPredictions:
-    """What was predicted and written: how many rows, which new domains, and what was done."""
+    """What was predicted and written: how many rows and domains, which of these are new and which
+    lie off the map, and what was done to inputs."""
 
     n_rows: int
+    n_domains: int
     new_domains: list[str]
+    off_map: list[str]
     notes: tuple[str, ...]
 
 
@@ -63,7 +67,8 @@ def predict_stream(
     present = _domains(stream, preparation.domain)
     unknown = domains_to_sample(model, present)
     predictor = _settled(model, preparation, stream, unknown)
-    task = _Task(predictor, preparation, stream.numbers, _distances(predictor))
+    off_map = frozenset(predictor.model.off_map_domains_)
+    task = _Task(predictor, preparation, stream.numbers, _distances(predictor), off_map)
     known, changes, n_rows = set(model.domains_), InputChanges(), 0
     with new_file(Path(out), overwrite=force) as draft:
         with PartWriter(draft, table_format(Path(out))) as writer:
@@ -72,7 +77,8 @@ def predict_stream(
                 writer.write(table)
                 changes, n_rows = changes + changed, n_rows + len(table)
     new = [str(name) for name in present if name not in known]
-    return StreamPredictions(n_rows, new, changes.notes)
+    off_map = [str(name) for name in present if name in task.off_map]
+    return StreamPredictions(n_rows, len(present), new, off_map, changes.notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +89,7 @@ class _Task:
     preparation: TablePreparation
     numbers: frozenset[str]
     distances: dict[Hashable, float]
+    off_map: frozenset[Hashable]
 
     def __call__(self, part: Part) -> tuple[pd.DataFrame, InputChanges]:
         preparation = self.preparation
@@ -92,6 +99,7 @@ class _Task:
         table = predictions_table(self.predictor.model, predicted, preparation.targets)
         table.insert(0, preparation.domain, np.array(names, dtype=object)[rows])
         table[free_name("distance", table)] = np.array([self.distances[n] for n in names])[rows]
+        table[free_name("off_map", table)] = np.array([n in self.off_map for n in names])[rows]
         return table, prepared.changes
 
 
@@ -151,7 +159,9 @@ def _settled(
     sample = summary.sample()
     prepared = preparation.apply(sample)
     frame = pd.DataFrame(prepared.values, columns=preparation.features)
-    return PartPredictor.of(model, frame, sample[preparation.domain].tolist())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OffMapWarning)  # a column says it
+        return PartPredictor.of(model, frame, sample[preparation.domain].tolist())
 
 
 def _numbered(part: Part, domain: str) -> tuple[list[Hashable], NDArray[np.int64]]:

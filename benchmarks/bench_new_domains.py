@@ -1,0 +1,224 @@
+"""New domains: added after the fit against trained with, and domains that do not belong.
+
+Writes results/new_domains.json. Some targets are left out of `fit` and added; their scores and
+places are held against those of a model that was trained with them (their labels score, nothing
+else). Then domains of the same family, and of others, are held against the flag for domains off
+the map, and 100 new domains of 100 rows are placed and added, in seconds of CPU.
+
+    python benchmarks/bench_new_domains.py --splits 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from domindex import Training, VDIClassifier, VDIRegressor, load_dataset
+from domindex.datasets import DomainDataset, make_circle, make_domain_graph, make_drift
+from domindex.errors import OffMapWarning
+from domindex.geometry.scaling import procrustes_align
+
+RESULTS = Path(__file__).parent / "results" / "new_domains.json"
+LEFT_OUT = {"dg-60": 10, "tpt-48-w-e": 6, "tpt-48-n-s": 6}
+N_FOREIGN, N_FAMILY, N_KNOWN = 60, 300, 50
+SHORT = {"candidates": [("raw", "linear")], "training": Training(index_steps=2)}
+
+Floats = NDArray[np.float64]
+Clouds = list[Floats]
+
+
+def fitted(dataset: DomainDataset, names: list[Any], **settings: Any) -> Any:
+    """A model of some of the domains."""
+    kind = VDIClassifier if dataset.task == "classification" else VDIRegressor
+    rows = np.isin(dataset.sample_domain, names)
+    sources = [name for name in dataset.source_domains if name in set(names)]
+    return kind(random_state=0, **settings).fit(
+        dataset.X[rows],
+        dataset.y[rows],
+        sample_domain=dataset.sample_domain[rows],
+        source_domains=sources,
+    )
+
+
+def score(model: Any, dataset: DomainDataset, names: list[Any]) -> float:
+    """Accuracy in %, or mean squared error, over rows of some domains."""
+    rows = np.isin(dataset.sample_domain, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OffMapWarning)
+        found = model.predict(dataset.X[rows], sample_domain=dataset.sample_domain[rows])
+    if dataset.task == "classification":
+        return 100.0 * float((found == dataset.y[rows]).mean())
+    return float(((found - dataset.y[rows]) ** 2).mean())
+
+
+def place_gaps(with_all: Any, grown: Any, names: list[Any]) -> Floats:
+    """How far added domains lie from where training with them puts them, in median spacings.
+
+    The two maps are turned onto each other by the domains of both fits.
+    """
+    order = {name: number for number, name in enumerate(with_all.domains_)}
+    reference = with_all.domain_indices_
+    common = [name for name in grown.domains_ if name not in set(names)]
+    known = grown.domain_indices_[[grown.domains_.index(name) for name in common]]
+    goal = reference[[order[name] for name in common]]
+    turned = procrustes_align(known, goal)
+    shift = np.linalg.lstsq(
+        np.column_stack([known, np.ones(len(known))]), turned, rcond=None
+    )[0]
+    added = grown.domain_indices_[[grown.domains_.index(name) for name in names]]
+    found = np.column_stack([added, np.ones(len(added))]) @ shift
+    apart = cdist(reference, reference) + np.diag(np.full(len(reference), np.inf))
+    spacing = float(np.median(apart.min(axis=1)))
+    return np.linalg.norm(found - reference[[order[name] for name in names]], axis=1) / spacing
+
+
+def compare(name: str, n_splits: int) -> dict[str, Any]:
+    """Left out and added, against trained with."""
+    dataset = load_dataset(name)
+    targets = [one for one in dataset.domains if one not in set(dataset.source_domains)]
+    with_all = fitted(dataset, dataset.domains)
+    splits = []
+    for seed in range(n_splits):
+        chosen = np.random.default_rng(seed).permutation(len(targets))[: LEFT_OUT[name]]
+        out = [targets[number] for number in sorted(chosen)]
+        part = fitted(dataset, [one for one in dataset.domains if one not in set(out)])
+        rows = np.isin(dataset.sample_domain, out)
+        new = (dataset.X[rows], dataset.sample_domain[rows])
+        placed = part.place_domains(new[0], sample_domain=new[1], forecast=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OffMapWarning)
+            grown = part.add_domains(new[0], sample_domain=new[1])
+        gaps = place_gaps(with_all, grown, out)
+        splits.append(
+            {
+                "left_out": [str(one) for one in out],
+                "trained_with": score(with_all, dataset, out),
+                "added": score(grown, dataset, out),
+                "median_place_gap": float(np.median(gaps)),
+                "largest_place_gap": float(gaps.max()),
+                "false_alarms": int(placed["off_map"].sum()),
+                "foreign_flagged": flagged_shares(part, foreign_clouds(dataset, seed)),
+            }
+        )
+        print(name, json.dumps(splits[-1]), flush=True)
+    return {"score": "accuracy" if dataset.task == "classification" else "mse", "splits": splits}
+
+
+def foreign_clouds(dataset: DomainDataset, seed: int) -> dict[str, Clouds]:
+    """Domains of other generators, brought to the mean and deviation of every feature."""
+    rng = np.random.default_rng(seed)
+    X, width = dataset.X, dataset.X.shape[1]
+    sizes = np.bincount(np.unique(dataset.sample_domain, return_inverse=True)[1])
+    n_rows, mean, deviation = int(np.median(sizes)), X.mean(axis=0), X.std(axis=0)
+    root = np.linalg.cholesky(np.cov(X.T) + 1e-9 * np.eye(width))
+    makers: dict[str, Callable[[], DomainDataset]] = {
+        "drift": lambda: make_drift(
+            n_domains=N_FOREIGN, n_features=width, samples_per_domain=n_rows, random_state=seed
+        )
+    }
+    if width == 2:
+        makers["circle"] = lambda: make_circle(
+            n_domains=N_FOREIGN, samples_per_domain=n_rows, random_state=seed
+        )
+    found = {name: _like(make(), mean, deviation) for name, make in makers.items()}
+    found["uniform"] = [
+        mean + deviation * rng.uniform(-1.73, 1.73, (n_rows, width)) for _ in range(N_FOREIGN)
+    ]
+    found["normal, all moments right"] = [
+        mean + rng.normal(size=(n_rows, width)) @ root.T for _ in range(N_FOREIGN)
+    ]
+    return found
+
+
+def _like(dataset: DomainDataset, mean: Floats, deviation: Floats) -> Clouds:
+    scaled = (dataset.X - dataset.X.mean(axis=0)) / dataset.X.std(axis=0) * deviation + mean
+    return [scaled[dataset.sample_domain == name] for name in dataset.domains]
+
+
+def flagged_shares(model: Any, clouds: dict[str, Clouds]) -> dict[str, float]:
+    """The share of domains off the map in every group."""
+    shares = {}
+    for name, group in clouds.items():
+        names = np.repeat([f"foreign {k}" for k in range(len(group))], [len(c) for c in group])
+        table = model.place_domains(np.concatenate(group), sample_domain=names, forecast=False)
+        shares[name] = float(table["off_map"].mean())
+    return shares
+
+
+def flag_families(n_splits: int) -> dict[str, Any]:
+    """False alarms and hits on generated families, of which there are as many domains as wanted."""
+    n_domains = N_KNOWN + N_FAMILY
+    families: dict[str, Callable[[int], DomainDataset]] = {
+        "graph": lambda seed: make_domain_graph(n_domains=n_domains, random_state=seed),
+        "circle": lambda seed: make_circle(n_domains=n_domains, random_state=seed),
+        "drift, 6 features": lambda seed: make_drift(
+            n_domains=n_domains, n_features=6, random_state=seed
+        ),
+        "drift, 6 features, plane": lambda seed: make_drift(
+            n_domains=n_domains, n_features=6, index_dim=2, random_state=seed
+        ),
+    }
+    found: dict[str, Any] = {}
+    for name, make in families.items():
+        alarms, hits = [], []
+        for seed in range(n_splits):
+            dataset = make(seed)
+            order = np.random.default_rng(seed).permutation(n_domains).tolist()
+            known, new = order[:N_KNOWN], order[N_KNOWN:]
+            part = DomainDataset(**{**vars(dataset), "source_domains": known[: N_KNOWN // 2]})
+            model = fitted(part, known, **SHORT)
+            family = {"family": [dataset.X[dataset.sample_domain == one] for one in new]}
+            alarms.append(flagged_shares(model, family)["family"])
+            hits.append(flagged_shares(model, foreign_clouds(dataset, seed)))
+        found[name] = {
+            "false_alarms": float(np.mean(alarms)),
+            "flagged": {key: float(np.mean([one[key] for one in hits])) for key in hits[0]},
+        }
+        if name == "circle":
+            found[name]["flagged"].pop("circle")
+        print(name, json.dumps(found[name]), flush=True)
+    return found
+
+
+def time_hundred() -> dict[str, float]:
+    """100 new domains of 100 rows on a map of 60: seconds of CPU."""
+    known = make_domain_graph(n_domains=60, random_state=0)
+    model = fitted(known, known.domains, effort="quick")
+    new = make_domain_graph(n_domains=100, random_state=1)
+    names = [f"new {one}" for one in new.sample_domain]
+    seconds = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OffMapWarning)
+        for what, act in (("placed", model.place_domains), ("added", model.add_domains)):
+            start = time.process_time()
+            act(new.X, sample_domain=names)
+            seconds[what] = time.process_time() - start
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--datasets", nargs="*", default=list(LEFT_OUT))
+    arguments = parser.parse_args()
+    found: dict[str, Any] = {"cpu_seconds_of_100_domains": time_hundred()}
+    print(json.dumps(found), flush=True)
+    found["flag_on_generated_families"] = flag_families(arguments.splits)
+    found["added_or_trained_with"] = {
+        name: compare(name, arguments.splits) for name in arguments.datasets
+    }
+    arguments.out.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Add the new domains of a table to a run, without fitting it again."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from domindex.data.messages import preview
+from domindex.errors import InputError, OffMapWarning
+from domindex.persistence.atomic import check_free, new_file
+from domindex.progress import Progress, show_progress
+from domindex.reporting.report import CONTENT_FILE, REPORT_FILE
+from domindex.tables.predicting import read_rows, say_off_map
+from domindex.tables.rows import PreparedRows
+from domindex.tables.run import RUN, Run, opened
+
+
+@dataclass(frozen=True, eq=False)
+class AddedDomains:
+    """What was added.
+
+    Attributes
+    ----------
+    run : the run that knows the domains
+    table : a row an added domain: place, uncertainty, nearest known domains, whether it lies off
+        the map, and what to expect there
+    """
+
+    run: Run
+    table: pd.DataFrame
+
+    @property
+    def off_map(self) -> list[str]:
+        """Names of the added domains that lie off the map."""
+        return [str(name) for name in self.table.loc[self.table["off_map"], "domain"]]
+
+
+def add_table(
+    run: Run | str | os.PathLike[str],
+    data: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    delimiter: str | None = None,
+    force: bool = False,
+    progress: bool = False,
+) -> AddedDomains:
+    """Add the domains of the table in a file that a run does not know.
+
+    Rows of known domains are left out, with a note. The report of the run, which shows the domains
+    of the fit, goes along as it is.
+
+    Parameters
+    ----------
+    run : a run, or its folder
+    data : a CSV or Parquet file with the domain and the inputs; targets are not needed
+    out : the folder of the new run; None replaces the run itself, which needs `force`
+    delimiter : between the columns of a text file; a comma where None
+    force : replace a run that is there
+    progress : speak on standard error
+    """
+    run = opened(run)
+    folder = run.folder if out is None else Path(out).expanduser()
+    if out is None and not force:
+        raise InputError(
+            f"Adding domains would replace the run in {run.folder}. Name another folder (--out), "
+            "or allow it (--force)."
+        )
+    check_free(folder, marker=RUN, overwrite=force)
+    model, preparation = run.model(), run.preparation()
+    with show_progress(progress) as shown:
+        rows = read_rows(data, preparation, delimiter, shown)
+        inputs, names = _new_rows(rows, set(model.domains_), Path(data), shown)
+        table = model.place_domains(inputs, sample_domain=names)
+        say_off_map(table, shown)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OffMapWarning)  # it is said above
+            grown = model.add_domains(inputs, sample_domain=names)
+        added = {
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "file": Path(data).name,
+            "rows": len(names),
+            "domains": [str(name) for name in table["domain"]],
+        }
+        about = run.about | {
+            "added": [*run.about.get("added", []), added],
+            "summary": grown.summary().splitlines(),
+        }
+        reports = _report_files(run)
+        written = Run.write(folder, grown, preparation, about, overwrite=force)
+        for name, content in reports.items():
+            with new_file(written.folder / name, overwrite=True) as draft:
+                draft.write_bytes(content)
+    return AddedDomains(written, table)
+
+
+def _report_files(run: Run) -> dict[str, bytes]:
+    """The report of the fit, read before its folder may be replaced."""
+    paths = [run.folder / name for name in (CONTENT_FILE, REPORT_FILE)]
+    return {path.name: path.read_bytes() for path in paths if path.is_file()}
+
+
+def _new_rows(
+    rows: PreparedRows, known: set[object], data: Path, progress: Progress
+) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of domains that are not known, with their names."""
+    is_new = np.array([name not in known for name in rows.domains])
+    if not is_new.any():
+        raise InputError(
+            f"{data} holds no new domain: the run knows {preview(sorted(set(rows.domains)))} "
+            "already. Pass a table with other domains, or fit anew to learn from these rows."
+        )
+    if not is_new.all():
+        left_out = sorted({name for name, new in zip(rows.domains, is_new) if not new})
+        progress.say(
+            f"note: {int((~is_new).sum())} rows of {len(left_out)} known domains "
+            f"({preview(left_out)}) are left out."
+        )
+    names = [name for name, new in zip(rows.domains, is_new) if new]
+    return rows.inputs[is_new], names

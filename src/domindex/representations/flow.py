@@ -60,8 +60,12 @@ class FlowAligned(Representation):
         scaled = self.scaler.apply_flat(rows.inputs)
         result = scaled @ self.subspace.matrix
         n_moving = self.subspace.n_moving
-        for _, members, place in rows.domains:
-            result[members, :n_moving] = self.flow.align(result[members, :n_moving], place)
+        if not rows.domains:
+            return result
+        clouds = [result[domain.rows, :n_moving] for domain in rows.domains]
+        places = np.stack([domain.place for domain in rows.domains])
+        for domain, aligned in zip(rows.domains, self.flow.align_all(clouds, places)):
+            result[domain.rows, :n_moving] = aligned
         return result
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:

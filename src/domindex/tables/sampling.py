@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from domindex.data.bottom_rows import SampleSize
 from domindex.data.domain_data import Task
 from domindex.data.messages import preview
 from domindex.data.stream_summary import StreamPlan, StreamSummary
@@ -20,6 +21,11 @@ from domindex.tables.preparation import TablePreparation, input_names
 from domindex.tables.reading import require_columns
 from domindex.tables.rows import check_roles, label_rows
 from domindex.tables.streaming import Data, name_of, open_stream
+
+SAMPLE = SampleSize(a_domain=2_000, in_all=100_000)
+"""Rows that a model of a large table is fitted on. Folds learn from 4,000 rows, members from 20,000
+and a domain's distances rest on 200, so that more would change little; for time and memory, not
+tuned."""
 
 ODD_SAMPLE = 8.0
 """Standard errors by which the mean of a domain's sample may depart from that of all its rows
@@ -78,6 +84,7 @@ def stream_plan(
         frozenset(stream.numbers - set(categorical)),
         is_source=None if sources is None else frozenset(sources).__contains__,
         seed=seed,
+        size=SAMPLE,
     )
 
 
@@ -117,8 +124,8 @@ def read_sample(request: FitRequest) -> FitTable:
         missing=request.missing,
         facts=summary.columns,
     )
-    prepared = preparation.apply(rows.table)
     _check_missing(summary, preparation)
+    prepared = preparation.apply(rows.table)
     said = (*_row_notes(summary, sources, len(table)), *notes, *_filled(summary, preparation))
     return FitTable(
         rows,

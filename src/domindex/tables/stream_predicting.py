@@ -30,6 +30,9 @@ from domindex.tables.preparation import InputChanges, NumberColumn, TablePrepara
 from domindex.tables.reading import require_columns, table_format
 from domindex.tables.writing import PartWriter
 
+PREDICTED_ROWS = 32_768
+"""Rows that are predicted at once on each core: bounds memory, and nothing else depends on it."""
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -59,7 +62,8 @@ def predict_stream(
 
     The domain column is read first. Domains that are not on the map are placed, and measured, by a
     sample of their rows, as in `fit`; then all rows are predicted, some at a time. What is
-    predicted for a row depends neither on the rows beside it nor on how the table is divided.
+    predicted for a row depends neither on the rows beside it nor on how the table is divided, up to
+    the rounding of products.
     """
     columns = [column.name for column in preparation.columns]
     require_columns(stream.columns, [preparation.domain], "domain")
@@ -73,7 +77,8 @@ def predict_stream(
     with new_file(Path(out), overwrite=force) as draft:
         with PartWriter(draft, table_format(Path(out))) as writer:
             parts = stream.parts([preparation.domain, *columns])
-            for table, changed in side_by_side(task, progress.each("predicting", parts)):
+            small = smaller(progress.each("predicting", parts))
+            for table, changed in side_by_side(task, small):
                 writer.write(table)
                 changes, n_rows = changes + changed, n_rows + len(table)
     new = [str(name) for name in present if name not in known]
@@ -118,6 +123,13 @@ def predictions_table(model: Any, predicted: Prediction, targets: Sequence[str])
 def free_name(name: str, table: pd.DataFrame) -> str:
     """A name for a column that no target has taken."""
     return name if name not in table else free_name(f"{name}_on_map", table)
+
+
+def smaller(parts: Iterable[Part]) -> Iterator[Part]:
+    """The same rows in parts that a predictor with many features a row can hold."""
+    for part in parts:
+        for start in range(0, part.table.num_rows, PREDICTED_ROWS):
+            yield Part(part.what, part.table.slice(start, PREDICTED_ROWS))
 
 
 def side_by_side(task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

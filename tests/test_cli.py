@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from domindex import cluster
 from domindex.benchmark import executors, list_methods, list_suites
 from domindex.benchmark.suites import settings_now
 from domindex.cli import app
@@ -80,7 +81,7 @@ def test_a_folder_that_cannot_be_written_to_is_one_line_and_code_2(tmp_path):
 @pytest.mark.timeout(60)
 def test_an_unreachable_cluster_is_code_2_and_nothing_is_lost(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(executors, "PATIENCE", 0.5)
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
     kept = tmp_path / "record.jsonl"
     kept.write_text("")
     asked = [

@@ -58,7 +58,9 @@ RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrot
 
 @app.command()
 def fit(
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet, also gzipped.")],
+    data: Annotated[
+        Path, typer.Argument(help="CSV or Parquet, also gzipped; or a folder of Parquet files.")
+    ],
     target: Annotated[str, typer.Option(help="Column to predict, or several by commas.")],
     domain: Annotated[str, typer.Option(help="Column that names the domain of a row.")],
     sources: Sources = None,
@@ -78,12 +80,16 @@ def fit(
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.", min=0)] = 0,
     config: Config = None,
     with_report: WithReport = True,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler to spread the work over.")
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Map the domains of a table, and learn to predict where there are no labels.
 
-    Rows with an empty target are what is to be predicted; or name the labelled domains.
+    Rows with an empty target are what is to be predicted; or name the labelled domains. A folder
+    and a large file are read in parts, and learned from by a sample.
 
     \b
     Example:
@@ -110,6 +116,7 @@ def fit(
             report=with_report,
             force=force,
             progress=True,
+            dask=dask,
         )
         if as_json:
             _print_json({"run": run.folder, "report": run.report, **run.about})
@@ -122,7 +129,9 @@ def fit(
 @app.command()
 def predict(
     run: RunFolder,
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet, also gzipped.")],
+    data: Annotated[
+        Path, typer.Argument(help="CSV or Parquet, also gzipped; or a folder of Parquet files.")
+    ],
     out: Annotated[
         str, typer.Option(help="CSV or Parquet to write; - for standard output.")
     ] = "predictions.csv",
@@ -146,10 +155,11 @@ def predict(
         result = predict_table(
             run, data, out=_file(out), delimiter=delimiter, force=force, progress=True
         )
-        _print_table(result.table, out)
+        if result.table is not None:
+            _print_table(result.table, out)
         about = {
             "out": out,
-            "rows": len(result.table),
+            "rows": result.n_rows,
             "new_domains": result.new_domains,
             "off_map": result.off_map,
             "notes": result.notes,
@@ -158,7 +168,7 @@ def predict(
             _print_json(about)
         else:
             placed = f", {len(result.new_domains)} new domains" if result.new_domains else ""
-            typer.echo(f"Predictions: {out} ({len(result.table)} rows{placed})", err=True)
+            typer.echo(f"Predictions: {out} ({result.n_rows} rows{placed})", err=True)
 
 
 @app.command()

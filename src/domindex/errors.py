@@ -27,3 +27,7 @@ class TrainingError(DomindexError, RuntimeError):
 
 class TrainingDiverged(DomindexError, RuntimeError):  # noqa: N818 - says what happened
     """A term of the objective stopped being a finite number."""
+
+
+class ClusterError(DomindexError, RuntimeError):
+    """A cluster that went away in the middle of the work."""

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from domindex import cluster
 from domindex.benchmark import Cell, Record, executors, run_benchmark, worker
 from domindex.benchmark.suites import settings_now
 from domindex.benchmark.worker import run_cell
@@ -197,7 +198,7 @@ def test_a_cluster_of_two_workers_measures_the_same(tmp_path):
 @pytest.mark.timeout(60)
 def test_a_cluster_that_does_not_answer_is_said(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(executors, "PATIENCE", 0.5)
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
     with pytest.raises(InputError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         run_benchmark(["rotating-digits"], ["knn"], out=tmp_path / "o", dask="tcp://127.0.0.1:9")
     assert not os.path.exists(tmp_path / "o")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from joblib import Parallel, delayed
@@ -11,11 +10,6 @@ from joblib import Parallel, delayed
 from domindex.benchmark.cells import Cell, CellResult
 from domindex.benchmark.suites import settings_now
 from domindex.benchmark.worker import run_cell
-from domindex.errors import InputError
-
-PATIENCE = 10.0
-"""Seconds that a scheduler has to answer, and to show a worker."""
-
 
 Executor = Callable[[Sequence[Cell], bool], Iterator[CellResult]]
 """From cells, and whether each must run alone, to results as they are known."""
@@ -24,9 +18,12 @@ Executor = Callable[[Sequence[Cell], bool], Iterator[CellResult]]
 def run_on_cores(
     cells: Sequence[Cell], alone: bool, jobs: int, data_home: str | None
 ) -> Iterator[CellResult]:
-    """Results as they are known. Each of `jobs` threads waits for one process after another."""
-    n_jobs = 1 if alone else jobs
-    parallel = Parallel(n_jobs=n_jobs, backend="threading", return_as="generator_unordered")
+    """Results as they are known. Each of `jobs` threads waits for one process after another; under
+    `joblib.parallel_config` another backend takes the threads' place."""
+    if alone:
+        yield from (run_cell(cell, data_home) for cell in cells)
+        return
+    parallel = Parallel(n_jobs=jobs, prefer="threads", return_as="generator_unordered")
     yield from parallel(delayed(run_cell)(cell, data_home) for cell in cells)
 
 
@@ -50,32 +47,3 @@ def run_on_cluster(
             cell, note = futures[future], f"lost by the cluster: {' '.join(str(error).split())}"
             yield cell.ended("failed", settings_now(cell), note=note)
         future.release()  # else a worker that leaves would have its results computed again
-
-
-@contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """A client of the scheduler at `address`, which must answer and have a worker."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError(
-            "A cluster needs Dask distributed, which is not installed. "
-            "Install it with: pip install 'domindex[cluster]'"
-        ) from None
-    try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except Exception as error:
-        raise InputError(
-            f"No Dask scheduler answers at {address!r} ({type(error).__name__}). "
-            "Start one with `dask scheduler` and give the address it prints, "
-            "for example tcp://10.0.0.1:8786."
-        ) from error
-    with client:
-        try:
-            client.wait_for_workers(1, timeout=PATIENCE)
-        except TimeoutError:
-            raise InputError(
-                f"The Dask scheduler at {address!r} has no workers. "
-                f"Start some with `dask worker {address}`."
-            ) from None
-        yield client

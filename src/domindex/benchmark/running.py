@@ -13,11 +13,12 @@ from pathlib import Path
 
 from domindex.benchmark.cells import MORE_IS_NOT_NEEDED, Cell, CellResult, Key
 from domindex.benchmark.choosing import choose_names
-from domindex.benchmark.executors import Executor, connected, run_on_cluster, run_on_cores
+from domindex.benchmark.executors import Executor, run_on_cluster, run_on_cores
 from domindex.benchmark.record import RECORD_NAME, Record
 from domindex.benchmark.rendering import of_suite, render_suite, write_documents
 from domindex.benchmark.suite import Suite
 from domindex.benchmark.suites import SUITES, find_suite, settings_now
+from domindex.cluster import connected
 from domindex.errors import DatasetError, InputError
 from domindex.progress import show_progress
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from domindex.cluster import on_this_machine
 from domindex.committee.estimator_checks import require_weights, takes_many_outputs
 from domindex.committee.learner import Floats, Predictor, weighted_rows
 from domindex.errors import PredictorError
@@ -169,7 +170,8 @@ class EstimatorLearner:
 def _blamed(name: str, task: str) -> Iterator[None]:
     """Whatever an estimator raises, with its name."""
     try:
-        yield
+        with on_this_machine():
+            yield
     except Exception as error:
         raise PredictorError(
             f"The predictor {name!r} failed to {task} ({type(error).__name__}: {error}). "

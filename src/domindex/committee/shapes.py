@@ -20,6 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from domindex.cluster import on_this_machine
 from domindex.committee.folds import Fold
 from domindex.committee.represented_folds import RepresentedFolds
 
@@ -106,8 +107,9 @@ def telling_auc(
     rows, scores = np.concatenate([first, second]), np.empty(len(side))
     parts = StratifiedKFold(n_parts, shuffle=True, random_state=0).split(rows, side)
     for train, test in parts:
-        fitted = clone(teller).fit(rows[train], side[train])
-        scores[test] = fitted.predict_proba(rows[test])[:, 1]
+        with on_this_machine():
+            fitted = clone(teller).fit(rows[train], side[train])
+            scores[test] = fitted.predict_proba(rows[test])[:, 1]
     return float(roc_auc_score(side, scores))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from domindex.data.streams import is_lazy
 from domindex.errors import InputError
 
 
@@ -50,6 +51,11 @@ def _to_array(X: Any, name: str) -> NDArray:
         raise InputError(
             f"{name} is a sparse matrix of shape {X.shape}; only dense data is supported. "
             "Convert it with X.toarray(), or reduce it first, for example with TruncatedSVD."
+        )
+    if is_lazy(X):
+        raise InputError(
+            f"{name} is a {type(X).__name__}, which is read in parts. Pass rows that fit into memory, "
+            "or predict a table of any size into a file with `domindex.tables.predict_table`."
         )
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):

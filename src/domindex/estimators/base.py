@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable
 from copy import copy
@@ -16,10 +17,13 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags, check_random_stat
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from domindex.cluster import cluster_errors
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
 from domindex.data.layout import read_layout
 from domindex.data.row_weights import with_row_weights
+from domindex.data.streamed_rows import sample_rows as sample_stream
+from domindex.data.streams import is_stream
 from domindex.errors import InputError
 from domindex.estimators.row_sources import is_on_disk, row_source
 from domindex.estimators.streaming import (
@@ -65,8 +69,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array, data frame or tensor, (rows, features) or (rows, ...) for images; a
-            memory-mapped array or a torch `Dataset` of (x, y, domain) is learned from by a sample
+        X : array, data frame or tensor, (rows, features) or (rows, ...) for images. Of any size, and
+            learned from by a sample: a memory-mapped array; a torch `Dataset` of (x, y, domain); a
+            pyarrow dataset, a polars LazyFrame or a Dask DataFrame, of which `y` and
+            `sample_domain` name columns, and all others are inputs
         y : labels, one per row; what stands in rows of target domains is never read
         sample_domain : a domain name per row
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
@@ -96,12 +102,16 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         source_domains: Iterable[Hashable] | None,
         sample_weight: Any,
     ) -> None:
-        """Through the gate, and fit; of rows on disk, with a sample."""
+        """Through the gate, and fit; of rows on disk, or read in parts, with a sample."""
         self._check_parameters()
         on_disk, self._extractor = is_on_disk(X), None
         if on_disk:
             rows = self._sampled(X, y, sample_domain, source_domains, sample_weight)
             X, y, sample_domain, sample_weight, self._input_shape = rows
+        elif is_stream(X):
+            _refuse_weights(sample_weight)
+            seed = self._stream_seed()
+            X, y, sample_domain = sample_stream(X, y, sample_domain, source_domains, seed)
         data = check_domain_data(
             X,
             y,
@@ -119,7 +129,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             self._input_shape = data.inputs.shape[1:]
             self._extractor = self._frozen_backbone(data.inputs)
             data = self._through_backbone(data)
-        self._fit_data(data)
+        with cluster_errors():
+            self._fit_data(data)
         self.task_ = data.task
         self.domains_ = list(data.domains)
         self.source_domains_ = list(data.source_domains)
@@ -245,6 +256,11 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         state = getattr(self, "random_state", None)
         return int(check_random_state(state).randint(np.iinfo(np.int32).max))
 
+    def _stream_seed(self) -> int:
+        """Of the sample: that of `random_state` where it is a number, without using it up."""
+        state = getattr(self, "random_state", None)
+        return int(state) if isinstance(state, numbers.Integral) else 0
+
     def _check_rows(self, X: Any) -> NDArray:
         """Rows as everything behind the gate takes them: through a frozen backbone, if any."""
         check_is_fitted(self)
@@ -285,6 +301,14 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
             tags.target_tags.multi_output = True
         return tags
+
+
+def _refuse_weights(sample_weight: Any) -> None:
+    if sample_weight is not None:
+        raise InputError(
+            "sample_weight is given, and X is read in parts, of which a sample is learned from. "
+            "Leave the weights out, or pass rows that fit into memory."
+        )
 
 
 def check_task(task: Any) -> Task | None:

@@ -259,8 +259,10 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
 
         Parameters
         ----------
-        X : array, data frame or tensor, (rows, features) or (rows, ...) for images; a
-            memory-mapped array or a torch `Dataset` of (x, y, domain) is learned from by a sample
+        X : array, data frame or tensor, (rows, features) or (rows, ...) for images. Of any size, and
+            learned from by a sample: a memory-mapped array; a torch `Dataset` of (x, y, domain); a
+            pyarrow dataset, a polars LazyFrame or a Dask DataFrame, of which `y` and
+            `sample_domain` name columns, and all others are inputs
         y : labels, one per row; what stands in rows of target domains is never read
         sample_domain : a domain name per row
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,

@@ -74,11 +74,14 @@ class FlowAligned(Representation):
         scaled = self.scaler.apply_flat(rows.inputs)
         result = scaled @ self.subspace.matrix
         n_moving = self.subspace.n_moving
-        places: list[Floats] = [place for _, _, place in rows.domains]
+        if not rows.domains:
+            return result
+        places = np.stack([domain.place for domain in rows.domains])
         if self.around is not None:
-            places = [np.array([along]) for along in rows.along(self.around)]
-        for (_, members, _), place in zip(rows.domains, places):
-            result[members, :n_moving] = self.flow.align(result[members, :n_moving], place)
+            places = rows.along(self.around)[:, None]
+        clouds = [result[domain.rows, :n_moving] for domain in rows.domains]
+        for domain, aligned in zip(rows.domains, self.flow.align_all(clouds, places)):
+            result[domain.rows, :n_moving] = aligned
         return result
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:

@@ -8,6 +8,7 @@ from domindex.tables.mapping import TableIndex, index_table, write_graph
 from domindex.tables.predicting import TablePredictions, predict_table
 from domindex.tables.run import Run
 from domindex.tables.run_report import draw_report
+from domindex.tables.sampling import summarise_table
 
 __all__ = [
     "AddedDomains",
@@ -21,5 +22,6 @@ __all__ = [
     "predict_table",
     "read_settings",
     "run_demo",
+    "summarise_table",
     "write_graph",
 ]

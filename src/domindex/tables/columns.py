@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from domindex.data.arrow_columns import is_blank, text_of
 from domindex.data.messages import preview
 from domindex.data.names import is_missing
 from domindex.errors import InputError
@@ -24,15 +25,18 @@ MISSING_WORDS = frozenset(["na", "n/a", "nan", "null", "none", "-", "?", "missin
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?")
 
 
-def kind_of(column: pd.Series) -> Kind:
-    """Whether a column holds numbers or texts; dates, mixtures and anything else are refused."""
+def kind_of(column: pd.Series, *, in_rows: bool = True) -> Kind:
+    """Whether a column holds numbers or texts; dates, mixtures and anything else are refused.
+
+    `in_rows` says that the values stand as in the table, so that an error may name a row.
+    """
     if column.dtype.kind in "biuf":
         return "numbers"
     if column.dtype.kind in "mM":
         raise _a_date(column, column.dropna().iloc[:1].astype(str).tolist())
     values = [value for value in column.tolist() if not is_missing(value)]
     if all(isinstance(value, str) for value in values):
-        return _kind_of_texts(column, values)
+        return _kind_of_texts(column, values, in_rows)
     if all(isinstance(v, bool | int | float | np.number | decimal.Decimal) for v in values):
         return "numbers"
     if any(isinstance(value, datetime.date | datetime.timedelta) for value in values):
@@ -73,17 +77,6 @@ def texts_of(column: pd.Series) -> list[str | None]:
     return [None if is_blank(value) else text_of(value) for value in column.tolist()]
 
 
-def text_of(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def is_blank(value: object) -> bool:
-    """Missing, or a text of nothing but spaces."""
-    return is_missing(value) or (isinstance(value, str) and not value.strip())
-
-
 def check_domain_column(column: pd.Series) -> list[str]:
     """Names of domains, one per row, none blank."""
     names = texts_of(column)
@@ -96,7 +89,7 @@ def check_domain_column(column: pd.Series) -> list[str]:
     return [name for name in names if name is not None]
 
 
-def _kind_of_texts(column: pd.Series, values: Sequence[str]) -> Kind:
+def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> Kind:
     distinct = list(dict.fromkeys(values))
     given = [value for value in distinct if not _stands_for_none(value)]
     numeric = [value for value in given if not np.isnan(_number(value))]
@@ -106,10 +99,10 @@ def _kind_of_texts(column: pd.Series, values: Sequence[str]) -> Kind:
         raise _a_date(column, given)
     if numeric:
         others = [value for value in given if value not in set(numeric)]
-        row = column.tolist().index(others[0]) + 1
+        where = f" (first in row {column.tolist().index(others[0]) + 1})" if in_rows else ""
         raise InputError(
             f"Column {column.name!r} mixes numbers and texts: {preview(numeric, 3)}, but also "
-            f"{preview(others, 3)} (first in row {row}). Correct it, pass "
+            f"{preview(others, 3)}{where}. Correct it, pass "
             f"--categorical {column.name} to take all values for categories, or leave it out "
             f"(--exclude {column.name})."
         )

@@ -5,29 +5,31 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
+from domindex.cluster import spread_over
 from domindex.data.domain_data import Task
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.atomic import check_free
 from domindex.progress import Progress, show_progress
 from domindex.tables.configuration import check_settings
+from domindex.tables.fit_request import FitRequest, FitTable
 from domindex.tables.preparation import Missing, TablePreparation
 from domindex.tables.reading import read_table
-from domindex.tables.rows import LabelledRows, label_rows
+from domindex.tables.rows import label_rows
 from domindex.tables.run import RUN, Run
 from domindex.tables.run_report import report_run
+from domindex.tables.sampling import read_sample
+from domindex.tables.streaming import Data, is_large, name_of
 from domindex.versions import versions
 
 
 def fit_table(
-    data: str | os.PathLike[str],
+    data: Data,
     *,
     target: Sequence[str],
     domain: str,
@@ -44,12 +46,14 @@ def fit_table(
     report: bool = True,
     force: bool = False,
     progress: bool = False,
+    dask: str | None = None,
 ) -> Run:
     """Fit the table in a file, and write the run to the folder `out`.
 
     Parameters
     ----------
-    data : a CSV or Parquet file
+    data : a CSV or Parquet file; a folder of Parquet files, a pyarrow dataset, a polars LazyFrame
+        or a Dask data frame, which are read in parts, as large files are
     target : the column to predict, or several for values
     domain : the column that names the domain of every row
     out : the folder, which appears complete or not at all
@@ -62,11 +66,13 @@ def fit_table(
     report : write a report as well, which takes about as long as a short fit
     force : replace a run that is there
     progress : draw bars on standard error
+    dask : address of a Dask scheduler, whose workers then read parts of a large table, measure
+        distances and validate candidates; they must see the same files
     """
     check_free(out, marker=RUN, overwrite=force)
     columns = (domain, tuple(target), sources, features, exclude, categorical)
-    request = _Request(Path(data), delimiter, *columns, task, missing, settings or {}, seed)
-    with show_progress(progress) as shown:
+    request = FitRequest(data, delimiter, *columns, task, missing, settings or {}, seed)
+    with spread_over(dask), show_progress(progress) as shown:
         start = time.perf_counter()
         table = _read(request, shown)
         model = _new_model(request, table.rows.labels.task, verbose=int(progress))
@@ -86,44 +92,10 @@ def fit_table(
     return run
 
 
-@dataclass(frozen=True)
-class _Request:
-    """What was asked for, as `fit_table` has it."""
-
-    data: Path
-    delimiter: str | None
-    domain: str
-    targets: tuple[str, ...]
-    sources: Sequence[str] | None
-    features: Sequence[str] | None
-    exclude: Sequence[str]
-    categorical: Sequence[str]
-    task: Task | Literal["auto"]
-    missing: Missing
-    settings: Mapping[str, Any]
-    seed: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """A table ready to be fitted; `source` is its size and its columns, as they were read."""
-
-    rows: LabelledRows
-    preparation: TablePreparation
-    inputs: pd.DataFrame
-    notes: tuple[str, ...]
-    source: dict[str, Any]
-
-    @property
-    def others(self) -> pd.DataFrame:
-        """Columns that are no inputs, by which a map can be coloured."""
-        preparation = self.preparation
-        inputs = {column.name for column in preparation.columns}
-        taken = {preparation.domain, *preparation.targets, *inputs}
-        return self.rows.table[[name for name in self.rows.table.columns if name not in taken]]
-
-
-def _read(request: _Request, progress: Progress) -> _Table:
+def _read(request: FitRequest, progress: Progress) -> FitTable:
+    if is_large(request.data):
+        progress.say(f"{name_of(request.data)} is read in parts …")
+        return read_sample(request)
     table = read_table(
         request.data,
         delimiter=request.delimiter,
@@ -148,39 +120,40 @@ def _read(request: _Request, progress: Progress) -> _Table:
         missing=request.missing,
     )
     inputs = preparation.apply(rows.table)
-    return _Table(
+    return FitTable(
         rows,
         preparation,
         pd.DataFrame(inputs.values, columns=preparation.features),
         (*rows.notes, *notes, *inputs.notes),
-        {"file": request.data.name, "rows": len(table), "columns": list(table.columns)},
+        {"file": name_of(request.data), "rows": len(table), "columns": list(table.columns)},
     )
 
 
-def _new_model(request: _Request, task: Task, *, verbose: int) -> BaseVDI:
+def _new_model(request: FitRequest, task: Task, *, verbose: int) -> BaseVDI:
     kind = VDIClassifier if task == "classification" else VDIRegressor
     arguments = check_settings(kind, request.settings)
     return kind(random_state=request.seed, verbose=verbose, **arguments)
 
 
-def _announce(table: _Table, progress: Progress) -> None:
+def _announce(table: FitTable, progress: Progress) -> None:
     for note in table.notes:
         progress.say(f"note: {note}")
     rows = table.rows
+    n_rows = table.source["rows"] if "sampled" in table.source else len(rows.domains)
     progress.say(
-        f"{len(rows.domains)} rows in {rows.n_domains} domains, {len(rows.sources)} of them with "
+        f"{n_rows} rows in {rows.n_domains} domains, {len(rows.sources)} of them with "
         f"labels; {table.inputs.shape[1]} inputs; {rows.labels.task}. Mapping the domains …"
     )
 
 
-def _fit(model: BaseVDI, table: _Table) -> None:
+def _fit(model: BaseVDI, table: FitTable) -> None:
     rows = table.rows
     model.fit(
         table.inputs, rows.labels.values, sample_domain=rows.domains, source_domains=rows.sources
     )
 
 
-def _about(request: _Request, table: _Table, model: BaseVDI) -> dict[str, Any]:
+def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, Any]:
     return {
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "data": table.source,

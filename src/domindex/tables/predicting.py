@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from domindex.data import group_rows, order_names
 from domindex.data.messages import preview
-from domindex.errors import OffMapWarning
+from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
@@ -21,6 +21,8 @@ from domindex.tables.preparation import TablePreparation
 from domindex.tables.reading import check_table_path, read_table, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
+from domindex.tables.stream_predicting import free_name, predict_stream
+from domindex.tables.streaming import Data, is_large, name_of, open_stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +31,18 @@ class TablePredictions:
 
     Attributes
     ----------
+    n_rows : how many rows were predicted
     table : the domain; the class and the probability of each, or values and their deviations; and
         `distance`, from the row's domain to the nearest source in units of the map's median
-        spacing; and whether that domain lies off the map
+        spacing; and whether that domain lies off the map. None where the data is read in parts:
+        then the rows are in the file only
     new_domains : names that were not on the map, and were placed
     off_map : names of those that lie off the map
     notes : what was done to the inputs
     """
 
-    table: pd.DataFrame
+    n_rows: int
+    table: pd.DataFrame | None
     new_domains: list[str]
     off_map: list[str]
     notes: tuple[str, ...]
@@ -45,7 +50,7 @@ class TablePredictions:
 
 def predict_table(
     run: Run | str | os.PathLike[str],
-    data: str | os.PathLike[str],
+    data: Data,
     *,
     out: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
@@ -57,8 +62,9 @@ def predict_table(
     Parameters
     ----------
     run : a run, or its folder
-    data : a CSV or Parquet file with the domain and the inputs; targets are not needed
-    out : a CSV or Parquet file to write as well
+    data : a CSV or Parquet file with the domain and the inputs; targets are not needed. What `fit`
+        reads in parts is predicted in parts as well
+    out : a CSV or Parquet file to write as well; it must be named where data is read in parts
     delimiter : between the columns of a text file; a comma where None
     force : replace a file that is there
     progress : draw bars on standard error
@@ -67,6 +73,8 @@ def predict_table(
         check_table_path(out, overwrite=force)
     run = opened(run)
     model, preparation = run.model(), run.preparation()
+    if is_large(data):
+        return _predict_large(model, preparation, data, out, delimiter, force, progress)
     with show_progress(progress) as shown:
         rows = read_rows(data, preparation, delimiter, shown)
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
@@ -76,7 +84,30 @@ def predict_table(
     new = [str(name) for name in order_names(rows.domains) if name not in known]
     if out is not None:
         write_table(predicted, out, overwrite=force)
-    return TablePredictions(predicted, new, off_map, rows.notes)
+    return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
+
+
+def _predict_large(
+    model: Any,
+    preparation: TablePreparation,
+    data: Data,
+    out: str | os.PathLike[str] | None,
+    delimiter: str | None,
+    force: bool,
+    progress: bool,
+) -> TablePredictions:
+    if out is None:
+        raise InputError(
+            f"{name_of(data)} is read in parts, and its predictions have to go to a file. "
+            "Name one (out=, --out FILE)."
+        )
+    stream = open_stream(data, delimiter=delimiter, texts=[preparation.domain])
+    with show_progress(progress) as shown:
+        done = predict_stream(model, preparation, stream, out, force=force, progress=shown)
+        for note in done.notes:
+            shown.say(f"note: {note}")
+        say_names_off_map(done.off_map, done.n_domains, shown)
+    return TablePredictions(done.n_rows, None, done.new_domains, done.off_map, done.notes)
 
 
 def read_rows(
@@ -98,12 +129,17 @@ def read_rows(
 def say_off_map(places: pd.DataFrame, progress: Progress) -> list[str]:
     """The names of the domains off the map, which are also said."""
     names = [str(name) for name in places.loc[places["off_map"], "domain"]]
+    say_names_off_map(names, len(places), progress)
+    return names
+
+
+def say_names_off_map(names: list[str], n_domains: int, progress: Progress) -> None:
+    """A word on domains off the map, where there are any."""
     if names:
         progress.say(
-            f"note: {len(names)} of {len(places)} domains lie off the map ({preview(names)}): "
+            f"note: {len(names)} of {n_domains} domains lie off the map ({preview(names)}): "
             "further from all known domains than these are from each other. Expect little there."
         )
-    return names
 
 
 def coordinates_of(places: pd.DataFrame) -> NDArray[np.float64]:
@@ -134,14 +170,9 @@ def _predict_rows(
     predicted = pd.concat([part for _, part in parts]).iloc[np.argsort(order)]
     predicted.index = rows.inputs.index
     predicted.insert(0, preparation.domain, rows.domains)
-    predicted[_free("distance", predicted)] = gaps
-    predicted[_free("off_map", predicted)] = off_map
+    predicted[free_name("distance", predicted)] = gaps
+    predicted[free_name("off_map", predicted)] = off_map
     return predicted
-
-
-def _free(name: str, table: pd.DataFrame) -> str:
-    """A name for a column that no target has taken."""
-    return name if name not in table else _free(f"{name}_on_map", table)
 
 
 def _predict(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from domindex.data.column_facts import MOST_TEXTS, ColumnFacts
 from domindex.data.messages import preview
 from domindex.errors import InputError
-from domindex.tables.columns import kind_of, numbers_of, texts_of
+from domindex.tables.columns import Kind, kind_of, numbers_of, texts_of
 from domindex.tables.reading import require_columns
 
 Floats = NDArray[np.float64]
@@ -55,16 +56,44 @@ class CategoryColumn:
 
     def encode(self, column: pd.Series) -> tuple[Floats, int, set[str]]:
         """(rows, levels), how many values were missing, and the texts that are no level."""
-        texts = texts_of(column)
-        missing = sum(text is None for text in texts)
+        places, distinct = _distinct(column)
+        texts = texts_of(distinct)
+        is_missing = np.array([text is None for text in texts])
         position = {level: number for number, level in enumerate(self.levels)}
         filled = [self.fill if text is None else text for text in texts]
         codes = np.array([position.get(text, -1) for text in filled])
         return (
-            np.asarray(codes[:, None] == np.arange(len(self.levels)), dtype=np.float64),
-            missing,
+            np.asarray(codes[places][:, None] == np.arange(len(self.levels)), dtype=np.float64),
+            int(is_missing[places].sum()),
             {text for text, code in zip(filled, codes) if code < 0},
         )
+
+
+@dataclass(frozen=True)
+class InputChanges:
+    """How often each column was filled in, and the texts of each that fit never saw."""
+
+    filled: Counter[str] = field(default_factory=Counter)
+    unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def __add__(self, other: InputChanges) -> InputChanges:
+        names = dict.fromkeys([*self.unknown, *other.unknown])
+        none: frozenset[str] = frozenset()
+        both = {n: self.unknown.get(n, none) | other.unknown.get(n, none) for n in names}
+        return InputChanges(self.filled + other.filled, both)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        notes = []
+        if self.filled:
+            listed = preview((f"{name} ({count})" for name, count in self.filled.most_common()), 5)
+            notes.append(f"Filled in missing inputs by the sources' median: {listed}.")
+        for name, texts in self.unknown.items():
+            notes.append(
+                f"Column {name!r} holds {preview(sorted(texts), 3)}, which fit never saw; "
+                "they count as none of its categories."
+            )
+        return tuple(notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +101,11 @@ class PreparedInputs:
     """Inputs (rows, features), and what was done to them that a user should know."""
 
     values: Floats
-    notes: tuple[str, ...]
+    changes: InputChanges
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.changes.notes
 
 
 @dataclass(frozen=True)
@@ -110,21 +143,23 @@ class TablePreparation:
         exclude: Sequence[str] = (),
         categorical: Sequence[str] = (),
         missing: Missing = "impute",
+        facts: Mapping[str, ColumnFacts] | None = None,
     ) -> tuple[TablePreparation, tuple[str, ...]]:
         """Learn from a table whose source rows are marked; also returns notes for the user.
 
         Inputs are all columns but the domain, the targets and `exclude`, or those in `features`.
-        Columns that never change are dropped.
+        Columns that never change are dropped. Where the table is a sample of a larger one, `facts`
+        say what all rows hold: which columns change, and the categories of each.
         """
         if missing not in get_args(Missing):
             raise InputError(f"missing is {missing!r}. Choose 'impute' or 'error'.")
-        require_columns(table, exclude, "columns to leave out")
-        require_columns(table, categorical, "categories")
-        chosen = _input_names(table, domain, targets, features, exclude)
+        require_columns(table.columns, exclude, "columns to leave out")
+        require_columns(table.columns, categorical, "categories")
+        chosen = input_names(list(table.columns), domain, targets, features, exclude)
         columns: list[NumberColumn | CategoryColumn] = []
         dropped: list[str] = []
         for name in chosen:
-            learned = _learn(table[name], is_source, name in categorical)
+            learned = _learn(table[name], is_source, name in categorical, (facts or {}).get(name))
             if learned is None:
                 dropped.append(name)
             else:
@@ -144,28 +179,22 @@ class TablePreparation:
 
     def apply(self, table: pd.DataFrame) -> PreparedInputs:
         """The inputs of a table, prepared as the first was; the table is not changed."""
-        require_columns(table, [column.name for column in self.columns], "inputs")
-        parts, filled, notes = [], Counter[str](), []
+        require_columns(table.columns, [column.name for column in self.columns], "inputs")
+        parts, filled, unknown = [], Counter[str](), dict[str, frozenset[str]]()
         for column in self.columns:
             values, n_missing, new = column.encode(table[column.name])
             parts.append(values)
             if n_missing:
                 filled[column.name] = n_missing
             if new:
-                notes.append(
-                    f"Column {column.name!r} holds {preview(sorted(new), 3)}, which fit never saw; "
-                    "they count as none of its categories."
-                )
+                unknown[column.name] = frozenset(new)
         if filled and self.missing == "error":
             name, count = filled.most_common(1)[0]
             raise InputError(
                 f"{sum(filled.values())} inputs are missing in {_columns(filled)}, most in "
                 f"{name!r} ({count}). Fill them in, or let them be imputed (--missing impute)."
             )
-        if filled:
-            listed = preview((f"{name} ({count})" for name, count in filled.most_common()), 5)
-            notes.insert(0, f"Filled in missing inputs by the sources' median: {listed}.")
-        return PreparedInputs(np.hstack(parts), tuple(notes))
+        return PreparedInputs(np.hstack(parts), InputChanges(filled, unknown))
 
     def to_dict(self) -> dict[str, Any]:
         """In terms of JSON."""
@@ -188,16 +217,17 @@ class TablePreparation:
         return cls(content["domain"], tuple(content["targets"]), columns, content["missing"])
 
 
-def _input_names(
-    table: pd.DataFrame,
+def input_names(
+    columns: Sequence[str],
     domain: str,
     targets: Sequence[str],
     features: Sequence[str] | None,
     exclude: Sequence[str],
 ) -> list[str]:
+    """The columns that are inputs: those asked for, or all that are nothing else."""
     reserved = {domain, *targets}
     if features is not None:
-        require_columns(table, features, "inputs")
+        require_columns(columns, features, "inputs")
         taken = [name for name in features if name in reserved]
         if taken:
             raise InputError(
@@ -205,34 +235,70 @@ def _input_names(
                 "Leave it out of --features."
             )
         return [name for name in dict.fromkeys(features) if name not in exclude]
-    return [name for name in table.columns if name not in reserved and name not in exclude]
+    return [name for name in columns if name not in reserved and name not in exclude]
 
 
 def _learn(
-    column: pd.Series, is_source: NDArray[np.bool_], as_category: bool
+    column: pd.Series,
+    is_source: NDArray[np.bool_],
+    as_category: bool,
+    facts: ColumnFacts | None,
 ) -> NumberColumn | CategoryColumn | None:
     """None for a column that never changes."""
-    name = str(column.name)
-    if not as_category and kind_of(column) == "numbers":
-        numbers = numbers_of(column)
-        known = ~np.isnan(numbers)
-        if not known.any() or numbers[known].min() == numbers[known].max():
-            return None
-        labelled = numbers[known & is_source]
-        return NumberColumn(name, float(np.median(labelled if len(labelled) else numbers[known])))
-    texts = texts_of(column)
+    if not as_category and _kind(column, facts) == "numbers":
+        return _learn_numbers(column, is_source, facts)
+    name, texts = str(column.name), texts_of(column)
     counts = Counter(text for text in texts if text is not None)
-    if len(counts) < 2:
-        return None
-    if len(counts) > MAX_CATEGORIES:
+    n_texts: int | str = len(counts)
+    if facts is not None:
+        counts, n_texts = facts.texts or counts, len(facts.texts or ()) or f"over {MOST_TEXTS}"
+    if facts is not None and facts.texts is None or len(counts) > MAX_CATEGORIES:
         raise InputError(
-            f"Column {name!r} holds {len(counts)} different texts, such as {preview(counts, 2)}: "
+            f"Column {name!r} holds {n_texts} different texts, such as {preview(counts, 2)}: "
             "more than categories would. If it names rows, leave it out "
             f"(--exclude {name}); if not, group its values."
         )
+    if len(counts) < 2:
+        return None
     labelled_counts = Counter(t for t, source in zip(texts, is_source) if source and t is not None)
     fill = min(labelled_counts or counts, key=lambda t: (-(labelled_counts or counts)[t], t))
     return CategoryColumn(name, tuple(sorted(counts)), fill)
+
+
+def _learn_numbers(
+    column: pd.Series, is_source: NDArray[np.bool_], facts: ColumnFacts | None
+) -> NumberColumn | None:
+    name, numbers = str(column.name), numbers_of(column)
+    known = ~np.isnan(numbers)
+    ends = [float(end) for end in (numbers[known].min(), numbers[known].max())] if known.any() else []
+    if facts is not None:
+        if facts.infinite:
+            raise InputError(
+                f"Column {name!r} is infinite in {facts.infinite} rows. Correct these values, or "
+                "leave them empty."
+            )
+        ends += [end for end in (facts.low, facts.high) if not np.isnan(end)]
+    if not ends or min(ends) == max(ends):
+        return None
+    labelled = numbers[known & is_source]
+    middle = labelled if len(labelled) else numbers[known] if known.any() else np.array(ends)
+    return NumberColumn(name, float(np.median(middle)))
+
+
+def _kind(column: pd.Series, facts: ColumnFacts | None) -> Kind:
+    """By all texts of a column where they are known."""
+    if facts is None or not facts.texts:
+        return kind_of(column)
+    return kind_of(pd.Series(sorted(facts.texts), name=column.name, dtype=object), in_rows=False)
+
+
+def _distinct(column: pd.Series) -> tuple[NDArray[np.int64], pd.Series]:
+    """(rows,) places in the different values of a column, and these; mixtures stay as they are."""
+    kinds = "biuf"
+    if column.dtype.kind in kinds or pd.api.types.infer_dtype(column, skipna=True) == "string":
+        places, values = pd.factorize(column, use_na_sentinel=False)
+        return places, pd.Series(values, name=column.name)
+    return np.arange(len(column)), column
 
 
 def _revive(content: Mapping[str, Any]) -> NumberColumn | CategoryColumn:

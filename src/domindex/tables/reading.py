@@ -50,7 +50,7 @@ def read_table(
     """
     file = Path(path).expanduser()
     kind = table_format(file)
-    _require_file(file)
+    require_file(file)
     with (open_file or _open)(file) as stream:
         content: IO[bytes] = stream
         if file.suffix.lower() == ".gz":
@@ -58,7 +58,7 @@ def read_table(
         table = (
             _read_parquet(file, content)
             if kind == "parquet"
-            else _read_csv(file, content, _delimiter(file, delimiter), set(texts))
+            else _read_csv(file, content, delimiter_of(file, delimiter), set(texts))
         )
     if not len(table):
         raise InputError(f"{file} has a header and no rows. Check the export that wrote it.")
@@ -70,14 +70,14 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
     file = Path(path).expanduser()
     kind = table_format(file)
     if kind == "parquet":
-        _require_pyarrow(file)
+        require_pyarrow(file)
     with new_file(file, overwrite=overwrite) as draft:
         opened = gzip.open if file.suffix.lower() == ".gz" else open
         with opened(draft, "wb") as stream:
             if kind == "parquet":
                 table.to_parquet(stream, index=False)
             else:
-                table.to_csv(stream, index=False, sep=_delimiter(file, None))
+                table.to_csv(stream, index=False, sep=delimiter_of(file, None))
 
 
 def check_table_path(path: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -100,14 +100,15 @@ def table_format(path: Path) -> Format:
     return SUFFIXES[suffixes[-1]]
 
 
-def require_columns(table: pd.DataFrame, names: Sequence[str], role: str) -> None:
+def require_columns(columns: Iterable[str], names: Sequence[str], role: str) -> None:
     """All of `names` are columns; the first that is not is reported with the nearest one."""
+    known = list(columns)
     for name in names:
-        if name not in table.columns:
-            hint = did_you_mean(name, table.columns)
+        if name not in known:
+            hint = did_you_mean(name, known)
             raise InputError(
                 f"There is no column {name!r} for the {role}; there are "
-                f"{preview(table.columns, 12)}. {hint or 'Spell it as in the header.'}"
+                f"{preview(known, 12)}. {hint or 'Spell it as in the header.'}"
             )
 
 
@@ -170,7 +171,7 @@ def _check_header(file: Path, head: bytes, delimiter: str) -> list[str]:
     columns = [str(name) for name in first.iloc[0]]
     if len(columns) == 1:
         _require_delimiter(file, columns[0], delimiter)
-    _check_names(file, columns)
+    check_names(file, columns)
     return columns
 
 
@@ -184,7 +185,7 @@ def _require_delimiter(file: Path, header: str, delimiter: str) -> None:
             )
 
 
-def _check_names(file: Path, columns: list[str]) -> None:
+def check_names(file: Path, columns: list[str]) -> None:
     twice = [name for name, count in Counter(columns).items() if count > 1 and name.strip()]
     if twice:
         raise InputError(
@@ -199,14 +200,14 @@ def _check_names(file: Path, columns: list[str]) -> None:
 
 
 def _read_parquet(file: Path, stream: IO[bytes]) -> pd.DataFrame:
-    _require_pyarrow(file)
+    require_pyarrow(file)
     from pyarrow import ArrowException, parquet
 
     try:
         content = io.BytesIO(stream.read())
         if not content.getbuffer().nbytes:
             raise InputError(f"{file} is empty. Check the export that wrote it.")
-        _check_names(file, [str(name) for name in parquet.read_schema(content).names])
+        check_names(file, [str(name) for name in parquet.read_schema(content).names])
         content.seek(0)
         table = parquet.read_table(content).to_pandas()
     except (ArrowException, EOFError, OSError, zlib.error) as error:
@@ -219,7 +220,7 @@ def _read_parquet(file: Path, stream: IO[bytes]) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-def _require_pyarrow(file: Path) -> None:
+def require_pyarrow(file: Path) -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
@@ -229,7 +230,7 @@ def _require_pyarrow(file: Path) -> None:
         ) from None
 
 
-def _require_file(file: Path) -> None:
+def require_file(file: Path) -> None:
     if file.is_dir():
         raise InputError(f"{file} is a folder. Name a CSV or Parquet file.")
     if not file.exists():
@@ -247,7 +248,7 @@ def _open(file: Path) -> IO[bytes]:
         ) from error
 
 
-def _delimiter(file: Path, given: str | None) -> str:
+def delimiter_of(file: Path, given: str | None) -> str:
     if given is None:
         return "\t" if ".tsv" in [suffix.lower() for suffix in file.suffixes] else ","
     named = {"\\t": "\t", "tab": "\t"}.get(given, given)

@@ -56,13 +56,9 @@ def label_rows(
     task: Task | Literal["auto"],
 ) -> LabelledRows:
     """Rows of source domains without a label are left out; labels elsewhere are ignored."""
-    if not targets or domain in targets:
-        raise InputError(
-            f"The targets are {list(targets)} and the domain is {domain!r}. "
-            "Name at least one column to predict, and another for the domain."
-        )
-    require_columns(table, [domain], "domain")
-    require_columns(table, targets, "target")
+    check_roles(domain, targets)
+    require_columns(table.columns, [domain], "domain")
+    require_columns(table.columns, targets, "target")
     domains = check_domain_column(table[domain])
     labels = read_labels(table, targets, task)
     chosen = choose_sources(domains, labels.known, sources)
@@ -70,9 +66,18 @@ def label_rows(
     return _without_lost_rows(every, every.is_source & ~labels.known)
 
 
+def check_roles(domain: str, targets: Sequence[str]) -> None:
+    """That there is something to predict, and that it is not the domain."""
+    if not targets or domain in targets:
+        raise InputError(
+            f"The targets are {list(targets)} and the domain is {domain!r}. "
+            "Name at least one column to predict, and another for the domain."
+        )
+
+
 def prepare_rows(table: pd.DataFrame, preparation: TablePreparation) -> PreparedRows:
     """The rows of a later table, prepared as the first was."""
-    require_columns(table, [preparation.domain], "domain")
+    require_columns(table.columns, [preparation.domain], "domain")
     domains = check_domain_column(table[preparation.domain])
     inputs = preparation.apply(table)
     frame = pd.DataFrame(inputs.values, columns=preparation.features)

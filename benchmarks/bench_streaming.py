@@ -1,0 +1,202 @@
+"""Twenty million rows of Parquet: fit, predict, and the same fit on two Dask workers.
+
+    python benchmarks/bench_streaming.py --rows 20000000 --folder /tmp
+
+Generates a table of 12 columns and 500 domains in a temporary folder that is deleted at the end,
+runs every step in a process of its own, and writes seconds and peaks of memory, of that process and
+of those it starts, to results/streaming.json. Labels are scored after everything was predicted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+RESULTS = Path(__file__).parent / "results" / "streaming.json"
+N_DOMAINS, N_SOURCES, N_FILES = 500, 150, 20
+GROUP_ROWS = 100_000
+BYTES_A_ROW = 90
+TURN = 1.5 * np.pi
+"""By which the last domain is turned against the first."""
+
+KINDS = np.array(["plain", "red", "green", "blue", "none"])
+
+
+def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, np.ndarray]:
+    """A family that turns: two classes in a plane that is rotated from domain to domain, two
+    inputs that drift with it, four that say nothing, a count and a text."""
+    domains = rng.integers(0, N_DOMAINS, n_rows)
+    share = domains / (N_DOMAINS - 1)
+    classes = rng.integers(0, 2, n_rows)
+    centre = np.column_stack([2.0 * classes - 1.0, np.full(n_rows, 2.0)])
+    plane = centre + 0.35 * rng.normal(size=(n_rows, 2))
+    angle = TURN * share
+    x1 = np.cos(angle) * plane[:, 0] - np.sin(angle) * plane[:, 1]
+    x2 = np.sin(angle) * plane[:, 0] + np.cos(angle) * plane[:, 1]
+    noise = rng.normal(size=(n_rows, 6))
+    columns = {
+        "store": np.char.add("s", np.char.zfill(domains.astype(str), 3)),
+        "label": classes,
+        "x1": x1,
+        "x2": x2,
+        "drift1": noise[:, 0] + share,
+        "drift2": 0.5 * noise[:, 1] - 2.0 * share,
+    }
+    columns |= {f"noise{n}": noise[:, n] for n in range(2, 6)}
+    columns["count"] = rng.poisson(3, n_rows)
+    columns["kind"] = KINDS[rng.integers(0, len(KINDS), n_rows)]
+    return columns
+
+
+def write_family(folder: Path, n_rows: int, seed: int) -> Path:
+    """Parquet files of many row groups; labels of targets are there, and named as no sources."""
+    data = folder / "table"
+    data.mkdir()
+    for number in range(N_FILES):
+        rng = np.random.default_rng([seed, number])
+        left = n_rows // N_FILES
+        with pq.ParquetWriter(data / f"part-{number:02d}.parquet", _schema()) as writer:
+            while left > 0:
+                size = min(left, GROUP_ROWS)
+                writer.write_table(pa.table(rows_of(rng, size), schema=_schema()))
+                left -= size
+    return data
+
+
+def _schema() -> pa.Schema:
+    names = ["x1", "x2", "drift1", "drift2", *(f"noise{n}" for n in range(2, 6))]
+    return pa.schema(
+        [("store", pa.string()), ("label", pa.int64())]
+        + [(name, pa.float64()) for name in names]
+        + [("count", pa.int64()), ("kind", pa.string())]
+    )
+
+
+def measured(arguments: list[str]) -> dict[str, float]:
+    """Seconds, and the peak of memory of a process and of those it started."""
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "domindex.cli", *arguments])
+    watched, peak, busy = psutil.Process(process.pid), 0, 0.0
+    while process.poll() is None:
+        try:
+            family = [watched, *watched.children(recursive=True)]
+            peak = max(peak, sum(one.memory_info().rss for one in family))
+            times = watched.cpu_times()
+            busy = times.user + times.system
+        except psutil.Error:
+            pass
+        time.sleep(0.1)
+    if process.returncode:
+        raise SystemExit(f"domindex {arguments[0]} ended with code {process.returncode}")
+    return {
+        "seconds": round(time.perf_counter() - start, 1),
+        "cpu_seconds": round(busy, 1),
+        "peak_mb": round(peak / 1e6),
+    }
+
+
+def fit(data: Path, run: Path, config: Path, *more: str) -> dict[str, float]:
+    sources = ",".join(f"s{n:03d}" for n in range(N_SOURCES))
+    roles = ["--target", "label", "--domain", "store", "--sources", sources]
+    return measured(
+        ["fit", str(data), *roles, "--out", str(run), "--config", str(config), "--no-report", *more]
+    )
+
+
+def accuracy_of(data: Path, predictions: Path) -> float:
+    """On rows of targets, both read side by side in parts."""
+    truth = ds.dataset(data).to_batches(columns=["store", "label"])
+    said = ds.dataset(predictions).to_batches(columns=["label"])
+    hits = total = 0
+    true_left, said_left = _Joined(truth), _Joined(said)
+    while (table := true_left.take(100_000)) is not None:
+        other = said_left.take(table.num_rows)
+        targets = table.column("store").to_numpy() >= f"s{N_SOURCES:03d}"
+        right = table.column("label").to_numpy() == other.column("label").to_numpy()
+        hits, total = hits + int(right[targets].sum()), total + int(targets.sum())
+    return hits / total
+
+
+class _Joined:
+    """Batches of any sizes, handed out in given sizes."""
+
+    def __init__(self, batches) -> None:
+        self.batches, self.left = batches, None
+
+    def take(self, n_rows: int):
+        while self.left is None or self.left.num_rows < n_rows:
+            batch = next(self.batches, None)
+            if batch is None:
+                break
+            table = pa.Table.from_batches([batch])
+            self.left = table if self.left is None else pa.concat_tables([self.left, table])
+        if self.left is None or not self.left.num_rows:
+            return None
+        result, self.left = self.left.slice(0, n_rows), self.left.slice(n_rows)
+        return result
+
+
+def same_model(first: Path, second: Path) -> bool:
+    """Whether two runs hold the same model to the bit, and the same preparation."""
+    names = ["preparation.json", *(f"model/{p.name}" for p in (first / "model").iterdir())]
+    return all((first / name).read_bytes() == (second / name).read_bytes() for name in names)
+
+
+def measure(folder: Path, n_rows: int, seed: int) -> dict[str, object]:
+    data = write_family(folder, n_rows, seed)
+    size = sum(path.stat().st_size for path in data.iterdir())
+    result: dict[str, object] = {"rows": n_rows, "columns": 12, "domains": N_DOMAINS}
+    result["gigabytes"] = round(size / 1e9, 2)
+    for effort in ("quick", "full"):
+        config, run, out = (folder / f"{effort}{end}" for end in (".toml", "", ".parquet"))
+        config.write_text(f'effort = "{effort}"\n')
+        result[f"fit {effort}"] = fit(data, run, config)
+        spent = measured(["predict", str(run), str(data), "--out", str(out)])
+        spent["rows_a_second"] = round(n_rows / spent["seconds"])
+        spent["accuracy"] = round(accuracy_of(data, out), 4)
+        result[f"predict {effort}"] = spent
+        out.unlink()
+        print(json.dumps(result, indent=1), flush=True)
+    result |= on_two_workers(folder, data)
+    return result
+
+
+def on_two_workers(folder: Path, data: Path) -> dict[str, object]:
+    """The quick fit on a local cluster."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        spent = fit(data, folder / "far", folder / "quick.toml", "--dask", address)
+    return {"fit quick on two workers": spent, "same": same_model(folder / "quick", folder / "far")}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    chosen = parser.parse_args()
+    if shutil.disk_usage(chosen.folder).free < 4 * BYTES_A_ROW * chosen.rows:
+        raise SystemExit(f"{chosen.folder} has too little room for {chosen.rows} rows.")
+    with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
+        result = measure(Path(folder), chosen.rows, chosen.seed)
+    chosen.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""What was asked for, and the table that was read for it: values between reading and fitting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+
+from domindex.data.domain_data import Task
+from domindex.tables.preparation import Missing, TablePreparation
+from domindex.tables.rows import LabelledRows
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """What was asked for, as `fit_table` has it."""
+
+    data: Any
+    delimiter: str | None
+    domain: str
+    targets: tuple[str, ...]
+    sources: Sequence[str] | None
+    features: Sequence[str] | None
+    exclude: Sequence[str]
+    categorical: Sequence[str]
+    task: Task | Literal["auto"]
+    missing: Missing
+    settings: Mapping[str, Any]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class FitTable:
+    """A table ready to be fitted; `source` is its size and its columns, as they were read."""
+
+    rows: LabelledRows
+    preparation: TablePreparation
+    inputs: pd.DataFrame
+    notes: tuple[str, ...]
+    source: dict[str, Any]
+
+    @property
+    def others(self) -> pd.DataFrame:
+        """Columns that are no inputs, by which a map can be coloured."""
+        preparation = self.preparation
+        inputs = {column.name for column in preparation.columns}
+        taken = {preparation.domain, *preparation.targets, *inputs}
+        return self.rows.table[[name for name in self.rows.table.columns if name not in taken]]

@@ -1,0 +1,234 @@
+"""A table beyond memory as a small one: the sample that a model is fitted on, and what all rows
+say of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from domindex.data.bottom_rows import SampleSize
+from domindex.data.domain_data import Task
+from domindex.data.messages import preview
+from domindex.data.stream_summary import StreamPlan, StreamSummary
+from domindex.data.streams import Stream
+from domindex.data.summarising import summarise
+from domindex.errors import InputError
+from domindex.tables.fit_request import FitRequest, FitTable
+from domindex.tables.labels import MAX_CLASSES, choose_sources
+from domindex.tables.preparation import TablePreparation, input_names
+from domindex.tables.reading import require_columns
+from domindex.tables.rows import check_roles, label_rows
+from domindex.tables.streaming import Data, name_of, open_stream
+
+SAMPLE = SampleSize(a_domain=2_000, in_all=100_000)
+"""Rows that a model of a large table is fitted on. Folds learn from 4,000 rows, members from 20,000
+and a domain's distances rest on 200, so that more would change little; for time and memory, not
+tuned."""
+
+ODD_SAMPLE = 8.0
+"""Standard errors by which the mean of a domain's sample may depart from that of all its rows
+before that is said. A random choice does not; rows that are repeated many times may."""
+
+
+def summarise_table(
+    data: Data,
+    *,
+    domain: str,
+    targets: Sequence[str] = (),
+    inputs: Sequence[str] | None = None,
+    sources: Sequence[str] | None = None,
+    categorical: Sequence[str] = (),
+    delimiter: str | None = None,
+    seed: int = 0,
+) -> StreamSummary:
+    """One pass over a table of any size: counts, moments and categories, and a bounded sample.
+
+    Parameters
+    ----------
+    data : a CSV or Parquet file, a folder of Parquet files, a pyarrow dataset, a polars LazyFrame
+        or a Dask data frame
+    domain, targets : columns by name
+    inputs : the other columns to read; all where None
+    sources : the labelled domains; labels of others are not read. None takes all with any label
+    categorical : columns of numbers that are categories
+    delimiter : between the columns of a text file; a comma where None
+    seed : of the sample
+    """
+    stream = open_stream(data, delimiter=delimiter, texts=[domain])
+    return summarise(
+        stream, stream_plan(stream, domain, targets, inputs, sources, categorical, seed)
+    )
+
+
+def stream_plan(
+    stream: Stream,
+    domain: str,
+    targets: Sequence[str],
+    inputs: Sequence[str] | None,
+    sources: Sequence[str] | None,
+    categorical: Sequence[str],
+    seed: int,
+) -> StreamPlan:
+    """What to read of a stream, once its columns are known to be there."""
+    require_columns(stream.columns, [domain], "domain")
+    require_columns(stream.columns, targets, "target")
+    require_columns(stream.columns, inputs or (), "inputs")
+    taken = {domain, *targets}
+    read = [name for name in stream.columns if name not in taken] if inputs is None else inputs
+    return StreamPlan(
+        domain,
+        tuple(targets),
+        tuple(read),
+        frozenset(stream.numbers - set(categorical)),
+        is_source=None if sources is None else frozenset(sources).__contains__,
+        seed=seed,
+        size=SAMPLE,
+    )
+
+
+def read_sample(request: FitRequest) -> FitTable:
+    """A large table as `fit_table` wants it: a sample, prepared like a table of that size would be.
+
+    Which columns change and which categories there are is told by all rows; medians and commonest
+    texts, which stand in for missing values, by the sample.
+    """
+    check_roles(request.domain, request.targets)
+    stream = open_stream(request.data, delimiter=request.delimiter, texts=[request.domain])
+    columns = stream.columns
+    require_columns(columns, [request.domain], "domain")
+    require_columns(columns, request.targets, "target")
+    require_columns(columns, request.exclude, "columns to leave out")
+    require_columns(columns, request.categorical, "categories")
+    roles = (request.domain, request.targets)
+    inputs = input_names(columns, *roles, request.features, request.exclude)
+    chosen = (request.sources, request.categorical, request.seed)
+    summary = summarise(stream, stream_plan(stream, *roles, inputs, *chosen))
+    sources = _sources(summary, request.sources)
+    table = summary.sample(sources)
+    rows = label_rows(
+        table,
+        domain=request.domain,
+        targets=request.targets,
+        sources=sources,
+        task=_task(request, summary),
+    )
+    preparation, notes = TablePreparation.fit(
+        rows.table,
+        domain=request.domain,
+        targets=request.targets,
+        is_source=rows.is_source,
+        features=inputs,
+        categorical=[name for name in request.categorical if name in inputs],
+        missing=request.missing,
+        facts=summary.columns,
+    )
+    _check_missing(summary, preparation)
+    prepared = preparation.apply(rows.table)
+    said = (*_row_notes(summary, sources, len(table)), *notes, *_filled(summary, preparation))
+    return FitTable(
+        rows,
+        preparation,
+        pd.DataFrame(prepared.values, columns=preparation.features),
+        (*said, *_odd_domains(summary, table, sources)),
+        {
+            "file": name_of(request.data),
+            "rows": int(summary.n_rows.sum()),
+            "columns": columns,
+            "sampled": len(table),
+        },
+    )
+
+
+def _sources(summary: StreamSummary, named: Sequence[str] | None) -> list[str]:
+    counts = summary.counts()
+    known = np.asarray(counts["labelled"] > 0)
+    sources = choose_sources([str(name) for name in counts.index], known, named)
+    empty = [name for name in sources if not counts.loc[name, "labelled"]]
+    if empty:
+        raise InputError(
+            f"The source domains {empty[:5]} have no labels at all. Fill in their target, "
+            "or leave them out of --sources."
+        )
+    return sources
+
+
+def _task(request: FitRequest, summary: StreamSummary) -> Task | str:
+    """As for a small table, where all labels count: few whole numbers are classes."""
+    if request.task != "auto" or len(request.targets) != 1:
+        return request.task
+    facts = summary.columns[request.targets[0]]
+    is_number = request.targets[0] in summary.plan.numbers
+    many = facts.few is None or len(facts.few) > MAX_CLASSES
+    return "regression" if is_number and many else "auto"
+
+
+def _row_notes(summary: StreamSummary, sources: Sequence[str], n_sampled: int) -> list[str]:
+    counts = summary.counts()
+    total, of_sources = int(summary.n_rows.sum()), counts.loc[list(sources)]
+    notes = []
+    if n_sampled < total:
+        notes.append(
+            f"Learned from a sample of {n_sampled} of {total} rows, at most "
+            f"{summary.rows_of_each()} of a domain."
+        )
+    if summary.n_ignored:
+        notes.append(
+            f"Ignored the labels of {summary.n_ignored} rows in domains that are not sources."
+        )
+    lost = int((of_sources["rows"] - of_sources["labelled"]).sum())
+    if lost:
+        notes.append(
+            f"Left out {lost} rows of source domains that have no label; they can be predicted."
+        )
+    return notes
+
+
+def _filled(summary: StreamSummary, preparation: TablePreparation) -> list[str]:
+    missing = _missing(summary, preparation)
+    if not missing:
+        return []
+    listed = preview((f"{name} ({count})" for name, count in missing.items()), 5)
+    return [f"Missing inputs are filled in by the sources' median: {listed}."]
+
+
+def _check_missing(summary: StreamSummary, preparation: TablePreparation) -> None:
+    missing = _missing(summary, preparation)
+    if missing and preparation.missing == "error":
+        name = max(missing, key=lambda name: missing[name])
+        raise InputError(
+            f"{sum(missing.values())} inputs are missing, most in {name!r} ({missing[name]}). "
+            "Fill them in, or let them be imputed (--missing impute)."
+        )
+
+
+def _missing(summary: StreamSummary, preparation: TablePreparation) -> dict[str, int]:
+    counts = {column.name: summary.columns[column.name].missing for column in preparation.columns}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _odd_domains(
+    summary: StreamSummary, table: pd.DataFrame, sources: Sequence[str]
+) -> list[str]:
+    """A word on domains whose sample is not like their rows, as the streamed moments show.
+
+    Sources with rows that have no label are passed over: their sample is of the other rows.
+    """
+    counts = summary.counts()
+    whole = counts.index[counts["labelled"].isin([0]) | (counts["labelled"] == counts["rows"])]
+    names = [name for name in counts.index if name in set(whole) or name not in set(sources)]
+    numbers = list(summary.numbers)
+    if not numbers or not names:
+        return []
+    grouped = table.groupby(summary.plan.domain)[numbers]
+    means, sizes = grouped.mean().loc[names], grouped.count().loc[names]
+    spread = summary.deviations().loc[names] / np.sqrt(sizes.clip(lower=1))
+    gaps = (means - summary.means().loc[names]).abs()
+    odd = gaps[(gaps > ODD_SAMPLE * spread) & (spread > 0)].notna().any(axis=1)
+    if not odd.any():
+        return []
+    return [
+        f"The sample of {preview(odd.index[odd], 3)} is not like all of their rows: some rows are "
+        "repeated many times there. Add a column that tells rows apart, or shuffle and thin them."
+    ]

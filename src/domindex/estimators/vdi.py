@@ -236,7 +236,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         started and that fitted it together, the first writes.
         """
         check_is_fitted(self)
-        if self.n_processes_ > 1 and not is_leading():
+        if getattr(self, "n_processes_", 1) > 1 and not is_leading():
             return
         if not type(self).__module__.startswith("domindex."):
             raise InputError(

@@ -204,5 +204,7 @@ def test_what_cannot_be_drawn_from_is_refused(family, mapped):
         model.fit(
             mapped, [0, 1, 0], sample_domain=family.sample_domain, source_domains=["domain_00"]
         )
+    with pytest.raises(InputError, match="y is None"):
+        model.fit(mapped, sample_domain=family.sample_domain, source_domains=["domain_00"])
     with pytest.raises(InputError, match="sample_domain is missing"):
         model.fit(mapped, family.y, source_domains=["domain_00"])

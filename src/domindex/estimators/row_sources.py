@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import pickle
 import sys
 from abc import ABC, abstractmethod
@@ -71,7 +72,9 @@ class MappedRows(RowSource):
 
     def parts(self, numbers: Iterable[Numbers]) -> Iterator[Part]:
         for rows in numbers:
-            yield Part(rows, np.array(self.array[rows]), [], [])
+            inputs = np.array(self.array[rows])
+            _release(self.array)
+            yield Part(rows, inputs, [], [])
 
 
 class DatasetRows(RowSource):
@@ -176,6 +179,17 @@ def is_mapped(X: Any) -> bool:
             return True
         X = X.base
     return False
+
+
+def _release(array: NDArray) -> None:
+    """Let go of what was read of a file that cannot be written to: else all of it stays mapped."""
+    held: Any = array
+    while isinstance(held, np.ndarray):
+        if held.flags.writeable:
+            return
+        held = held.base
+    if isinstance(held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        held.madvise(mmap.MADV_DONTNEED)
 
 
 def is_dataset(X: Any) -> bool:

@@ -81,13 +81,13 @@ def sample_rows(
             inputs.append(part.inputs if extractor is None else extractor.table(part.inputs))
             labels += part.labels
     chosen = [names[row] for row in rows]
-    return SampledRows(
-        np.concatenate(inputs),
-        _of_sources(labels, chosen, sources) if y is None else _taken(y, rows, len(names), "y"),
-        chosen,
-        None if sample_weight is None else _taken(sample_weight, rows, len(names), "sample_weight"),
-        shape,
-    )
+    if source.names_come_with_rows:
+        y = _of_sources(labels, chosen, sources)
+    elif y is not None:
+        y = _taken(y, rows, len(names), "y")
+    if sample_weight is not None:
+        sample_weight = _taken(sample_weight, rows, len(names), "sample_weight")
+    return SampledRows(np.concatenate(inputs), y, chosen, sample_weight, shape)
 
 
 def sample_query(source: RowSource, sample_domain: Any) -> tuple[NDArray, list[Hashable] | None]:

@@ -193,7 +193,7 @@ def fit(folder, *more, data="data.csv", out="run"):
 
 @pytest.mark.parametrize(
     "command",
-    ["fit", "predict", "index", "report", "demo", "bench", "methods", "datasets"],
+    ["fit", "predict", "index", "add", "report", "demo", "bench", "methods", "datasets"],
 )
 def test_every_command_shows_an_example(command):
     shown = run(command, "--help").stdout
@@ -208,10 +208,18 @@ def test_a_table_is_fitted_predicted_and_mapped(place, table, tmp_path):
         "out": str(out),
         "rows": 120,
         "new_domains": [],
+        "off_map": [],
         "notes": [],
     }
     predicted = pd.read_csv(out)
-    assert list(predicted.columns) == ["site", "outcome", "p(ill)", "p(well)", "distance", "off_map"]
+    assert list(predicted.columns) == [
+        "site",
+        "outcome",
+        "p(ill)",
+        "p(well)",
+        "distance",
+        "off_map",
+    ]
     assert predicted["site"].tolist() == table["site"].tolist()
     told = run("index", place / "run", "--json", "--graph", graph)
     assert told.exit_code == 0, told.stderr
@@ -219,6 +227,23 @@ def test_a_table_is_fitted_predicted_and_mapped(place, table, tmp_path):
         "target"
     ] * 3
     assert set(nx.read_graphml(graph).nodes) == set(table["site"])
+
+
+def test_new_domains_are_added_to_a_run(place, table, tmp_path):
+    later = table[table["site"] == "s4"].assign(site="later")
+    later.to_csv(tmp_path / "later.csv", index=False)
+    told = run("add", place / "run", tmp_path / "later.csv")
+    assert told.exit_code == 2
+    assert "--out" in one_line(told.stderr)
+    told = run("add", place / "run", tmp_path / "later.csv", "--out", tmp_path / "grown")
+    assert told.exit_code == 0, told.stderr
+    assert told.stdout == f"Run: {tmp_path / 'grown'} (1 domains added)\n"
+    later.assign(site="last").to_csv(tmp_path / "last.csv", index=False)
+    told = run("add", tmp_path / "grown", tmp_path / "last.csv", "--force", "--json")
+    assert told.exit_code == 0, told.stderr
+    assert [row["domain"] for row in json.loads(told.stdout)["domains"]] == ["last"]
+    told = run("index", tmp_path / "grown", "--json")
+    assert [row["role"] for row in json.loads(told.stdout)["domains"]][-2:] == ["added"] * 2
 
 
 def test_predictions_can_go_to_standard_output_or_parquet(place, tmp_path):

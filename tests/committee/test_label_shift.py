@@ -78,3 +78,14 @@ def test_damaged_shares_are_refused():
         LabelShift.from_state(state | {"sources": np.array([0.0, 1.0])})
     with pytest.raises(ValueError, match="do not fit"):
         LabelShift.from_state(state | {"names": ()})
+
+
+def test_shares_of_an_added_domain_are_those_of_its_rows_once_and_for_all():
+    shift = LabelShift(np.array([0.5, 0.5]), {})
+    rows = PlacedRows.of(np.zeros((30, 1)), ["new"] * 30, {"new": np.zeros(2)})
+    probabilities = np.tile([0.9, 0.1], (30, 1))
+    grown = shift.with_domains(probabilities, rows)
+    assert dict(shift.domains) == {}
+    expected = estimate_shares(probabilities, shift.sources)
+    np.testing.assert_array_equal(grown.domains["new"], expected)
+    np.testing.assert_allclose(grown.apply(probabilities, rows), shift.apply(probabilities, rows))

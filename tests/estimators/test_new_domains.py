@@ -92,9 +92,7 @@ def test_the_table_says_where_new_domains_lie_and_what_to_expect(classes):
     assert (table["distance_1"] <= table["distance_2"]).all()
     assert (table[["std_1", "std_2"]].to_numpy() > 0).all()
     assert (table["low"] <= table["expected_accuracy"]).all()
-    bare = classes.model.place_domains(
-        classes.new, sample_domain=classes.new_names, forecast=False
-    )
+    bare = classes.model.place_domains(classes.new, sample_domain=classes.new_names, forecast=False)
     pd.testing.assert_frame_equal(bare, table.iloc[:, :-3])
 
 
@@ -159,8 +157,7 @@ def test_adding_in_turn_is_adding_at_once(classes):
     np.testing.assert_allclose(in_turn.domain_indices_, at_once.domain_indices_)
     pd.testing.assert_frame_equal(in_turn.forecast_, at_once.forecast_)
     ours, theirs = (
-        quietly(m.predict_proba, classes.X, sample_domain=classes.names)
-        for m in (in_turn, at_once)
+        quietly(m.predict_proba, classes.X, sample_domain=classes.names) for m in (in_turn, at_once)
     )
     np.testing.assert_allclose(ours, theirs)
 
@@ -168,9 +165,7 @@ def test_adding_in_turn_is_adding_at_once(classes):
 @pytest.mark.parametrize("which", ["classes", "values"])
 def test_a_grown_model_comes_back_from_disk(which, request, tmp_path):
     case = request.getfixturevalue(which)
-    grown = quietly(
-        case.grown().add_domains, stranger(case), sample_domain=["stranger"] * 40
-    )
+    grown = quietly(case.grown().add_domains, stranger(case), sample_domain=["stranger"] * 40)
     grown.save(tmp_path / "model")
     twin = domindex.load(tmp_path / "model")
     assert (twin.domains_, twin.off_map_domains_) == (grown.domains_, ["stranger"])
@@ -207,7 +202,9 @@ def test_a_stranger_is_flagged_wherever_it_is_asked_for(classes):
 def test_domains_of_the_family_and_of_the_fit_warn_of_nothing(classes):
     with warnings.catch_warnings():
         warnings.simplefilter("error", OffMapWarning)
-        classes.model.predict(classes.X[~classes.is_new], sample_domain=classes.names[~classes.is_new])
+        classes.model.predict(
+            classes.X[~classes.is_new], sample_domain=classes.names[~classes.is_new]
+        )
         part = classes.new_names == "d11"
         classes.model.predict(classes.new[part], sample_domain=classes.new_names[part])
 
@@ -275,7 +272,10 @@ def test_domains_that_are_all_the_same_can_be_fitted_and_grow():
     names = np.repeat(list("abcdef"), N_ROWS)
     model = VDIClassifier(candidates=[("raw", "linear")], **QUICK)
     model.fit(
-        np.tile(X[part], (6, 1)), np.tile(y[part], 6), sample_domain=names, source_domains=["a", "b"]
+        np.tile(X[part], (6, 1)),
+        np.tile(y[part], 6),
+        sample_domain=names,
+        source_domains=["a", "b"],
     )
     np.testing.assert_allclose(model.domain_indices_, 0.0, atol=1e-6)
     grown = model.add_domains(X[part], sample_domain=["g"] * N_ROWS)

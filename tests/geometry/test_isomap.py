@@ -97,3 +97,11 @@ def test_a_known_domain_has_its_own_mean_geodesics():
     for number in range(9):
         paths = extend_mean_geodesics(distances[number], distances, (2, 3, 5))
         np.testing.assert_allclose(paths, expected[number], atol=1e-12)
+
+
+def test_a_new_domain_is_joined_by_those_that_have_it_among_their_nearest():
+    """Two known domains far apart, each other's only neighbour, and a new one between them."""
+    distances = np.array([[0.0, 10.0], [10.0, 0.0]])
+    gaps = np.array([4.0, 6.5])
+    np.testing.assert_allclose(extend_geodesics(gaps, distances, 1), [4.0, 14.0])
+    np.testing.assert_allclose(extend_mean_geodesics(gaps, distances, (1,)), [4.0, 6.5])

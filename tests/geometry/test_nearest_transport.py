@@ -47,3 +47,11 @@ def test_moments_bound_transport_from_below_and_a_shift_exactly():
     assert (moment_bounds(new, known) <= exact).all()
     shifted = known[0] + [1.0, 2.0, 2.0]
     assert moment_bounds([shifted], known[:1])[0, 0] == pytest.approx(3.0, rel=1e-5)
+
+
+def test_what_lies_within_reach_is_measured_too():
+    known, new = clouds(25), clouds(3, seed=1)
+    reach = np.full(25, 4.0)
+    found = transport_to_known(new, known, "exact", n_nearest=1, reach=reach)
+    full = np.stack([transport_distances_to(cloud, known) for cloud in new])
+    np.testing.assert_array_equal(found[full <= 4.0], full[full <= 4.0])

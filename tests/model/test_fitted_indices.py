@@ -65,6 +65,16 @@ def test_a_new_domain_is_placed_by_its_rows(fitted, clouds):
     np.testing.assert_array_equal(unnamed[None], places["new"])
 
 
+def test_an_added_domain_is_known_whatever_its_rows(fitted, clouds):
+    grown = fitted.with_domains(np.concatenate([clouds[2], clouds[1]]), [*["b"] * 20, *["a"] * 20])
+    assert grown.domain_map.index.domains == (*NAMES, "a", "b")
+    placed = fitted.place(clouds[2], ["b"] * 20)["b"]
+    np.testing.assert_allclose(grown.place(clouds[0][:1], ["b"])["b"], placed, atol=1e-12)
+    index, deviations = grown.index()
+    assert index.coordinates.shape == deviations.shape == (6, 2)
+    assert fitted.domain_map.index.domains == NAMES
+
+
 def test_a_place_is_a_copy(fitted, clouds):
     before = fitted.domain_map.coordinates.copy()
     fitted.place(clouds[0], ["north"] * 20)["north"][:] = 99.0

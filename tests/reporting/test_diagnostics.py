@@ -13,11 +13,11 @@ def record(place: float, role: str = "target", rows: int = 50, away: float = 0.0
     return DomainRecord(f"at {place}", role, rows, (place, 0.0), (0.01, 0.01), (), away)
 
 
-def diagnosis(records, held_out=None) -> str:
+def diagnosis(records, held_out=None, off_map=()) -> str:
     places = np.array([one.coordinates for one in records])
     apart = np.linalg.norm(places[:, None] - places, axis=-1)
     index = DomainIndex([one.name for one in records], places, apart, np.zeros(len(places)))
-    return " ".join(diagnose(index, records, None, held_out))
+    return " ".join(diagnose(index, records, None, held_out, off_map))
 
 
 def test_an_ordinary_map_needs_no_warning():
@@ -28,6 +28,11 @@ def test_small_domains_are_named():
     assert "1 domain has fewer than 10 rows: at 1.0." in diagnosis(
         [record(0.0, "source"), record(1.0, rows=4)]
     )
+
+
+def test_added_domains_off_the_map_are_named():
+    records = [record(0.0, "source"), record(1.0), record(2.0)]
+    assert "1 added domain lies off the map" in diagnosis(records, off_map=["at 2.0"])
 
 
 def test_targets_beyond_the_reach_of_the_sources_are_named_farthest_first():

@@ -371,3 +371,21 @@ def test_rows_without_names_are_of_one_new_domain():
     rows = PlacedRows.of(np.zeros((3, 2)), None, {None: np.array([0.5, 1.0])})
     assert [domain.name for domain in rows.domains] == [None]
     np.testing.assert_array_equal(rows.index, [[0.5, 1.0]] * 3)
+
+
+@EVERY
+def test_an_added_domain_is_represented_by_what_it_was_added_with(kind, data, geometry):
+    fitted = kind.fit(data, geometry)
+    inputs = np.random.default_rng(5).normal(size=(12, data.inputs.shape[1])) + 1.5
+    new = PlacedRows.of(inputs, ["new"] * 12, {"new": geometry.domain_map.coordinates[2]})
+    known = PlacedRows.of_data(data, geometry.domain_map.coordinates)
+    before = fitted.apply(known).features.copy()
+    grown = fitted.with_domains(new)
+    whole = fitted.apply(new).features
+    np.testing.assert_array_equal(grown.apply(new).features, whole)
+    one = PlacedRows.of(inputs[:1], ["new"], {"new": geometry.domain_map.coordinates[2]})
+    np.testing.assert_allclose(grown.apply(one).features, whole[:1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(grown.apply(known).features, before)
+    tree, arrays = split_state(grown.state())
+    twin = kind.from_state(join_state(json.loads(json.dumps(tree)), arrays))
+    np.testing.assert_array_equal(twin.apply(one).features, grown.apply(one).features)

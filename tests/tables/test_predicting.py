@@ -10,7 +10,14 @@ from domindex.tables import index_table, predict_table
 
 def test_classes_come_with_their_probabilities(classes, data, table):
     predicted = predict_table(classes, data).table
-    assert list(predicted.columns) == ["site", "outcome", "p(ill)", "p(well)", "distance", "off_map"]
+    assert list(predicted.columns) == [
+        "site",
+        "outcome",
+        "p(ill)",
+        "p(well)",
+        "distance",
+        "off_map",
+    ]
     assert predicted["site"].tolist() == table["site"].tolist()
     chances = predicted[["p(ill)", "p(well)"]].to_numpy()
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)

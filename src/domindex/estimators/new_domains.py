@@ -1,4 +1,4 @@
-"""Domains that were not in the fit: where they lie, whether they belong there, and what to expect."""
+"""Domains that were not in the fit: where they lie, and whether they belong there."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from domindex.data import order_names
+from domindex.data import DomainData, order_names
 from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
+from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.off_map import FALSE_ALARMS, OffMapTest
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows
@@ -47,6 +48,13 @@ class Verdicts:
         return [name for name, is_off in zip(self.names, self.off_map) if is_off]
 
 
+def fit_off_map_test(data: DomainData, geometry: DomainGeometry) -> OffMapTest:
+    """From the rows that the map rests on."""
+    clouds = scaled_clouds(data, geometry.scaler)
+    shown = [cloud[rows] for cloud, rows in zip(clouds, geometry.map_rows)]
+    return OffMapTest.fit(data.domains, shown, geometry.projection.matrix)
+
+
 def judge(
     test: OffMapTest,
     indices: FittedIndices,
@@ -63,8 +71,7 @@ def judge(
     scores = test.ratios([scaled[domain.rows] for domain in rows.domains], names)
     before = set(flagged_before)
     off_map = [
-        name in before if name in known else bool(score > 1.0)
-        for name, score in zip(names, scores)
+        name in before if name in known else bool(score > 1.0) for name, score in zip(names, scores)
     ]
     return Verdicts(names, scores, np.array(off_map, dtype=bool))
 
@@ -121,8 +128,8 @@ def check_new_names(names: Sequence[Hashable] | None, known: Sequence[Hashable])
     taken = [name for name in new if name in set(known)]
     if taken:
         raise InputError(
-            f"{preview(taken)} is already among the {len(known)} known domains. Leave rows of known "
-            "domains out, give another name to new rows of them, or fit anew to learn from them."
+            f"{preview(taken)} is already among the {len(known)} known domains. Leave rows of "
+            "known domains out, give new rows another name, or fit anew to learn from them."
         )
     order_names([*known, *new])
 

@@ -49,6 +49,8 @@ class VDIRegressor(BaseVDI):
     domain_index_std_ : (domains, index_dim), its uncertainty
     domain_index_ : the map as a `DomainIndex`
     domain_distances_ : (domains, domains), the transport distances behind it
+    added_domains_ : names of those that `add_domains` added
+    off_map_domains_ : names of those among them that lie off the map
     representation_ : the representation that the heaviest member predicts from
     candidates_ : DataFrame, a row a candidate, the heaviest first. Columns: candidate (its name),
         representation, predictor, near_loss and far_loss (on held-out sources, lower is better; NaN
@@ -60,6 +62,7 @@ class VDIRegressor(BaseVDI):
         squared; in units of y for one output, of the outputs' spread for several) with low and high
         (80 %), and for comparison held_out_mean
     history_ : DataFrame, a row per epoch and a column per term of the objective
+    timings_ : DataFrame, seconds by stage of the fit
     flow_ : which flow was found, and how well it fits; None where no member follows it
 
     `forecast(X, sample_domain=)` gives the same for any rows, and `summary()` says in words who

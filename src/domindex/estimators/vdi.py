@@ -46,13 +46,14 @@ from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
 from domindex.estimators.new_domains import (
     check_new_names,
+    fit_off_map_test,
     flag_new,
     judge,
     placement_table,
     warn_off_map,
 )
 from domindex.geometry import domain_graph
-from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
+from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.flow_selection import (
     DOMAINS_PER_NEIGHBOR,
     FEW_NEIGHBORS,
@@ -276,7 +277,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             )
         timings = ground.context.timings
         with timings.stage("forecasting"):
-            test = _off_map_test(data, ground.geometry)
+            test = fit_off_map_test(data, ground.geometry)
             self._remember(ground.indices, built.committee, built.forecaster, test)
             self._tell(built, data, ground.geometry, ground.context)
         self.timings_ = timings.table()
@@ -335,9 +336,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.source_domains_ = list(data.source_domains)
         self.forecast_ = self._forecast(rows.only(targets))
 
-    def _forecast(
-        self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()
-    ) -> pd.DataFrame:
+    def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         return forecast_table(
             self._committee, self._forecaster, rows, self._indices, self.source_domains_, off_map
         )
@@ -572,13 +571,6 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
                 "items": [list(item) for item in state["class_weight"].items()]
             }
         return state
-
-
-def _off_map_test(data: DomainData, geometry: DomainGeometry) -> OffMapTest:
-    """From the rows that the map rests on."""
-    clouds = scaled_clouds(data, geometry.scaler)
-    shown = [cloud[rows] for cloud, rows in zip(clouds, geometry.map_rows)]
-    return OffMapTest.fit(data.domains, shown, geometry.projection.matrix)
 
 
 def _flow_facts(geometry: DomainGeometry, committee: Committee) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from domindex.geometry.index import DomainIndex
-from domindex.geometry.isomap import extend_paths, mean_geodesics, shared_paths
+from domindex.geometry.isomap import KnownPaths, extend_paths, known_paths, mean_geodesics
 from domindex.geometry.nearest_transport import transport_to_known
 from domindex.geometry.scaling import (
     classical_scaling,
@@ -167,18 +167,22 @@ class DomainMap:
 
     def _locate_clouds(self, clouds: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Places (new, index_dim) and the distances (new, drawn) that they show, in map units."""
-        most = max(self.neighbors) if self.neighbors else None
-        gaps = transport_to_known(clouds, self.clouds[: self.n_drawn], self.method, most)
+        n_drawn, widest, reach = self.n_drawn, None, None
         if self.neighbors:
-            gaps = np.stack([extend_paths(gap, self._paths, self.neighbors) for gap in gaps])
-        shown, n_drawn = gaps / self.unit, self.n_drawn
-        known = self.index.distances[:n_drawn, :n_drawn]
-        return place(shown, self.coordinates[:n_drawn], known), shown
+            widest = max(self.neighbors)
+            reach = np.max([one.reach for one in self._paths], axis=0)
+        known = self.clouds[:n_drawn]
+        gaps = transport_to_known(clouds, known, self.method, widest, reach)
+        if self.neighbors:
+            gaps = np.stack([extend_paths(gap, self._paths) for gap in gaps])
+        shown = gaps / self.unit
+        distances = self.index.distances[:n_drawn, :n_drawn]
+        return place(shown, self.coordinates[:n_drawn], distances), shown
 
     @cached_property
-    def _paths(self) -> list[tuple[Floats, float]]:
+    def _paths(self) -> list[KnownPaths]:
         """Geodesics between the domains that the map was drawn from, for each of `neighbors`."""
-        return shared_paths(self.transport, self.neighbors)
+        return known_paths(self.transport, self.neighbors)
 
     def state(self) -> dict[str, Any]:
         return {

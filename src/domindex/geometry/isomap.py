@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,27 +54,43 @@ def extend_mean_geodesics(
     gaps: NDArray[np.float64], distances: NDArray[np.float64], neighbors: Sequence[int]
 ) -> NDArray[np.float64]:
     """`mean_geodesics` (known,) from a new domain at direct distances `gaps` (known,)."""
-    return extend_paths(gaps, shared_paths(distances, neighbors), neighbors)
+    return extend_paths(gaps, known_paths(distances, neighbors))
 
 
-def shared_paths(
-    distances: NDArray[np.float64], neighbors: Sequence[int]
-) -> list[tuple[NDArray[np.float64], float]]:
-    """What `extend_paths` needs of the known domains: paths (N, N), and what brings each to the
-    mean length of the first."""
-    paths = [geodesic_distances(distances, number) for number in neighbors]
-    return [(path, _share(paths[0], path)) for path in paths]
+@dataclass(frozen=True, eq=False)
+class KnownPaths:
+    """Paths between known domains through one number of neighbours, to be gone on by new ones.
+
+    Attributes
+    ----------
+    n_neighbors : that number
+    lengths : (N, N) of the shortest paths
+    share : what brings them to the mean length of the paths they are averaged with
+    reach : (N,) distance of each domain to the last of its neighbours: a new one that is nearer
+        would be among them
+    """
+
+    n_neighbors: int
+    lengths: NDArray[np.float64]
+    share: float
+    reach: NDArray[np.float64]
 
 
-def extend_paths(
-    gaps: NDArray[np.float64],
-    paths: Sequence[tuple[NDArray[np.float64], float]],
-    neighbors: Sequence[int],
-) -> NDArray[np.float64]:
+def known_paths(distances: NDArray[np.float64], neighbors: Sequence[int]) -> list[KnownPaths]:
+    """What `extend_paths` needs of the known domains, for each number of neighbours."""
+    lengths = [geodesic_distances(distances, number) for number in neighbors]
+    apart = np.sort(distances + np.diag(np.full(len(distances), np.inf)), axis=1)
+    last = max(len(distances) - 2, 0)
+    return [
+        KnownPaths(number, one, _share(lengths[0], one), apart[:, min(number - 1, last)])
+        for number, one in zip(neighbors, lengths)
+    ]
+
+
+def extend_paths(gaps: NDArray[np.float64], paths: Sequence[KnownPaths]) -> NDArray[np.float64]:
     """`extend_mean_geodesics` along paths that were found once for many new domains."""
     extended = [
-        extend_geodesics(gaps, path, number) * share
-        for (path, share), number in zip(paths, neighbors)
+        extend_geodesics(gaps, one.lengths, one.n_neighbors, one.reach) * one.share for one in paths
     ]
     return np.mean(extended, axis=0)
 
@@ -83,11 +100,18 @@ def _share(first: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 
 
 def extend_geodesics(
-    gaps: NDArray[np.float64], geodesics: NDArray[np.float64], n_neighbors: int
+    gaps: NDArray[np.float64],
+    geodesics: NDArray[np.float64],
+    n_neighbors: int,
+    reach: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Path lengths (known,) from a new domain at direct distances `gaps` (known,).
 
-    The first step leads to one of its `n_neighbors` nearest, the rest along known paths.
+    The first step leads to one of its `n_neighbors` nearest, or to a domain that would have it
+    among its own, no farther than `reach` (known,); the rest along known paths.
     """
-    nearest = np.argsort(gaps, kind="stable")[:n_neighbors]
-    return (gaps[nearest, None] + geodesics[nearest]).min(axis=0)
+    joined = np.zeros(len(gaps), dtype=bool)
+    joined[np.argsort(gaps, kind="stable")[:n_neighbors]] = True
+    if reach is not None:
+        joined |= np.isfinite(gaps) & (gaps <= reach)
+    return (gaps[joined, None] + geodesics[joined]).min(axis=0)

@@ -27,13 +27,14 @@ def transport_to_known(
     known: Sequence[Floats],
     method: Method,
     n_nearest: int | None = None,
+    reach: Floats | None = None,
 ) -> Floats:
     """(new, known) distances, each as `transport_distances_to` measures it for one new cloud alone.
 
-    With `n_nearest`, distances beyond that many nearest may be left at infinity: geodesics start
-    with a step to one of these, and exact transport is the dear part. Which known clouds can be
-    among them is told by a bound from moments (Gelbrich), W₂² ≥ ‖m − m'‖² +
-    tr(C + C' − 2 (C½ C' C½)½), so the result is that of the full search.
+    With `n_nearest`, distances beyond that many nearest, and beyond `reach` (known,), may be left
+    at infinity: geodesics start with a step to one of these, and exact transport is the dear part.
+    Which known clouds can be among them is told by a bound from moments (Gelbrich),
+    W₂² ≥ ‖m − m'‖² + tr(C + C' − 2 (C½ C' C½)½), so the result is that of the full search.
 
     Examples
     --------
@@ -50,18 +51,21 @@ def transport_to_known(
     if n_nearest is None or n_nearest >= len(known) or method != "exact":
         return np.stack([transport_distances_to(cloud, known, method=method) for cloud in clouds])
     bounds = moment_bounds(clouds, known) * (1.0 - SAFETY)
+    reach = np.zeros(len(known)) if reach is None else reach
     return np.stack(
-        [_nearest(cloud, known, bound, n_nearest) for cloud, bound in zip(clouds, bounds)]
+        [_nearest(cloud, known, bound, n_nearest, reach) for cloud, bound in zip(clouds, bounds)]
     )
 
 
-def _nearest(cloud: Floats, known: Sequence[Floats], bounds: Floats, n_nearest: int) -> Floats:
-    """(known,) exact distances where the bound leaves a chance to be among the nearest."""
+def _nearest(
+    cloud: Floats, known: Sequence[Floats], bounds: Floats, n_nearest: int, reach: Floats
+) -> Floats:
+    """(known,) exact distances where the bound leaves a chance to be near."""
     result = np.full(len(known), np.inf)
     order = np.argsort(bounds, kind="stable")
-    first, rest = order[:n_nearest], order[n_nearest:]
+    first = np.union1d(order[:n_nearest], np.flatnonzero(bounds <= reach))
     result[first] = transport_distances_to(cloud, [known[k] for k in first])
-    for number in rest:
+    for number in order[np.isinf(result[order])]:
         if bounds[number] > np.partition(result, n_nearest - 1)[n_nearest - 1]:
             break
         result[number] = transport_distances_to(cloud, [known[number]])[0]

@@ -28,10 +28,12 @@ def diagnose(
     records: Sequence[DomainRecord],
     audit: IndexAudit | None,
     held_out: HeldOutQuality | None,
+    off_map: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """A sentence for each sign of trouble that there is."""
+    """A sentence for each sign of trouble that there is; `off_map` names added domains."""
     found = (
         _small_domains(records),
+        _off_the_map(off_map),
         _far_targets(index, records),
         _collapsed(records, audit),
         _poorly_shown(index),
@@ -48,6 +50,16 @@ def _small_domains(records: Sequence[DomainRecord]) -> str:
     return (
         f"{_count(small, 'domain has', 'domains have')} fewer than {FEW_ROWS} rows: "
         f"{_some(small)}. Their places on the map are uncertain."
+    )
+
+
+def _off_the_map(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    return (
+        f"{_count(names, 'added domain lies', 'added domains lie')} off the map, further from all "
+        f"domains of the fit than these are from each other: {_some(names)}. What held on known "
+        "domains need not hold there."
     )
 
 

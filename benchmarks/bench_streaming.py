@@ -19,10 +19,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import psutil
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+
+from domindex.tables import Run
 
 RESULTS = Path(__file__).parent / "results" / "streaming.json"
 N_DOMAINS, N_SOURCES, N_FILES = 500, 150, 20
@@ -149,9 +152,16 @@ class _Joined:
 
 
 def same_model(first: Path, second: Path) -> bool:
-    """Whether two runs hold the same model to the bit, and the same preparation."""
-    names = ["preparation.json", *(f"model/{p.name}" for p in (first / "model").iterdir())]
-    return all((first / name).read_bytes() == (second / name).read_bytes() for name in names)
+    """Whether two runs prepare rows alike, have the same map, and predict the same to the bit."""
+    if (first / "preparation.json").read_bytes() != (second / "preparation.json").read_bytes():
+        return False
+    models = [Run.open(folder).model() for folder in (first, second)]
+    rows = np.random.default_rng(0).normal(size=(1000, models[0].n_features_in_))
+    names = models[0].domains_[:1] * len(rows)
+    frames = [pd.DataFrame(rows, columns=model.feature_names_in_) for model in models]
+    said = [m.predict_proba(rows, sample_domain=names) for m, rows in zip(models, frames)]
+    places = [model.domain_indices_ for model in models]
+    return np.array_equal(*said) and np.array_equal(*places)
 
 
 def measure(folder: Path, n_rows: int, seed: int) -> dict[str, object]:

@@ -107,9 +107,11 @@ def test_a_fit_on_the_workers_is_the_fit_alone_though_one_dies(cluster, family, 
         return model.fit(family.X, family.y, **rows)
 
     alone, mark = fitted(""), str(tmp_path / "dead")
-    with connected(cluster.scheduler_address, as_default=True):
-        with joblib.parallel_config(backend="dask"):
-            far = fitted(mark)
+    with (
+        connected(cluster.scheduler_address, as_default=True),
+        joblib.parallel_config(backend="dask"),
+    ):
+        far = fitted(mark)
     assert os.path.exists(mark)
     np.testing.assert_array_equal(far.domain_indices_, alone.domain_indices_)
     query = {"sample_domain": family.sample_domain}
@@ -138,12 +140,9 @@ def test_a_cluster_that_goes_away_is_said(frame):
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
     ) as local:
-        address = local.scheduler_address
-        with (
-            pytest.raises(ClusterError, match=r"The Dask cluster went away .* nothing was written"),
-            spread_over(address),
-        ):
-            distributed.get_client().loop.call_later(0.5, lambda: local.scheduler.close())
+        local.loop.call_later(1.5, local.scheduler.close)
+        message = r"The Dask cluster went away .* nothing was written"
+        with pytest.raises(ClusterError, match=message), spread_over(local.scheduler_address):
             summary_of(lazy)
 
 

@@ -53,9 +53,12 @@ def spread_over(address: str | None) -> Iterator[None]:
         return
     from joblib import parallel_config
 
-    with cluster_errors(), connected(address, as_default=True) as client:
-        with parallel_config(backend="dask", client=client):
-            yield
+    with (
+        cluster_errors(),
+        connected(address, as_default=True) as client,
+        parallel_config(backend="dask", client=client),
+    ):
+        yield
 
 
 @contextmanager

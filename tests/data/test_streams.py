@@ -34,7 +34,9 @@ def frame():
 
 def plan_of(stream, **more):
     size = SampleSize(a_domain=60, in_all=400)
-    return StreamPlan("site", ("y",), ("a", "b", "count", "kind"), stream.numbers, size=size, **more)
+    return StreamPlan(
+        "site", ("y",), ("a", "b", "count", "kind"), stream.numbers, size=size, **more
+    )
 
 
 def summary_of(table, **more):
@@ -120,14 +122,17 @@ def test_a_column_with_very_many_texts_is_not_counted():
     n = MOST_TEXTS + 5
     table = pa.table({"site": ["s"] * n, "name": [f"row {k}" for k in range(n)]})
     stream = as_stream(ds.dataset(table))
-    assert summarise(stream, StreamPlan("site", (), ("name",), frozenset())).columns[
-        "name"
-    ].texts is None
+    assert (
+        summarise(stream, StreamPlan("site", (), ("name",), frozenset())).columns["name"].texts
+        is None
+    )
 
 
 def test_a_file_with_other_columns_is_named_with_them(frame, tmp_path):
     write(tmp_path, [frame, frame.rename(columns={"b": "B"})])
-    with pytest.raises(InputError, match=r"1\.parquet has other columns than .*: no 'b' and also 'B'"):
+    with pytest.raises(
+        InputError, match=r"1\.parquet has other columns than .*: no 'b' and also 'B'"
+    ):
         as_stream(ds.dataset(tmp_path))
 
 

@@ -86,7 +86,9 @@ def test_the_model_is_the_same_however_rows_are_divided_ordered_or_held(run, big
         np.testing.assert_array_equal(first, second)
 
 
-def test_predictions_in_parts_are_those_of_the_table_in_memory(run, folder, big, tmp_path, monkeypatch):
+def test_predictions_in_parts_are_those_of_the_table_in_memory(
+    run, folder, big, tmp_path, monkeypatch
+):
     pq.write_table(pa.Table.from_pandas(big), tmp_path / "small.parquet")
     whole = predict_table(run, tmp_path / "small.parquet").table
     monkeypatch.setattr(streams, "BATCH_ROWS", 130)
@@ -133,7 +135,14 @@ def test_categories_and_changes_that_only_rare_rows_have_are_known(big, tmp_path
     sample = summarise_table(data, domain="site", targets=["outcome"]).sample()
     assert "unique" not in set(sample["kind"])
     other = fit_table(data, out=tmp_path / "run", **ROLES, **QUICK)
-    assert other.preparation().features == ["x", "z", "kind=new", "kind=old", "kind=unique", "still"]
+    assert other.preparation().features == [
+        "x",
+        "z",
+        "kind=new",
+        "kind=old",
+        "kind=unique",
+        "still",
+    ]
     assert any("sample of 160 of 1600 rows, at most 20" in note for note in other.notes)
 
 

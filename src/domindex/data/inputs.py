@@ -54,8 +54,8 @@ def _to_array(X: Any, name: str) -> NDArray:
         )
     if is_lazy(X):
         raise InputError(
-            f"{name} is a {type(X).__name__}, which is read in parts. Pass rows that fit into memory, "
-            "or predict a table of any size into a file with `domindex.tables.predict_table`."
+            f"{name} is a {type(X).__name__}, which is read in parts. Pass rows that fit into "
+            "memory, or predict any table into a file with `domindex.tables.predict_table`."
         )
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):

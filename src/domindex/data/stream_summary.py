@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from domindex.data.streams import Part
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class StreamPlan:
@@ -45,7 +46,7 @@ class StreamPlan:
     numbers: frozenset[str]
     is_source: Callable[[Hashable], bool] | None = None
     seed: int = 0
-    size: SampleSize = SampleSize()
+    size: SampleSize = field(default_factory=SampleSize)
     spell_domains: bool = True
 
     @property
@@ -87,9 +88,7 @@ class StreamSummary:
         self._measure(plain, rows)
         keyed = plain.append_column(plan.domain, _spelled_names(self.names, rows))
         ones = np.ones(len(rows), dtype=np.int64)
-        self._sample.add(
-            KeyedRows(plain, 2 * rows + labelled, row_keys(keyed, plan.seed), ones)
-        )
+        self._sample.add(KeyedRows(plain, 2 * rows + labelled, row_keys(keyed, plan.seed), ones))
 
     def merge(self, other: StreamSummary) -> None:
         """Add what another pass over other rows has left."""

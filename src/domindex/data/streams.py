@@ -127,8 +127,8 @@ class PolarsStream(Stream):
     def of(cls, frame: Any) -> PolarsStream:
         if not hasattr(frame, "collect_batches"):
             raise InputError(
-                "This version of polars cannot hand over a lazy frame part by part. Install a newer "
-                "one (collect_batches), or write the frame to Parquet (sink_parquet) and read that."
+                "This version of polars cannot hand over a lazy frame part by part. Install a "
+                "newer one (collect_batches), or write the frame to Parquet and read that."
             )
         with reading("the lazy frame"):
             schema = frame.head(0).collect().to_arrow().schema
@@ -256,7 +256,9 @@ def _common_types(dataset: Any) -> dict[str, Any]:
         first = first or what
         check_columns([*schema.names, *keys], expected, what, f"{first}, the first of the table")
         for name in expected:
-            kind = schema.field(name).type if name in schema.names else dataset.schema.field(name).type
+            kind = (
+                schema.field(name).type if name in schema.names else dataset.schema.field(name).type
+            )
             found[name].setdefault(kind, what)
     types = {}
     for name, kinds in found.items():

@@ -64,6 +64,7 @@ def run_demo(
         progress=progress,
     )
     predicted = predict_table(run, folder / "family.csv", progress=progress).table
+    assert predicted is not None
     index = index_table(run).table
     write_table(predicted, folder / "predictions.csv", overwrite=force)
     write_table(index, folder / "index.csv", overwrite=force)

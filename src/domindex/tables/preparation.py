@@ -252,7 +252,7 @@ def _learn(
     n_texts: int | str = len(counts)
     if facts is not None:
         counts, n_texts = facts.texts or counts, len(facts.texts or ()) or f"over {MOST_TEXTS}"
-    if facts is not None and facts.texts is None or len(counts) > MAX_CATEGORIES:
+    if (facts is not None and facts.texts is None) or len(counts) > MAX_CATEGORIES:
         raise InputError(
             f"Column {name!r} holds {n_texts} different texts, such as {preview(counts, 2)}: "
             "more than categories would. If it names rows, leave it out "
@@ -270,7 +270,9 @@ def _learn_numbers(
 ) -> NumberColumn | None:
     name, numbers = str(column.name), numbers_of(column)
     known = ~np.isnan(numbers)
-    ends = [float(end) for end in (numbers[known].min(), numbers[known].max())] if known.any() else []
+    ends = (
+        [float(end) for end in (numbers[known].min(), numbers[known].max())] if known.any() else []
+    )
     if facts is not None:
         if facts.infinite:
             raise InputError(

@@ -4,6 +4,7 @@ say of its columns."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -103,8 +104,8 @@ def read_sample(request: FitRequest) -> FitTable:
     require_columns(columns, request.categorical, "categories")
     roles = (request.domain, request.targets)
     inputs = input_names(columns, *roles, request.features, request.exclude)
-    chosen = (request.sources, request.categorical, request.seed)
-    summary = summarise(stream, stream_plan(stream, *roles, inputs, *chosen))
+    plan = stream_plan(stream, *roles, inputs, request.sources, request.categorical, request.seed)
+    summary = summarise(stream, plan)
     sources = _sources(summary, request.sources)
     table = summary.sample(sources)
     rows = label_rows(
@@ -154,7 +155,7 @@ def _sources(summary: StreamSummary, named: Sequence[str] | None) -> list[str]:
     return sources
 
 
-def _task(request: FitRequest, summary: StreamSummary) -> Task | str:
+def _task(request: FitRequest, summary: StreamSummary) -> Task | Literal["auto"]:
     """As for a small table, where all labels count: few whole numbers are classes."""
     if request.task != "auto" or len(request.targets) != 1:
         return request.task
@@ -208,9 +209,7 @@ def _missing(summary: StreamSummary, preparation: TablePreparation) -> dict[str,
     return {name: count for name, count in counts.items() if count}
 
 
-def _odd_domains(
-    summary: StreamSummary, table: pd.DataFrame, sources: Sequence[str]
-) -> list[str]:
+def _odd_domains(summary: StreamSummary, table: pd.DataFrame, sources: Sequence[str]) -> list[str]:
     """A word on domains whose sample is not like their rows, as the streamed moments show.
 
     Sources with rows that have no label are passed over: their sample is of the other rows.

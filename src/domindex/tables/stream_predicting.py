@@ -21,8 +21,8 @@ from domindex.data.arrow_columns import numbered_domains, plain_table
 from domindex.data.names import order_names
 from domindex.data.stream_summary import StreamPlan, StreamSummary
 from domindex.data.streams import Part, Stream
-from domindex.estimators.part_predicting import PartPredictor, domains_to_sample
 from domindex.errors import InputError, OffMapWarning
+from domindex.estimators.part_predicting import PartPredictor, domains_to_sample
 from domindex.persistence.atomic import new_file
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
@@ -74,16 +74,17 @@ def predict_stream(
     off_map = frozenset(predictor.model.off_map_domains_)
     task = _Task(predictor, preparation, stream.numbers, _distances(predictor), off_map)
     known, changes, n_rows = set(model.domains_), InputChanges(), 0
-    with new_file(Path(out), overwrite=force) as draft:
-        with PartWriter(draft, table_format(Path(out))) as writer:
-            parts = stream.parts([preparation.domain, *columns])
-            small = smaller(progress.each("predicting", parts))
-            for table, changed in side_by_side(task, small):
-                writer.write(table)
-                changes, n_rows = changes + changed, n_rows + len(table)
+    with (
+        new_file(Path(out), overwrite=force) as draft,
+        PartWriter(draft, table_format(Path(out))) as writer,
+    ):
+        parts = stream.parts([preparation.domain, *columns])
+        for table, changed in side_by_side(task, smaller(progress.each("predicting", parts))):
+            writer.write(table)
+            changes, n_rows = changes + changed, n_rows + len(table)
     new = [str(name) for name in present if name not in known]
-    off_map = [str(name) for name in present if name in task.off_map]
-    return StreamPredictions(n_rows, len(present), new, off_map, changes.notes)
+    off = [str(name) for name in present if name in off_map]
+    return StreamPredictions(n_rows, len(present), new, off, changes.notes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from domindex.data.arrow_columns import is_number
-from domindex.data.streams import BATCH_ROWS, ArrowStream, Part, Stream, as_stream, is_stream, reading
+from domindex.data.streams import (
+    BATCH_ROWS,
+    ArrowStream,
+    Part,
+    Stream,
+    as_stream,
+    is_stream,
+    reading,
+)
 from domindex.errors import InputError
 from domindex.tables.columns import MISSING_WORDS
 from domindex.tables.reading import (
@@ -52,6 +61,8 @@ def is_large(data: Data) -> bool:
     if not path.is_file():
         return False
     kind = table_format(path)
+    if kind == "csv" and find_spec("pyarrow") is None:
+        return False
     packed = path.suffix.lower() == ".gz"
     if path.stat().st_size * (4 if packed else 1) >= LARGE_BYTES:
         return not (packed and kind == "parquet")

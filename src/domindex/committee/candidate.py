@@ -28,9 +28,11 @@ and their features are the rows' own."""
 KEEPS_GRID = ("raw", "grid_flow")
 """Representations whose rows are still pictures or signals: what convolutions are tried on."""
 
-MOST_BOOSTED = 256
-"""Cells of a picture or a signal up to which boosting is tried: it takes minutes on 28 × 28, where
-trees are as good. For time, not tuned."""
+MANY_CELLS = 256
+SLOW_ON_CELLS = ("with_means", "domain_whitened", "coral")
+"""Cells of a picture or a signal beyond which boosting is not tried, nor these representations,
+which need matrices of all pairs of cells or twice the features: on 28 × 28 they take minutes. For
+time, not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,12 @@ def list_candidates(
     names = [representation]
     if representation == "auto":
         kinds = map(representation_named, list_representations())
-        names = [kind.name for kind in kinds if kind.serves(data, geometry)]
+        left_out = SLOW_ON_CELLS if _has_many_cells(data.layout) else ()
+        names = [
+            kind.name
+            for kind in kinds
+            if kind.name not in left_out and kind.serves(data, geometry)
+        ]
     if predictor != "auto":
         learner = _learner(predictor, data)
         if learner is None and representation == "auto":
@@ -100,7 +107,7 @@ def _all_of(
     names: list[str], settings: ChoiceSettings, layout: InputLayout, with_network: bool
 ) -> list[Candidate]:
     linear, *others = map(predictor_named, ("linear", "kernel", "trees", "boosting"))
-    if layout.is_grid and prod(layout.shape) > MOST_BOOSTED:
+    if _has_many_cells(layout):
         others = others[:-1]
     result = []
     for name in names:
@@ -113,6 +120,10 @@ def _all_of(
     if with_network and "flow" in names:
         result.append(Candidate("flow", None))
     return result
+
+
+def _has_many_cells(layout: InputLayout) -> bool:
+    return layout.is_grid and prod(layout.shape) > MANY_CELLS
 
 
 def _learner(choice: Any, data: DomainData) -> Learner | None:

@@ -282,6 +282,8 @@ class _Builder:
             more.append(Trial.of(candidate, predicted, self.rows))
         if weighing is not None and self._may_self_train():
             order = np.argsort(-weighing.weights, kind="stable")[:N_SELF_TRAINED]
+            if self.data.layout.is_grid:  # takes long there: not what weighs nothing
+                order = order[weighing.weights[order] > 0]
             heavy = [weighing.trials[number].candidate for number in order]
             again = [
                 replace(one, self_trained=True)

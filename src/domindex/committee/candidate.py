@@ -30,9 +30,9 @@ KEEPS_GRID = ("raw", "grid_flow")
 
 MANY_CELLS = 256
 SLOW_ON_CELLS = ("with_means", "domain_whitened", "coral")
-"""Cells of a picture or a signal beyond which boosting is not tried, nor these representations,
-which need matrices of all pairs of cells or twice the features: on 28 × 28 they take minutes. For
-time, not tuned."""
+"""Cells of a picture or a signal beyond which boosting and balancing are not tried, nor these
+representations, which need matrices of all pairs of cells or twice the features: on 28 × 28 they
+take minutes. For time, not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +88,7 @@ def list_candidates(
         kinds = map(representation_named, list_representations())
         left_out = SLOW_ON_CELLS if _has_many_cells(data.layout) else ()
         names = [
-            kind.name
-            for kind in kinds
-            if kind.name not in left_out and kind.serves(data, geometry)
+            kind.name for kind in kinds if kind.name not in left_out and kind.serves(data, geometry)
         ]
     if predictor != "auto":
         learner = _learner(predictor, data)
@@ -115,7 +113,7 @@ def _all_of(
         result += [*rules, *(Candidate(name, other) for other in others)]
         if layout.is_grid and name in KEEPS_GRID:
             result.append(Candidate(name, ConvolutionalLearner(layout)))
-        if name in BALANCED:
+        if name in BALANCED and not _has_many_cells(layout):
             result += [replace(rule, balanced=True) for rule in rules]
     if with_network and "flow" in names:
         result.append(Candidate("flow", None))

@@ -20,13 +20,21 @@ from domindex.committee.building import (
     MISTAKES_LEFT,
     QUICK_ROUNDS,
     ROUNDS,
+    SLOWEST,
     BuiltCommittee,
     Ground,
     build_committee,
 )
-from domindex.committee.candidate import NETWORK, Candidate, list_candidates
+from domindex.committee.candidate import (
+    MANY_CELLS,
+    NETWORK,
+    SLOW_ON_CELLS,
+    Candidate,
+    list_candidates,
+)
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.committee import Committee, Prediction
+from domindex.committee.convolutional_learner import STEPS as CONVOLUTION_STEPS
 from domindex.committee.fit_context import FitContext, fit_context
 from domindex.committee.fitting_members import FOLD_STEPS
 from domindex.committee.forecast import Forecaster
@@ -50,6 +58,7 @@ from domindex.geometry.flow_selection import (
     FEW_NEIGHBORS,
     MOST_NEIGHBORS,
 )
+from domindex.geometry.grid_selection import grid_constants
 from domindex.model.fitted_indices import FittedIndices
 from domindex.model.module import PREDICTOR_RATE
 from domindex.networks.alignments import AFFINE_RATE, FLOW_RATE
@@ -385,6 +394,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "weights": asdict(network.weights()),
             "neighbors": (*FEW_NEIGHBORS, MOST_NEIGHBORS, DOMAINS_PER_NEIGHBOR),
             "rates": (FLOW_RATE, AFFINE_RATE, PREDICTOR_RATE),
+            "pictures": (SLOWEST, MANY_CELLS, SLOW_ON_CELLS, CONVOLUTION_STEPS, *grid_constants()),
             "straightening": (STRAIGHTENING_STEPS, STRAIGHTENING_RATE, WARP_PRICE),
         }
 

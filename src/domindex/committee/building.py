@@ -287,6 +287,8 @@ class _Builder:
             more += self._validate_with_network(wanted, alone=weighing is None)
         if weighing is not None and self._may_self_train():
             order = np.argsort(-weighing.weights, kind="stable")[:N_SELF_TRAINED]
+            if self.data.layout.is_grid:  # takes long there: not what weighs nothing
+                order = order[weighing.weights[order] > 0]
             heavy = [weighing.trials[number].candidate for number in order]
             again = [
                 replace(one, self_trained=True)

@@ -36,9 +36,11 @@ and their features are the rows' own."""
 KEEPS_GRID = ("raw", "grid_flow")
 """Representations whose rows are still pictures or signals: what convolutions are tried on."""
 
-MOST_BOOSTED = 256
-"""Cells of a picture or a signal up to which boosting is tried: it takes minutes on 28 × 28, where
-trees are as good. For time, not tuned."""
+MANY_CELLS = 256
+SLOW_ON_CELLS = ("with_means", "domain_whitened", "coral")
+"""Cells of a picture or a signal beyond which boosting and balancing are not tried, nor these
+representations, which need matrices of all pairs of cells or twice the features: on 28 × 28 they
+take minutes. For time, not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +118,10 @@ def list_candidates(
     names = [representation]
     if representation == "auto":
         kinds = map(representation_named, list_representations())
-        names = [kind.name for kind in kinds if kind.serves(data, geometry)]
+        left_out = SLOW_ON_CELLS if _has_many_cells(data.layout) else ()
+        names = [
+            kind.name for kind in kinds if kind.name not in left_out and kind.serves(data, geometry)
+        ]
     if predictor != "auto":
         learner = _learner(predictor, data)
         if learner is None and representation == "auto":
@@ -153,7 +158,7 @@ def _encoding(given_to_network: str, candidates: list[Candidate]) -> list[Candid
 
 def _all_of(names: list[str], settings: ChoiceSettings, layout: InputLayout) -> list[Candidate]:
     linear, *others = map(predictor_named, ("linear", "kernel", "trees", "boosting"))
-    if layout.is_grid and prod(layout.shape) > MOST_BOOSTED:
+    if _has_many_cells(layout):
         others = others[:-1]
     result = []
     for name in names:
@@ -161,9 +166,13 @@ def _all_of(names: list[str], settings: ChoiceSettings, layout: InputLayout) -> 
         result += [*rules, *(Candidate(name, other) for other in others)]
         if layout.is_grid and name in KEEPS_GRID:
             result.append(Candidate(name, ConvolutionalLearner(layout)))
-        if name in BALANCED:
+        if name in BALANCED and not _has_many_cells(layout):
             result += [replace(rule, balanced=True) for rule in rules]
     return result
+
+
+def _has_many_cells(layout: InputLayout) -> bool:
+    return layout.is_grid and prod(layout.shape) > MANY_CELLS
 
 
 def _learner(choice: Any, data: DomainData) -> Learner | None:

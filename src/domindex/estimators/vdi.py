@@ -21,6 +21,7 @@ from domindex.committee.building import (
     MISTAKES_LEFT,
     QUICK_ROUNDS,
     ROUNDS,
+    SLOWEST,
     BuiltCommittee,
     Ground,
     build_committee,
@@ -28,13 +29,16 @@ from domindex.committee.building import (
 from domindex.committee.candidate import (
     ENCODED,
     ENCODED_PREDICTORS,
+    MANY_CELLS,
     NETWORK,
+    SLOW_ON_CELLS,
     Candidate,
     check_representation,
     list_candidates,
 )
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.committee import Committee, Prediction
+from domindex.committee.convolutional_learner import STEPS as CONVOLUTION_STEPS
 from domindex.committee.fit_context import LEAST_SEEN, MOST_SEEN, FitContext, fit_context
 from domindex.committee.fitting_members import BACKBONE_FOLD_STEPS, FOLD_STEPS
 from domindex.committee.forecast import Forecaster
@@ -73,6 +77,7 @@ from domindex.geometry.flow_selection import (
     FEW_NEIGHBORS,
     MOST_NEIGHBORS,
 )
+from domindex.geometry.grid_selection import grid_constants
 from domindex.geometry.off_map import OffMapTest
 from domindex.model.fitted_indices import FittedIndices
 from domindex.model.module import PREDICTOR_RATE
@@ -566,6 +571,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "weights": asdict(network.weights()),
             "neighbors": (*FEW_NEIGHBORS, MOST_NEIGHBORS, DOMAINS_PER_NEIGHBOR),
             "rates": (FLOW_RATE, AFFINE_RATE, PREDICTOR_RATE),
+            "pictures": (SLOWEST, MANY_CELLS, SLOW_ON_CELLS, CONVOLUTION_STEPS, *grid_constants()),
             "straightening": (STRAIGHTENING_STEPS, STRAIGHTENING_RATE, WARP_PRICE),
         }
 

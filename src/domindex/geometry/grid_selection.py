@@ -61,6 +61,13 @@ FEW_DOMAINS = 4
 """Up to which both directions of a pair are looked at; beyond, one, by turns."""
 
 
+def grid_constants() -> tuple[object, ...]:
+    """All that a search depends on, in plain values."""
+    sizes = (MOST_ROWS, *MOST_CELLS.values(), N_SLICES, MOST_PAIRS, *COARSE_WIDTHS, *FINE_WIDTHS)
+    ways = (*NEAR_RANKS, *FAR_RANKS, *STARTS, N_STARTS, *STEPS.values())
+    return (*sizes, *ways, RIDGE, SURE, LEAST_GAIN, LARGEST)
+
+
 @dataclass(frozen=True)
 class Motion:
     """What a flow may do.

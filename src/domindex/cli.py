@@ -53,23 +53,25 @@ Delimiter = Annotated[
 WithReport = Annotated[bool, typer.Option("--report/--no-report", help="Write a report as well.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
+Dask = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler to spread the work over.")
+]
+TableOrFolder = Annotated[
+    Path, typer.Argument(help="CSV or Parquet, also gzipped; or a folder of Parquet files.")
+]
 RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
 
 
 @app.command()
 def fit(
-    data: Annotated[
-        Path, typer.Argument(help="CSV or Parquet, also gzipped; or a folder of Parquet files.")
-    ],
+    data: TableOrFolder,
     target: Annotated[str, typer.Option(help="Column to predict, or several by commas.")],
     domain: Annotated[str, typer.Option(help="Column that names the domain of a row.")],
     sources: Sources = None,
     features: Annotated[
         str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
     ] = None,
-    exclude: Annotated[
-        str | None, typer.Option(help="Columns that are no inputs, by commas.")
-    ] = None,
+    exclude: Exclude = None,
     categorical: Annotated[
         str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
     ] = None,
@@ -80,9 +82,7 @@ def fit(
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.", min=0)] = 0,
     config: Config = None,
     with_report: WithReport = True,
-    dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler to spread the work over.")
-    ] = None,
+    dask: Dask = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -129,9 +129,7 @@ def fit(
 @app.command()
 def predict(
     run: RunFolder,
-    data: Annotated[
-        Path, typer.Argument(help="CSV or Parquet, also gzipped; or a folder of Parquet files.")
-    ],
+    data: TableOrFolder,
     out: Annotated[
         str, typer.Option(help="CSV or Parquet to write; - for standard output.")
     ] = "predictions.csv",
@@ -306,9 +304,6 @@ MethodNames = Annotated[
 ]
 Seeds = Annotated[
     int | None, typer.Option(help="How many seeds: 0, 1, …  [default: the suite's]", min=1)
-]
-Dask = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler to spread the cells over.")
 ]
 Render = Annotated[
     bool, typer.Option("--render", help="Measure nothing; write the tables of OUT's record.")

@@ -181,3 +181,17 @@ def test_what_is_in_memory_is_no_stream(frame):
     assert not any(map(is_stream, [frame, pl.from_pandas(frame), frame.to_numpy(), [[1.0]], None]))
     with pytest.raises(InputError, match="cannot be read in parts"):
         as_stream(frame)
+
+
+def test_rows_that_repeat_do_not_fill_the_sample_beyond_its_size(frame):
+    few = pd.concat([frame[["a", "count", "site"]].iloc[:40].fillna(0.0)] * 100)
+    stream = as_stream(pl.from_pandas(few).lazy())
+    size = SampleSize(a_domain=60, in_all=300)
+    plan = StreamPlan("site", (), ("a", "count"), stream.numbers, size=size)
+    sample = summarise(stream, plan).sample()
+    sizes = sample["site"].value_counts()
+    assert len(sample) <= 300
+    assert sizes.max() - sizes.min() == 0
+    share = (few["count"] > 4).groupby(few["site"].astype(str)).mean()
+    kept = (sample["count"] > 4).groupby(sample["site"]).mean()
+    assert (share - kept).abs().max() < 0.1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,31 +133,33 @@ class StreamSummary:
 
         Of `sources` only rows with a label are taken; None takes those with any label for sources.
         """
+        import pyarrow as pa
+
         kept = self._sample.kept()
         assert kept is not None
         chosen = {n for n in self.names if self.n_labelled[self.names[n]]}
         chosen = chosen if sources is None else set(sources)
-        most = self.rows_of_each()
-        names, parts = [], []
-        for name in self.domains:
-            number = self.names[name]
-            groups = [2 * number + 1] if name in chosen else [2 * number, 2 * number + 1]
-            members = np.concatenate([_members(kept.groups, group) for group in groups])
-            if not len(members):
-                continue
-            picked = members[spread_counts(kept.part(members), most)]
-            parts.append(picked)
-            names += [name] * len(picked)
-        frame = kept.table.take(np.concatenate(parts)).to_pandas()
+        by_domain = {
+            name: kept.part(np.concatenate([_members(kept.groups, g) for g in groups]))
+            for name, groups in self._groups(chosen)
+        }
+        occurrences = np.array([rows.counts.sum() for rows in by_domain.values()])
+        most = self.plan.size.rows_of_each(occurrences)
+        picked = [
+            (name, rows.table.take(spread_counts(rows, most)))
+            for name, rows in by_domain.items()
+            if len(rows.keys)
+        ]
+        frame = pa.concat_tables([table for _, table in picked]).to_pandas()
+        names = [name for name, table in picked for _ in range(table.num_rows)]
         frame.insert(0, self.plan.domain, names)
         return frame
 
-    def rows_of_each(self) -> int:
-        """The most rows of a domain in the sample."""
-        kept = self._sample.kept()
-        assert kept is not None
-        sizes = np.unique(kept.groups, return_counts=True)[1]
-        return self.plan.size.rows_of_each(sizes)
+    def _groups(self, sources: Collection[Hashable]) -> Iterator[tuple[Hashable, list[int]]]:
+        """Every domain with the groups of its rows: those with a label, and others if no source."""
+        for name in self.domains:
+            labelled = 2 * self.names[name] + 1
+            yield name, [labelled] if name in sources else [labelled - 1, labelled]
 
     def _number(self, column: Any, what: str) -> Numbers:
         """(rows,) numbers of the rows' domains; new ones are added."""

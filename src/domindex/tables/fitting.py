@@ -52,8 +52,8 @@ def fit_table(
 
     Parameters
     ----------
-    data : a CSV or Parquet file; a folder of Parquet files, a pyarrow dataset, a polars LazyFrame
-        or a Dask data frame, which are read in parts, as large files are
+    data : a CSV or Parquet file, or what is read in parts: a large file, a folder of Parquet files,
+        a pyarrow dataset, a polars LazyFrame, a Dask data frame
     target : the column to predict, or several for values
     domain : the column that names the domain of every row
     out : the folder, which appears complete or not at all
@@ -66,8 +66,7 @@ def fit_table(
     report : write a report as well, which takes about as long as a short fit
     force : replace a run that is there
     progress : draw bars on standard error
-    dask : address of a Dask scheduler, whose workers then read parts of a large table, measure
-        distances and validate candidates; they must see the same files
+    dask : address of a Dask scheduler, over whose workers the work is spread
     """
     check_free(out, marker=RUN, overwrite=force)
     columns = (domain, tuple(target), sources, features, exclude, categorical)
@@ -82,8 +81,7 @@ def fit_table(
         for line in model.summary().splitlines():
             shown.say(line)
         seconds["fitting"] = time.perf_counter() - start - seconds["reading"]
-        stages = dict(zip(model.timings_["stage"], model.timings_["seconds"]))
-        about = _about(request, table, model) | {"seconds": seconds, "stages": stages}
+        about = _about(request, table, model) | {"seconds": seconds}
         run = Run.write(out, model, table.preparation, about, overwrite=force)
         if report:
             shown.say(f"The run is in {run.folder}. Gathering the report …")
@@ -168,4 +166,5 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
         "notes": list(table.notes),
         "summary": model.summary().splitlines(),
         "versions": versions(),
+        "stages": dict(zip(model.timings_["stage"], model.timings_["seconds"])),
     }

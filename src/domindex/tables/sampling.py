@@ -127,7 +127,7 @@ def read_sample(request: FitRequest) -> FitTable:
     )
     _check_missing(summary, preparation)
     prepared = preparation.apply(rows.table)
-    said = (*_row_notes(summary, sources, len(table)), *notes, *_filled(summary, preparation))
+    said = (*_row_notes(summary, sources, table), *notes, *_filled(summary, preparation))
     return FitTable(
         rows,
         preparation,
@@ -165,14 +165,14 @@ def _task(request: FitRequest, summary: StreamSummary) -> Task | Literal["auto"]
     return "regression" if is_number and many else "auto"
 
 
-def _row_notes(summary: StreamSummary, sources: Sequence[str], n_sampled: int) -> list[str]:
-    counts = summary.counts()
+def _row_notes(summary: StreamSummary, sources: Sequence[str], table: pd.DataFrame) -> list[str]:
+    counts, sampled = summary.counts(), table[summary.plan.domain].value_counts()
     total, of_sources = int(summary.n_rows.sum()), counts.loc[list(sources)]
     notes = []
-    if n_sampled < total:
+    if len(table) < total:
         notes.append(
-            f"Learned from a sample of {n_sampled} of {total} rows, at most "
-            f"{summary.rows_of_each()} of a domain."
+            f"Learned from a sample of {len(table)} of {total} rows, at most {sampled.max()} of a "
+            "domain."
         )
     if summary.n_ignored:
         notes.append(

@@ -59,11 +59,7 @@ def check_domain_data(
     row_domains = number_names(names, domains)
     array = label_rules.check_label_array(y, len(inputs))
 
-    if source_domains is None:
-        is_source = _sources_by_sign(domains)
-    else:
-        is_source = _sources_by_name(domains, source_domains)
-    _require_both_kinds(domains, is_source)
+    is_source = _sources(domains, source_domains)
     source_rows = is_source[row_domains]
     hidden = label_rules.hidden_marks(array, minus_one_hides=source_domains is None)
     _require_labels(domains, row_domains, source_rows, hidden)
@@ -92,6 +88,18 @@ def _encode(
     if task == "regression":
         return None, label_rules.encode_values(array, source_rows)
     raise InputError(f"task is {task!r}. Choose 'classification', 'regression' or None.")
+
+
+def _sources(
+    domains: Sequence[Hashable], source_domains: Iterable[Hashable] | None
+) -> NDArray[np.bool_]:
+    """(domains,) by name, or by the sign of their numbers; of both kinds at least one."""
+    if source_domains is None:
+        is_source = _sources_by_sign(domains)
+    else:
+        is_source = _sources_by_name(domains, source_domains)
+    _require_both_kinds(domains, is_source)
+    return is_source
 
 
 def _sources_by_name(

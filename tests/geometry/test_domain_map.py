@@ -243,3 +243,40 @@ def test_a_map_that_could_place_nothing_is_refused(damage, word):
     state = DomainMap.fit(range(4), clouds, 2).state()
     with pytest.raises(ValueError, match=word):
         DomainMap.from_state({**state, **damage})
+
+
+def around(n_domains=16) -> list[np.ndarray]:
+    angles = 2 * np.pi * np.arange(n_domains) / n_domains
+    return [cloud_at(5 * np.cos(a), 5 * np.sin(a), seed=n) for n, a in enumerate(angles)]
+
+
+def test_a_ring_of_domains_is_a_closed_map_and_an_arc_is_not():
+    closed = DomainMap.fit(range(16), around(), 2).closed()
+    assert closed.loop is not None
+    np.testing.assert_array_equal(closed.index.angles, closed.loop.angles)
+    along = closed.along((3,))
+    assert along.loop is closed.loop
+    np.testing.assert_array_equal(along.index.angles, closed.loop.angles)
+    arc = DomainMap.fit(range(9), along_an_arc(), 2).closed()
+    assert arc.loop is None
+    assert arc.index.angles is None
+
+
+def test_a_new_domain_on_a_closed_map_has_an_angle():
+    closed = DomainMap.fit(range(16), around(), 2).closed()
+    between = cloud_at(5 * np.cos(np.pi / 16), 5 * np.sin(np.pi / 16), seed=99)
+    gaps = closed.gaps_to(between)
+    assert np.rad2deg(closed.angle_at(gaps)) == pytest.approx(11.25, abs=5)
+    np.testing.assert_array_equal(closed.locate(between), closed.place_at(gaps))
+    assert DomainMap.fit(range(9), along_an_arc(), 2).angle_at(np.ones(9)) is None
+
+
+def test_a_closed_map_comes_back_from_its_state_and_a_damaged_one_is_refused():
+    closed = DomainMap.fit(range(16), around(), 2).closed()
+    tree, arrays = split_state(closed.state())
+    again = DomainMap.from_state(join_state(json.loads(json.dumps(tree)), arrays))
+    np.testing.assert_array_equal(again.index.angles, closed.index.angles)
+    assert again.angle_at(np.arange(16.0)) == closed.angle_at(np.arange(16.0))
+    for part in ({"loop": closed.loop.state() | {"angles": np.zeros(3)}}, {"loop": {}}):
+        with pytest.raises((ValueError, KeyError)):
+            DomainMap.from_state(closed.state() | part)

@@ -1,5 +1,7 @@
 """Figures draw what they are given, and return their Axes."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -184,3 +186,13 @@ def test_distance_is_counted_in_spacings_from_the_nearest_source():
         plot_scores_by_distance(index(), {"z": 1.0}, source_domains=["a"])
     with pytest.raises(InputError, match="is on the map"):
         plot_scores_by_distance(index(), scores, source_domains=["z"])
+
+
+def test_a_map_that_closes_is_drawn_with_its_ring():
+    closed = replace(index(), angles=np.array([0.0, 2.0, -2.0, 1.0]))
+    axes = plot_domain_map(closed)
+    (ring,) = axes.lines
+    points = closed.coordinates[[2, 0, 3, 1, 2]]
+    np.testing.assert_allclose(np.column_stack(ring.get_data()), points)
+    assert "ring" in legend(axes)
+    assert not plot_domain_map(index()).lines

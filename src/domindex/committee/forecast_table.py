@@ -71,9 +71,7 @@ def forecast_table(
     )
 
 
-def _with_other_way(
-    expected: dict[str, float], apart: float, is_class: bool
-) -> dict[str, float]:
+def _with_other_way(expected: dict[str, float], apart: float, is_class: bool) -> dict[str, float]:
     """An interval that holds if the other way round was the right one for all that it changes."""
     if is_class:
         return expected | {"low": max(expected["low"] - apart, 0.0)}

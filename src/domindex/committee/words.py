@@ -62,7 +62,9 @@ def describe_two_ways(forecast: pd.DataFrame) -> list[str]:
         return []
     apart = forecast[forecast["two_ways"] < 1.0 - CLEARLY_APART].sort_values("two_ways")
     if not len(apart):
-        return ["Where a domain can be reached both ways round the map, both give the same answers."]
+        return [
+            "Where a domain can be reached both ways round the map, both give the same answers."
+        ]
     named = [
         f"{row['domain']} (agreement {row['two_ways']:.2f})"
         for _, row in apart.head(MOST_NAMED).iterrows()

@@ -4,7 +4,13 @@ import pandas as pd
 import pytest
 
 from domindex.committee.candidate import ENCODED
-from domindex.committee.words import PLAIN_NAMES, describe_committee, describe_left_out
+from domindex.committee.words import (
+    PLAIN_NAMES,
+    describe_committee,
+    describe_left_out,
+    describe_loop,
+    describe_two_ways,
+)
 from domindex.representations import list_representations
 
 
@@ -54,3 +60,19 @@ def test_one_that_is_used_is_not_said_to_be_left_out():
 def test_every_representation_of_the_library_has_plain_words():
     assert {*list_representations(), ENCODED} >= set(PLAIN_NAMES)
     assert {"raw", "coral", "domain_whitened", "with_means", "flow"} <= set(PLAIN_NAMES)
+
+
+def test_a_map_that_closes_is_named_once_around():
+    told = describe_loop(2.51, [2, 0, 1], ["a", "b", "c"])
+    assert "ring (c, a, b and back to c)" in told
+    assert "2.5 times as wide" in told
+    assert "(0, 1, 2, 3 … and back to 0)" in describe_loop(3.0, range(9), range(9))
+
+
+def test_ways_that_differ_are_named_and_others_are_not():
+    forecast = pd.DataFrame({"domain": list("abc"), "two_ways": [1.0, 0.25, 0.98]})
+    (told,) = describe_two_ways(forecast)
+    assert "different answers in b (agreement 0.25): inputs cannot say" in told
+    (told,) = describe_two_ways(forecast.iloc[[0, 2]])
+    assert "both give the same answers" in told
+    assert describe_two_ways(forecast[["domain"]]) == []

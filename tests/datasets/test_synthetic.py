@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domindex.datasets import load_dataset, make_circle, make_domain_graph, make_drift
+from domindex.datasets import (
+    load_dataset,
+    make_circle,
+    make_domain_graph,
+    make_drift,
+    make_seasonal,
+)
 from domindex.errors import InputError
 
-GENERATORS = [make_circle, make_domain_graph, make_drift]
+GENERATORS = [make_circle, make_domain_graph, make_drift, make_seasonal]
 each_generator = pytest.mark.parametrize("make", GENERATORS)
 
 sizes_and_sources = st.lists(st.integers(1, 12), min_size=2, max_size=12).flatmap(
@@ -219,3 +225,18 @@ def test_arguments_that_make_no_sense_are_refused(make, arguments, message):
 def test_what_only_one_generator_refuses(make, arguments, message):
     with pytest.raises(InputError, match=message):
         make(**arguments)
+
+
+def test_a_year_later_inputs_are_where_they_were():
+    dataset = make_seasonal(noise=0.0, samples_per_domain=2)
+    by_month = dataset.X.reshape(24, 2, -1)
+    np.testing.assert_allclose(by_month[:12], by_month[12:], atol=1e-12)
+    assert np.linalg.norm(by_month[0] - by_month[6], axis=1).min() > 4.0
+    assert dataset.graph.has_edge(11, 0)
+    assert dataset.graph.has_edge(11, 12)
+    assert not dataset.graph.has_edge(0, 6)
+
+
+def test_the_class_is_which_side_of_the_years_circle_a_row_is_on():
+    dataset = make_seasonal(noise=0.0)
+    np.testing.assert_array_equal(np.linalg.norm(dataset.X, axis=1) > 3.0, dataset.y == 1)

@@ -9,6 +9,7 @@ import pytest
 from domindex.datasets import make_circle
 from domindex.errors import InputError
 from domindex.evaluation import (
+    circular_correlation,
     distance_rank_correlation,
     graph_auc,
     index_correlation,
@@ -157,3 +158,29 @@ def test_several_true_numbers_are_read_off_a_map_linearly():
         "index_latitude": pytest.approx(1.0),
         "index_longitude": pytest.approx(1.0),
     }
+
+
+def test_circular_correlation_knows_neither_beginning_nor_direction():
+    truth = np.arange(10)
+    angles = 2 * np.pi * truth / 10
+    for other in (angles + 1.0, -angles, np.angle(np.exp(1j * angles))):
+        assert circular_correlation(other, truth, period=10) == pytest.approx(1.0)
+    rng = np.random.default_rng(0)
+    assert circular_correlation(rng.uniform(0, 6, 200), rng.uniform(0, 6, 200)) < 0.1
+
+
+def test_circular_correlation_needs_angles_and_a_period():
+    with pytest.raises(InputError, match="period is 0"):
+        circular_correlation([0.0, 1.0], [0.0, 1.0], period=0)
+    with pytest.raises(InputError, match="one number per domain"):
+        circular_correlation([0.0, 1.0], [0.0, 1.0, 2.0])
+    with pytest.raises(InputError, match="no direction"):
+        circular_correlation([0.0, 0.0, 0.0], [0.0, 1.0, 2.0])
+
+
+def test_a_number_that_repeats_is_compared_with_angles_where_there_are_any():
+    family = replace(make_circle(n_domains=6, n_sources=2), graph=None, period=6.0)
+    points = np.arange(6.0)[:, None]
+    assert set(map_agreement(family, range(6), points)) == {"index_correlation"}
+    angles = -2 * np.pi * points[:, 0] / 6
+    assert map_agreement(family, range(6), points, angles)["index_circular"] == pytest.approx(1.0)

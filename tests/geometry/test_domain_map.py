@@ -310,3 +310,42 @@ def test_fewer_domains_than_axes_still_place_new_ones(n_domains):
 def test_identical_domains_leave_a_new_one_at_their_point():
     domain_map = DomainMap.fit(range(4), [cloud_at(0, 0)] * 4, 2, neighbors=(1,))
     np.testing.assert_array_equal(domain_map.locate(cloud_at(3, 3)), np.zeros(2))
+
+
+def around(n_domains=16) -> list[np.ndarray]:
+    angles = 2 * np.pi * np.arange(n_domains) / n_domains
+    return [cloud_at(5 * np.cos(a), 5 * np.sin(a), seed=n) for n, a in enumerate(angles)]
+
+
+def test_a_ring_of_domains_is_a_closed_map_and_an_arc_is_not():
+    closed = DomainMap.fit(range(16), around(), 2).closed()
+    assert closed.loop is not None
+    np.testing.assert_array_equal(closed.index.angles, closed.loop.angles)
+    along = closed.along((3,))
+    assert along.loop is closed.loop
+    np.testing.assert_array_equal(along.index.angles, closed.loop.angles)
+    arc = DomainMap.fit(range(9), along_an_arc(), 2).closed()
+    assert arc.loop is None
+    assert arc.index.angles is None
+
+
+def test_a_new_domain_on_a_closed_map_has_an_angle():
+    closed = DomainMap.fit(range(16), around(), 2).closed()
+    between = cloud_at(5 * np.cos(np.pi / 16), 5 * np.sin(np.pi / 16), seed=99)
+    (angle,) = closed.angles_of([between])
+    assert np.rad2deg(angle) == pytest.approx(11.25, abs=5)
+    grown = closed.with_domains(["between"], [between])
+    np.testing.assert_array_equal(grown.index.angles, [*closed.index.angles, angle])
+    assert closed.angles_of([]).shape == (0,)
+    assert DomainMap.fit(range(9), along_an_arc(), 2).angles_of([between]) is None
+
+
+def test_a_closed_map_comes_back_from_its_state_and_a_damaged_one_is_refused():
+    closed = DomainMap.fit(range(16), around(), 2).closed()
+    tree, arrays = split_state(closed.state())
+    again = DomainMap.from_state(join_state(json.loads(json.dumps(tree)), arrays))
+    np.testing.assert_array_equal(again.index.angles, closed.index.angles)
+    assert again.angles_of([cloud_at(1, 4)]) == closed.angles_of([cloud_at(1, 4)])
+    for part in ({"loop": closed.loop.state() | {"angles": np.zeros(3)}}, {"loop": {}}):
+        with pytest.raises((ValueError, KeyError)):
+            DomainMap.from_state(closed.state() | part)

@@ -7,9 +7,11 @@ from scipy.linalg import expm
 from domindex.geometry import DomainMap
 from domindex.geometry.flow_families import FAMILIES
 from domindex.geometry.flow_selection import (
+    AROUND,
     description_length,
     maps_along_neighborhoods,
     select_flow,
+    shows_ring,
 )
 
 TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
@@ -165,3 +167,57 @@ def test_one_feature_has_no_turns_to_try():
     selected = selected_for(clouds)
     assert selected.flow.family == "shift"
     assert "spin" not in {family for family, _, _ in selected.candidates}
+
+
+def around_a_ring(n_domains=16) -> list[np.ndarray]:
+    """Domains that share a law, turned once around a point beside them."""
+    clouds = []
+    for number in range(n_domains):
+        turn = 2 * np.pi * number / n_domains
+        matrix = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+        clouds.append((long_cloud(50, number) + [4.0, 0.0]) @ matrix.T)
+    return clouds
+
+
+def test_on_a_map_that_closes_the_flow_may_run_around_it():
+    clouds = around_a_ring()
+    maps = maps_along_neighborhoods(map_of(clouds).closed())
+    selected = select_flow(clouds, maps, np.zeros(2), np.arange(16) < 4)
+    assert selected.around is not None
+    assert selected.around.flow.family == "spin"
+    assert selected.around.flow.n_components == 1
+    assert selected.around.misfit < 1.15
+    best = min(length for key, length in selected.candidates.items() if key[1] != AROUND)
+    assert selected.around.flow.description_length < best
+
+
+def test_a_flow_around_the_ring_must_be_the_shorter_description():
+    shifts = 3 * np.stack([np.cos(2 * np.pi * np.arange(16) / 16)] * 2, axis=1)
+    shifts[:, 1] = 3 * np.sin(2 * np.pi * np.arange(16) / 16)
+    clouds = [long_cloud(50, number) + shift for number, shift in enumerate(shifts)]
+    plain = map_of(clouds).closed()
+    assert plain.loop is not None
+    selected = select_flow(clouds, [plain.along((3,))], np.zeros(2), np.arange(16) < 4)
+    assert selected.flow.family == "shift"
+    assert selected.around is None
+
+
+def test_without_sources_or_a_ring_nothing_runs_around():
+    clouds = around_a_ring()
+    closed = maps_along_neighborhoods(map_of(clouds).closed())
+    assert select_flow(clouds, closed, np.zeros(2)).around is None
+    line = sampled(TURN)
+    maps = maps_along_neighborhoods(map_of(line).closed())
+    assert select_flow(line, maps, np.zeros(2), np.arange(10) < 3).around is None
+
+
+def test_maps_that_break_a_ring_are_not_tried():
+    """With two domains at every place, the two nearest of each lead nowhere else."""
+    clouds = [cloud for cloud in around_a_ring(10) for _ in range(2)]
+    noise = np.random.default_rng(0)
+    clouds = [cloud + 0.05 * noise.normal(size=cloud.shape) for cloud in clouds]
+    closed = map_of(clouds).closed()
+    assert closed.loop is not None
+    assert all(shows_ring(one) for one in maps_along_neighborhoods(closed))
+    assert not shows_ring(closed.along((1,)))
+    assert shows_ring(map_of(sampled(TURN)).along((2,)))

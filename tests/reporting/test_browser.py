@@ -9,6 +9,7 @@ import pytest
 
 from domindex.reporting import write_report
 from domindex.reporting.montage import picture_uri
+from domindex.reporting.report_data import ForecastRecord
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -265,4 +266,24 @@ def test_pictures_stand_along_the_map_and_beside_the_chosen_domain(browser, data
     page.locator("#pictures").uncheck()
     eventually(page, lambda: page.locator("#map image").count() == 0)
     assert {url.split(":")[0] for url in asked} <= {"file", "data"}
+    page.close()
+
+
+def test_a_map_that_closes_is_drawn_as_a_ring(browser, data, tmp_path):
+    around = [replace(one, angle=0.7 * n - 3.0) for n, one in enumerate(data.domains)]
+    around[3] = replace(around[3], forecast=ForecastRecord(0.9, 0.2, 1.0, two_ways=0.25))
+    written = write_report(replace(data, domains=tuple(around)), tmp_path / "ring.html")
+    page = browser.new_page()
+    page.goto(written.as_uri())
+    page.wait_for_selector("#map[data-ready=true]")
+    path = page.locator("#map .scatterlayer .lines path").first.get_attribute("d")
+    assert path.count("L") == len(around), "once around and back to the first"
+    heads = page.locator("#domains thead th").all_text_contents()
+    assert {"angle", "two ways agree"} <= set(heads)
+    row = page.locator("#domains tbody tr", has_text=around[3].name)
+    cells = row.locator("td").all_text_contents()
+    assert "−52°" in cells
+    assert "25 %" in cells
+    page.get_by_role("button", name=around[3].name, exact=True).first.click()
+    assert "two ways agree" in page.locator("#selected dl").text_content()
     page.close()

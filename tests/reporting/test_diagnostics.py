@@ -6,7 +6,12 @@ import numpy as np
 
 from domindex.geometry import DomainIndex
 from domindex.reporting.diagnostics import diagnose
-from domindex.reporting.report_data import DomainRecord, HeldOutQuality, HeldOutScore
+from domindex.reporting.report_data import (
+    DomainRecord,
+    ForecastRecord,
+    HeldOutQuality,
+    HeldOutScore,
+)
 
 
 def record(place: float, role: str = "target", rows: int = 50, away: float = 0.0) -> DomainRecord:
@@ -55,3 +60,12 @@ def test_a_plain_model_that_did_better_is_mentioned():
     assert not replace(worse, higher_is_better=False).clearly_worse
     nearly = replace(worse, scores=(HeldOutScore("a", 0.98, 0.99),))
     assert not nearly.clearly_worse
+
+
+def test_targets_that_can_be_reached_both_ways_with_different_answers_are_named():
+    forecast = ForecastRecord(0.9, 0.1, 1.0, two_ways=0.2)
+    apart = replace(record(2.0, away=2.0), forecast=forecast)
+    told = diagnosis([record(0.0, "source"), record(1.0), apart])
+    assert "1 target can be reached both ways round with different predictions: at 2.0." in told
+    agreed = replace(apart, forecast=replace(forecast, two_ways=1.0))
+    assert diagnosis([record(0.0, "source"), record(1.0), agreed]) == ""

@@ -1,5 +1,7 @@
 """Figures draw what they are given, and return their Axes."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -203,3 +205,13 @@ def test_a_montage_refuses_what_has_no_pictures():
         plot_montage(index(), PICTURES[:, 0], DOMAINS)
     with pytest.raises(InputError, match="no row of the domain 'd'"):
         plot_montage(index(), PICTURES[:3], DOMAINS[:3])
+
+
+def test_a_map_that_closes_is_drawn_with_its_ring():
+    closed = replace(index(), angles=np.array([0.0, 2.0, -2.0, 1.0]))
+    axes = plot_domain_map(closed)
+    (ring,) = axes.lines
+    points = closed.coordinates[[2, 0, 3, 1, 2]]
+    np.testing.assert_allclose(np.column_stack(ring.get_data()), points)
+    assert "ring" in legend(axes)
+    assert not plot_domain_map(index()).lines

@@ -28,6 +28,31 @@ def test_content_survives_json(data):
     assert ReportData.from_dict(json.loads(text)) == data
 
 
+def closed(data: ReportData) -> ReportData:
+    """The same report of a map that closes, one way of reaching targets as good as the other."""
+    return replace(
+        data,
+        domains=tuple(
+            replace(
+                one,
+                angle=0.5 * number,
+                forecast=one.forecast and replace(one.forecast, two_ways=0.75),
+            )
+            for number, one in enumerate(data.domains)
+        ),
+    )
+
+
+def test_angles_and_ways_survive_json_and_are_not_asked_of_older_reports(data):
+    content = closed(data).to_dict()
+    assert ReportData.from_dict(json.loads(json.dumps(content))) == closed(data)
+    for one in content["domains"]:
+        del one["angle"]
+        if one["forecast"] is not None:
+            del one["forecast"]["two_ways"]
+    assert ReportData.from_dict(content) == data
+
+
 def test_numbers_that_json_lacks_become_nothing(data):
     odd = replace(data, columns={"angle": (math.nan, math.inf, 1.0)})
     assert odd.to_dict()["columns"]["angle"] == [None, None, 1.0]

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from domindex.datasets import make_seasonal
 from domindex.errors import InputError
-from domindex.tables import index_table, predict_table
+from domindex.tables import fit_table, index_table, predict_table
 
 
 def test_classes_come_with_their_probabilities(classes, data, table):
@@ -87,3 +88,30 @@ def test_new_domains_join_the_map_and_move_nothing(classes, new_sites):
     pd.testing.assert_frame_equal(after[coordinates].iloc[: len(before)], before[coordinates])
     twin = after.set_index("domain").loc["new-s7", ["nearest1", "nearest2", "nearest3"]]
     assert "s7" in twin.tolist()
+
+
+def test_a_map_that_closes_has_a_column_of_angles(tmp_path):
+    months = make_seasonal(samples_per_domain=20)
+    table = pd.DataFrame(months.X, columns=list("abcd"))
+    table["month"] = [f"m{number:02d}" for number in months.sample_domain]
+    table["side"] = np.where(months.is_source, np.array(["in", "out"])[months.y], None)
+    table.to_csv(tmp_path / "months.csv", index=False)
+    later = table[months.sample_domain == 7].assign(month="next")
+    later.to_csv(tmp_path / "later.csv", index=False)
+    settings = {
+        "candidates": [["flow", "linear"]],
+        "training": {"index_steps": 2, "steps": 2},
+    }
+    run = fit_table(
+        tmp_path / "months.csv",
+        target=["side"],
+        domain="month",
+        out=tmp_path / "run",
+        settings=settings,
+        report=False,
+    )
+    index = index_table(run, tmp_path / "later.csv")
+    angles = index.table.set_index("domain")["angle"]
+    np.testing.assert_array_equal(angles.iloc[:24], run.model().domain_angles_)
+    assert abs(np.exp(1j * angles["next"]) - np.exp(1j * angles["m07"])) < 0.2
+    assert index.graph.nodes["next"]["angle"] == angles["next"]

@@ -145,7 +145,7 @@ class Committee:
 
     @property
     def ring(self) -> RingCoordinate | None:
-        """What members run along that follow the ring of a map that closes; None where none does."""
+        """What members that follow the ring of a closed map run along; None where none does."""
         rings = [member.representation.ring for member in self.members]
         return next((ring for ring in rings if ring is not None), None)
 

@@ -73,7 +73,7 @@ def infer_paper_indices(
     )
     final = DomainMap.fit(
         data.domains, local_indices(module, rows), index_dim, reference=last, n_jobs=n_jobs
-    ).closed()
+    ).closed(clouds)
     fitted = FittedIndices(scaler, module.cpu().double().eval(), final)
     return fitted, DomainGeometry.without_flow(data, scaler, directions, final)
 

@@ -28,10 +28,9 @@ def ways_apart(
     """By domain, how far predictions differ that reach it the other way round.
 
     `predicted` (rows, columns) are those of the way that was taken. For classes the share of rows
-    whose class changes; for values the root mean squared difference in units of the outputs' spread.
-    0 where only one way is in question, see `RingCoordinate.chance_of_other_way`: among the sources,
-    and close to them.
-    None where no member runs along a ring.
+    whose class changes; for values the root mean squared difference in units of the outputs'
+    spread. 0 where only one way is in question, see `RingCoordinate.chance_of_other_way`: among the
+    sources, and close to them. None where no member runs along a ring.
     """
     ring = committee.ring
     if ring is None or rows.angles is None:

@@ -90,7 +90,7 @@ class DomainGeometry:
             ]
             lengths = [description_length(described, one, scaler.origin @ widest) for one in maps]
             projection = projections[int(np.argmin(lengths))]
-        plain = _plain_map(data, shown, projection, index_dim, None, n_jobs).closed()
+        plain = _plain_map(data, shown, projection, index_dim, None, n_jobs).closed(shown)
         chosen = maps_along_neighborhoods(plain)
         moving = [cloud @ subspace.moving for cloud in clouds]
         selected = select_flow(moving, chosen, origin, data.is_source)
@@ -113,7 +113,10 @@ class DomainGeometry:
 
     def on_map(self, domain_map: DomainMap, data: DomainData) -> DomainGeometry:
         """The same domains on another map, with a flow along that."""
-        moving, maps = self.moving_clouds(data), [domain_map.closed()]
+        clouds = scaled_clouds(data, self.scaler)
+        shown = [cloud[rows] for cloud, rows in zip(clouds, self.map_rows)]
+        moving = [cloud @ self.subspace.moving for cloud in clouds]
+        maps = [domain_map.closed(shown)]
         selected = select_flow(moving, maps, self.moving_origin, data.is_source)
         return replace(self, selected=selected, has_flow=True, kept={})
 

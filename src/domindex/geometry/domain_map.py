@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from domindex.geometry.index import DomainIndex
 from domindex.geometry.isomap import KnownPaths, extend_paths, known_paths, mean_geodesics
 from domindex.geometry.loop import Loop, find_loop
+from domindex.geometry.loop_opening import comes_back
 from domindex.geometry.nearest_transport import transport_to_known
 from domindex.geometry.scaling import (
     classical_scaling,
@@ -112,11 +113,19 @@ class DomainMap:
         index, unit = _scale(self.index.domains, self.transport, neighbors, index_dim, None)
         return replace(self, index=index, neighbors=tuple(neighbors), unit=unit)._around(self.loop)
 
-    def closed(self) -> DomainMap:
-        """The same map, with the ring that its domains lie on where they do."""
-        return self._around(find_loop(self.transport))
+    def closed(self, clouds: Sequence[Floats] | None = None) -> DomainMap:
+        """The same map, with the ring that its domains lie on where they do.
+
+        `clouds` are all inputs (rows, features) of each domain: the ring must close there too.
+        """
+        loop = find_loop(self.transport)
+        if loop is not None and clouds is not None and not comes_back(loop, clouds):
+            loop = None
+        return self._around(loop)
 
     def _around(self, loop: Loop | None) -> DomainMap:
+        if loop is None and self.loop is None:
+            return self
         angles = None if loop is None else loop.angles
         return replace(self, index=replace(self.index, angles=angles), loop=loop)
 
@@ -213,7 +222,7 @@ class DomainMap:
         return np.array([self.loop.locate(gap) for gap in gaps])
 
     def state(self) -> dict[str, Any]:
-        return {
+        state = {
             "index": self.index.state(),
             "transport": self.transport,
             "clouds": np.concatenate(self.clouds),
@@ -223,8 +232,8 @@ class DomainMap:
             "unit": float(self.unit),
             "level_share": float(self.level_share),
             "n_added": int(self.n_added),
-            "loop": None if self.loop is None else self.loop.state(),
         }
+        return state if self.loop is None else state | {"loop": self.loop.state()}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
@@ -243,7 +252,7 @@ class DomainMap:
             raise ValueError("the distances of the map are not usable numbers")
         if any(type(number) is not int or number < 1 for number in state["neighbors"]):
             raise ValueError(f"geodesics pass through {state['neighbors']} neighbours")
-        loop = state.get("loop")  # models that were saved before maps could close have none
+        loop = state.get("loop")  # only maps that close have it
         return cls(
             index,
             state["transport"],

@@ -74,11 +74,26 @@ class SelectedFlow:
 
 
 def maps_along_neighborhoods(domain_map: DomainMap) -> list[DomainMap]:
-    """The same distances along geodesics through few and through more neighbours."""
+    """The same distances along geodesics through few and through more neighbours.
+
+    Of a map that closes, only those that show the ring, if any does.
+    """
     n_domains = len(domain_map.coordinates)
     single = [(number,) for number in FEW_NEIGHBORS if number < n_domains - 1] or [(1,)]
     several = tuple(range(3, min(MOST_NEIGHBORS, n_domains // DOMAINS_PER_NEIGHBOR) + 1))
-    return [domain_map.along(n) for n in (*single, *([several] if len(several) > 1 else []))]
+    maps = [domain_map.along(n) for n in (*single, *([several] if len(several) > 1 else []))]
+    return [one for one in maps if shows_ring(one)] or maps
+
+
+def shows_ring(domain_map: DomainMap) -> bool:
+    """Whether neighbours around the ring of a closed map are neighbours on it; True if it is open.
+
+    Geodesics through few neighbours may break a ring at any place, and show a line.
+    """
+    if domain_map.loop is None:
+        return True
+    order, shown = domain_map.loop.order, domain_map.index.distances
+    return bool(shown[order, np.roll(order, -1)].max() <= shown.max() / 2)
 
 
 def select_flow(

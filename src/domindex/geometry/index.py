@@ -77,13 +77,13 @@ class DomainIndex:
         return float(np.sqrt(((self.map_distances - self.distances) ** 2).sum() / (total or 1.0)))
 
     def state(self) -> dict[str, Any]:
-        return {
+        state = {
             "domains": self.domains,
             "coordinates": self.coordinates,
             "distances": self.distances,
             "eigenvalues": self.eigenvalues,
-            "angles": self.angles,
         }
+        return state if self.angles is None else state | {"angles": self.angles}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> DomainIndex:
@@ -94,7 +94,7 @@ class DomainIndex:
         index_dim = state["coordinates"].shape[-1]
         if shapes != [(n_domains, n_domains), (n_domains,), (n_domains, index_dim)]:
             raise ValueError(f"arrays of shapes {shapes} are no map of {n_domains} domains")
-        angles = state.get("angles")  # models that were saved before maps could close have none
+        angles = state.get("angles")  # only maps that close have them
         if angles is not None and angles.shape != (n_domains,):
             raise ValueError("the angles do not match the domains")
         return cls(domains, state["coordinates"], state["distances"], state["eigenvalues"], angles)

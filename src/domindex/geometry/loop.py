@@ -130,7 +130,7 @@ class Loop:
 
 
 def find_loop(distances: ArrayLike) -> Loop | None:
-    """The loop on which all domains lie, by their distances (domains, domains); None if they do not.
+    """The loop on which all domains lie, by their distances (domains, domains), if there is one.
 
     Geodesics unroll the domains to a first circle of angles. The loop that these go around is
     measured (`geometry.winding`), its angles are brought to arc length, and it is believed if the

@@ -13,7 +13,7 @@ from domindex.geometry.winding import TURN, wrap_angle
 Floats = NDArray[np.float64]
 
 LEAST_CHANCE = 0.1
-"""From which the other way round is in question: what an interval of 80 % leaves out on one side."""
+"""From which the other way round is in question: an interval of 80 % leaves out as much a side."""
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,8 @@ def harmonic_angles(distances: Floats, angles: Floats, reach: float) -> Floats:
     pull = np.zeros(n_domains)
     np.add.at(pull, second, TURN * weights * turns)
     np.add.at(pull, first, -TURN * weights * turns)
-    return wrap_angle(np.linalg.lstsq(laplacian, pull, rcond=None)[0])
+    smooth = np.linalg.lstsq(laplacian, pull, rcond=None)[0]
+    return wrap_angle(smooth.astype(np.float64))
 
 
 def arc_angles(distances: Floats, angles: Floats, reach: float) -> tuple[Floats, float]:

@@ -88,13 +88,13 @@ class FlowAligned(Representation):
         return RepresentedRows.plain(self.outputs.apply(self.align(rows)))
 
     def state(self) -> dict[str, Any]:
-        return {
+        state = {
             "scaler": self.scaler.state(),
             "subspace": self.subspace.state(),
             "flow": self.flow.state(),
             "outputs": self.outputs.state(),
-            "around": None if self.around is None else self.around.state(),
         }
+        return state if self.around is None else state | {"around": self.around.state()}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
@@ -106,6 +106,6 @@ class FlowAligned(Representation):
             raise ValueError("the directions do not fit the scales")
         if flow.generators.shape[1] != subspace.n_moving:
             raise ValueError("the flow does not fit the directions that move")
-        around = state.get("around")  # flows that were saved before maps could close have none
+        around = state.get("around")  # only flows around a ring have it
         ring = None if around is None else RingCoordinate.from_state(around)
         return cls(scaler, subspace, flow, outputs, ring)

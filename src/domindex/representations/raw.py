@@ -61,7 +61,7 @@ class WithIndex(Raw):
         return RepresentedRows.plain(np.hstack(parts))
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "closes": self.closes}
+        return {**super().state(), **({"closes": True} if self.closes else {})}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:

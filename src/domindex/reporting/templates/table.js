@@ -9,7 +9,7 @@ function tableColumns() {
     { key: "index 1", label: "index 1", values: domains.map(x), show: number },
   ];
   if (domains[0].coordinates.length > 1) shown.push({ key: "index 2", label: "index 2", values: domains.map(y), show: number });
-  if (closes()) shown.push({ key: "angle", label: "angle", values: domains.map((domain) => domain.angle), show: degrees });
+  if (closes()) shown.push({ key: "ring angle", label: "angle", values: domains.map((domain) => domain.angle), show: degrees });
   shown.push({ key: "distance", label: "distance", values: domains.map((domain) => domain.distance_to_source), show: number });
   if (report.held_out) {
     const plain = new Map(report.held_out.scores.map((one) => [one.name, one.baseline]));

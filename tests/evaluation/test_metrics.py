@@ -15,6 +15,7 @@ from domindex.evaluation import (
     linear_r2,
     map_agreement,
     map_stability,
+    neighbour_agreement,
     procrustes_agreement,
 )
 from domindex.geometry import DomainIndex
@@ -157,3 +158,22 @@ def test_several_true_numbers_are_read_off_a_map_linearly():
         "index_latitude": pytest.approx(1.0),
         "index_longitude": pytest.approx(1.0),
     }
+
+
+def test_neighbours_agree_where_groups_lie_apart_and_not_where_they_alternate():
+    line = np.arange(6.0)[:, None]
+    assert neighbour_agreement(line, list("aaabbb")) == 1.0
+    assert neighbour_agreement(line, list("ababab")) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("points", "groups", "message"),
+    [
+        ([[0.0], [1.0]], ["a"], "one group per domain"),
+        ([[0.0]], ["a"], "two domains or more"),
+        ([[0.0], [np.nan]], ["a", "b"], "NaN or infinity"),
+    ],
+)
+def test_groups_that_do_not_fit_the_map_are_refused(points, groups, message):
+    with pytest.raises(InputError, match=message):
+        neighbour_agreement(points, groups)

@@ -103,7 +103,7 @@ class CompCars:
         self.normalise = bool(normalise)
         _require_release(self.folder)
         found = find_photographs(self.folder)
-        self.photographs: Sequence[Photograph] = _balanced(found, random_state) if balanced else found
+        self.photographs = _balanced(found, random_state) if balanced else found
         present = {one.domain for one in self.photographs}
         if SOURCE not in present or len(present) < 2:
             raise InputError(

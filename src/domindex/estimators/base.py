@@ -19,6 +19,14 @@ from domindex.data import DomainData, check_domain_data, check_domain_names, che
 from domindex.data.domain_data import Task
 from domindex.data.row_weights import with_row_weights
 from domindex.errors import InputError
+from domindex.estimators.row_sources import is_on_disk, row_source
+from domindex.estimators.streaming import (
+    SampledRows,
+    first_rows,
+    sample_query,
+    sample_rows,
+    streams,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -46,7 +54,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: Any = None,
         source_domains: Iterable[Hashable] | None = None,
@@ -55,7 +63,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array, data frame or tensor, (rows, features) or (rows, ...) for images
+        X : array, data frame or tensor, (rows, features) or (rows, ...) for images; a
+            memory-mapped array or a torch `Dataset` of (x, y, domain) is learned from by a sample
         y : labels, one per row; what stands in rows of target domains is never read
         sample_domain : a domain name per row
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
@@ -71,15 +80,23 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         source_domains: Iterable[Hashable] | None,
         sample_weight: Any = None,
     ) -> Self:
-        """Through the gate, and fit."""
+        """Through the gate, and fit; of rows on disk, with a sample."""
         self._check_parameters()
+        on_disk, self._extractor = is_on_disk(X), None
+        if on_disk:
+            rows = self._sampled(X, y, sample_domain, source_domains, sample_weight)
+            X, y, sample_domain, sample_weight, self._input_shape = rows
         data = check_domain_data(X, y, sample_domain, source_domains, task=self._task_to_fit())
         data = with_row_weights(data, sample_weight, getattr(self, "class_weight", None))
         self._check_data(data)
-        validate_data(self, X=X, skip_check_array=True)
-        self._input_shape = data.inputs.shape[1:]
-        self._extractor = self._frozen_backbone(data.inputs)
-        self._fit_data(self._through_backbone(data))
+        if on_disk:
+            validate_data(self, X=np.empty((1, *self._input_shape)), skip_check_array=True)
+        else:
+            validate_data(self, X=X, skip_check_array=True)
+            self._input_shape = data.inputs.shape[1:]
+            self._extractor = self._frozen_backbone(data.inputs)
+            data = self._through_backbone(data)
+        self._fit_data(data)
         self.task_ = data.task
         self.domains_ = list(data.domains)
         self.source_domains_ = list(data.source_domains)
@@ -88,6 +105,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             self.classes_ = np.array(data.classes)
         return self
 
+    @streams
     def predict(self, X: Any, *, sample_domain: Any = None) -> NDArray:
         """The likeliest class, or the expected values, of every row.
 
@@ -98,6 +116,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return self._as_labels(self._predict_mean(inputs, names))
 
     @available_if(lambda self: self._predicts_classes())
+    @streams
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """Probabilities (rows, classes), in the order of `classes_`: deterministic."""
         inputs, names = self._check_query(X, sample_domain)
@@ -130,6 +149,25 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     def _check_data(self, data: DomainData) -> None:
         """Refuse data that the method cannot serve."""
+
+    def _sampled(
+        self,
+        X: Any,
+        y: Any,
+        sample_domain: Any,
+        source_domains: Iterable[Hashable] | None,
+        sample_weight: Any,
+    ) -> SampledRows:
+        """Of rows on disk those that a fit rests on, through a frozen backbone, if any."""
+        source = row_source(X, sample_domain, getattr(self, "n_jobs", None))
+        if source.names_come_with_rows and y is not None:
+            raise InputError(
+                "X is a Dataset, whose items (x, y, domain) hold their labels, and y is given too. "
+                "Leave it out."
+            )
+        if getattr(self, "backbone", None) is not None:
+            self._extractor = self._frozen_backbone(check_inputs(first_rows(source)))
+        return sample_rows(source, y, source_domains, sample_weight, self._extractor, self._seed())
 
     def _frozen_backbone(self, inputs: NDArray) -> FeatureExtractor | None:
         """The backbone that is to be left as it is, tried on some inputs; None without one."""
@@ -203,6 +241,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return inputs if self._extractor is None else self._extractor.table(inputs)
 
     def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
+        """Rows and their domains' names; of rows on disk, a sample."""
+        if is_on_disk(X):
+            source = row_source(X, sample_domain, getattr(self, "n_jobs", None))
+            X, sample_domain = sample_query(source, sample_domain)
         inputs = self._check_rows(X)
         if sample_domain is None:
             return inputs, None

@@ -10,6 +10,7 @@ from sklearn.base import TransformerMixin
 
 from domindex.data import DomainData, group_rows
 from domindex.estimators.base import Floats, Names
+from domindex.estimators.streaming import streams
 from domindex.estimators.wrapping import WrappingEstimator
 from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
@@ -74,7 +75,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
     def fit_transform(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: Any = None,
         source_domains: Iterable[Hashable] | None = None,
@@ -83,6 +84,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         self.fit(X, y, sample_domain=sample_domain, source_domains=source_domains)
         return self.transform(X, sample_domain=sample_domain)
 
+    @streams
     def transform(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """Inputs at β = 0; domains never seen are placed on the map first."""
         return self._represent(*self._check_query(X, sample_domain)).features

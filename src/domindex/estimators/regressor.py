@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from domindex.data.domain_data import Task
 from domindex.estimators.base import Floats
+from domindex.estimators.streaming import streams
 from domindex.estimators.vdi import BaseVDI
 
 
@@ -103,6 +104,7 @@ class VDIRegressor(BaseVDI):
         self, X: Any, *, sample_domain: Any = ..., return_std: Literal[True]
     ) -> tuple[Floats, Floats]: ...
 
+    @streams
     def predict(
         self, X: Any, *, sample_domain: Any = None, return_std: bool = False
     ) -> NDArray | tuple[Floats, Floats]:

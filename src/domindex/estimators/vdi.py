@@ -42,6 +42,7 @@ from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
+from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.flow_selection import (
@@ -114,10 +115,12 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.verbose = verbose
         self.random_state = random_state
 
+    @streams
     def transform(self, X: Any) -> Floats:
         """The local index u of every row, (rows, local_dim): needs no domain."""
         return self._indices.local_indices(self._check_rows(X))
 
+    @streams
     def encode(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """What predictions are made from, (rows, size): the encoding z where a network predicts."""
         inputs, names = self._check_query(X, sample_domain)
@@ -162,7 +165,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: Any = None,
         source_domains: Iterable[Hashable] | None = None,
@@ -172,7 +175,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
 
         Parameters
         ----------
-        X : array, data frame or tensor, (rows, features) or (rows, ...) for images
+        X : array, data frame or tensor, (rows, features) or (rows, ...) for images; a
+            memory-mapped array or a torch `Dataset` of (x, y, domain) is learned from by a sample
         y : labels, one per row; what stands in rows of target domains is never read
         sample_domain : a domain name per row
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.estimators.base import DomainEstimator, Floats, Names
+from domindex.estimators.streaming import streams
 from domindex.representations import RepresentedRows
 
 
@@ -52,6 +53,7 @@ class WrappingEstimator(DomainEstimator):
         """Rows as the estimator is given them."""
 
     @available_if(_has_estimator)
+    @streams
     def predict(self, X: Any, *, sample_domain: Any = None) -> NDArray:
         """Classes or values of every row, in the units of y.
 
@@ -66,6 +68,7 @@ class WrappingEstimator(DomainEstimator):
         return restored[:, 0] if self._single_output else restored
 
     @available_if(_gives_probabilities)
+    @streams
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """The estimator's probabilities, in the order of `classes_`."""
         return self._predict_mean(*self._check_query(X, sample_domain))

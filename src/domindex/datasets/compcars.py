@@ -58,7 +58,7 @@ class CompCars:
 
     `cars[number]` reads one photograph, crops it to its box, resizes it and returns
     (x, label, domain): x (3, size, size) of float32, the label 0 to 3, the domain's name. It can be
-    given to `torch.utils.data.DataLoader` as it is, with any number of workers.
+    given to `fit` and to `torch.utils.data.DataLoader` as it is, with any number of workers.
 
     Parameters
     ----------
@@ -88,6 +88,9 @@ class CompCars:
     >>> len(cars), x.shape, cars.source_domains
     (120, (3, 224, 224), ['front 2009'])
     """
+
+    holds_items = True
+    """Tells estimators that rows are read from it by number, as from a torch `Dataset`."""
 
     def __init__(
         self,

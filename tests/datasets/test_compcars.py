@@ -167,7 +167,9 @@ def test_a_box_outside_its_picture_names_the_path(tmp_path):
         CompCars(tmp_path, balanced=False)[0]
 
 
-@pytest.mark.parametrize("text", ["", "1\n1\n", "front\n1\n1 2 3 4", "1\n1\n1 2 3", "1\n1\n1 2 3 x"])
+@pytest.mark.parametrize(
+    "text", ["", "1\n1\n", "front\n1\n1 2 3 4", "1\n1\n1 2 3", "1\n1\n1 2 3 x"]
+)
 def test_a_damaged_label_names_its_path(tmp_path, text):
     path = tmp_path / "one.txt"
     path.write_text(text)
@@ -177,7 +179,9 @@ def test_a_damaged_label_names_its_path(tmp_path, text):
 
 def test_attributes_are_read_by_their_heading(tmp_path):
     path = tmp_path / "attributes.txt"
-    path.write_text("model_id maximum_speed displacement door_number seat_number type\n3 180 1.6 5 5 4\n")
+    path.write_text(
+        "model_id maximum_speed displacement door_number seat_number type\n3 180 1.6 5 5 4\n"
+    )
     assert read_types(path) == {3: 4}
     path.write_text("model kind\n3 4\n")
     with pytest.raises(InputError, match="must name model_id and type"):

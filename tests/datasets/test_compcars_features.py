@@ -62,7 +62,9 @@ def test_the_published_file_is_known_by_its_git_blob_id():
 def test_another_file_of_that_name_is_refused_and_left_alone(tmp_path):
     content = pickle.dumps(CONTENT)
     (tmp_path / FILE).write_bytes(content)
-    with pytest.raises(DatasetError, match="is not the published file: its git blob id is") as caught:
+    with pytest.raises(
+        DatasetError, match="is not the published file: its git blob id is"
+    ) as caught:
         load_dataset("compcars-features", tmp_path)
     assert blob_id(content) in str(caught.value)
     assert "06db4a7c42beb4bbd810afb017ea7d285dd2c94b" in str(caught.value)

@@ -43,7 +43,9 @@ def test_viewpoints_stretch_and_years_tint(tmp_path):
     width, height = ({n: int(d.any(axis=a).sum()) for n, d in dark.items()} for a in (0, 1))
     assert width["side 2009"] > width["front-side 2009"] > width["front 2009"]
     assert height["front 2009"] > height["rear 2009"]
-    redness = [means[f"front {year}"][0].mean() / means[f"front {year}"][2].mean() for year in (2009, 2014)]
+    redness = [
+        means[f"front {year}"][0].mean() / means[f"front {year}"][2].mean() for year in (2009, 2014)
+    ]
     assert redness[0] > 1.05 * redness[1]
     views = [name.split()[0] for name in cars.domains]
     assert neighbour_agreement([means[n].ravel() for n in cars.domains], views) > 0.9

@@ -55,9 +55,7 @@ def test_a_download_that_is_not_the_published_file_leaves_nothing_behind(remote,
 @pytest.mark.parametrize("content", ["good", "evil"])
 def test_a_download_is_known_by_its_git_blob_id_as_well(remote, tmp_path, monkeypatch, content):
     digest = hashlib.sha1(b"blob 4\0good").hexdigest()
-    monkeypatch.setitem(
-        files.FILES, NAME, files.RemoteFile(NAME, ".", digest, "git blob id")
-    )
+    monkeypatch.setitem(files.FILES, NAME, files.RemoteFile(NAME, ".", digest, "git blob id"))
     (remote / NAME).write_text(content)
     if content == "good":
         assert files.find_file(NAME, tmp_path / "home").read_text() == "good"

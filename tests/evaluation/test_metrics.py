@@ -16,6 +16,7 @@ from domindex.evaluation import (
     linear_r2,
     map_agreement,
     map_stability,
+    neighbour_agreement,
     procrustes_agreement,
 )
 from domindex.geometry import DomainIndex
@@ -184,3 +185,22 @@ def test_a_number_that_repeats_is_compared_with_angles_where_there_are_any():
     assert set(map_agreement(family, range(6), points)) == {"index_correlation"}
     angles = -2 * np.pi * points[:, 0] / 6
     assert map_agreement(family, range(6), points, angles)["index_circular"] == pytest.approx(1.0)
+
+
+def test_neighbours_agree_where_groups_lie_apart_and_not_where_they_alternate():
+    apart = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.0])[:, None]
+    assert neighbour_agreement(apart, list("aaabbb")) == 1.0
+    assert neighbour_agreement(apart, list("ababab")) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("points", "groups", "message"),
+    [
+        ([[0.0], [1.0]], ["a"], "one group per domain"),
+        ([[0.0]], ["a"], "two domains or more"),
+        ([[0.0], [np.nan]], ["a", "b"], "NaN or infinity"),
+    ],
+)
+def test_groups_that_do_not_fit_the_map_are_refused(points, groups, message):
+    with pytest.raises(InputError, match=message):
+        neighbour_agreement(points, groups)

@@ -25,9 +25,7 @@ MAP_NOTE = (
     "Of methods that draw a map: the share of domains whose nearest on it has the same viewpoint, "
     "the silhouette of the viewpoints there, and how well the year is read off it linearly."
 )
-MISSING_NOTE = (
-    "Nothing was measured: neither the photographs nor the authors' features were there."
-)
+MISSING_NOTE = "Nothing was measured: neither the photographs nor the authors' features were there."
 
 
 def compcars_document(summary: Summary) -> str:

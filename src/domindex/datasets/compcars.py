@@ -58,7 +58,7 @@ class CompCars:
 
     `cars[number]` reads one photograph, crops it to its box, resizes it and returns
     (x, label, domain): x (3, size, size) of float32, the label 0 to 3, the domain's name. It can be
-    given to `torch.utils.data.DataLoader` as it is, with any number of workers.
+    given to `fit` and to `torch.utils.data.DataLoader` as it is, with any number of workers.
 
     Parameters
     ----------
@@ -89,6 +89,9 @@ class CompCars:
     (120, (3, 224, 224), ['front 2009'])
     """
 
+    holds_items = True
+    """Tells estimators that rows are read from it by number, as from a torch `Dataset`."""
+
     def __init__(
         self,
         folder: str | os.PathLike[str],
@@ -103,7 +106,7 @@ class CompCars:
         self.normalise = bool(normalise)
         _require_release(self.folder)
         found = find_photographs(self.folder)
-        self.photographs: Sequence[Photograph] = _balanced(found, random_state) if balanced else found
+        self.photographs = _balanced(found, random_state) if balanced else found
         present = {one.domain for one in self.photographs}
         if SOURCE not in present or len(present) < 2:
             raise InputError(

@@ -51,7 +51,7 @@ def _checked(content: dict[str, Array]) -> tuple[Array, Array, Array]:
     numbers = domain.astype(int)
     if not np.isin(numbers, range(len(DOMAINS))).all() or not (numbers == 0).any():
         raise DatasetError(
-            f"{FILE} numbers its domains from {domain.min()} to {domain.max()}; expected 0, which is "
-            f"{SOURCE!r}, to {len(DOMAINS) - 1}."
+            f"{FILE} numbers its domains from {domain.min()} to {domain.max()}; expected 0, which "
+            f"is {SOURCE!r}, to {len(DOMAINS) - 1}."
         )
     return data, label.astype(int), numbers

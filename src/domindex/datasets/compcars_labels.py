@@ -78,8 +78,8 @@ def find_photographs(folder: Path) -> list[Photograph]:
         picture = (folder / "image" / path.relative_to(folder / "label")).with_suffix(".jpg")
         if not picture.is_file():
             raise InputError(
-                f"There is no picture {picture}, but the label {path} names it. Unpack the pictures "
-                "again, or delete the label."
+                f"There is no picture {picture}, but the label {path} names it. Unpack the "
+                "pictures again, or delete the label."
             )
         found.append(Photograph(picture, box, labels[types[model]], _VIEW_NAMES[number], year))
     return found

@@ -193,7 +193,12 @@ def _release(array: NDArray) -> None:
 
 
 def is_dataset(X: Any) -> bool:
-    """Whether X is a torch `Dataset`; torch is not imported for that."""
+    """Whether X is a torch `Dataset`, or of a class that says it `holds_items` like one.
+
+    Torch is not imported for that, nor need it be by whoever writes such a class.
+    """
+    if getattr(type(X), "holds_items", False) is True:
+        return True
     torch_data = sys.modules.get("torch.utils.data")
     return torch_data is not None and isinstance(X, torch_data.Dataset)
 

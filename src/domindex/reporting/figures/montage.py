@@ -42,7 +42,8 @@ def plot_montage(
     shown = spread_out(points, MOST_PICTURES)
     pictures = domain_pictures(X, names, [index.domains[number] for number in shown], kind)
     zoom = WIDTH / pictures.shape[2]
-    for chosen, marker, label, color in reversed(kinds(source_marks(index.domains, source_domains))):
+    groups = kinds(source_marks(index.domains, source_domains))
+    for chosen, marker, label, color in reversed(groups):
         axes.scatter(*points[chosen].T, marker=marker, color=color, label=label, s=12)
         for number, picture in zip(shown, pictures):
             if chosen[number]:

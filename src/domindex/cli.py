@@ -118,12 +118,17 @@ def fit(
             progress=True,
             dask=dask,
         )
-        if as_json:
-            _print_json({"run": run.folder, "report": run.report, **run.about})
-            return
-        typer.echo(f"Run: {run.folder}")
-        if run.report is not None:
-            typer.echo(f"Report: {run.report}")
+        _tell_run(run, as_json)
+
+
+def _tell_run(run: Any, as_json: bool) -> None:
+    """Where it is."""
+    if as_json:
+        _print_json({"run": run.folder, "report": run.report, **run.about})
+        return
+    typer.echo(f"Run: {run.folder}")
+    if run.report is not None:
+        typer.echo(f"Report: {run.report}")
 
 
 @app.command()

@@ -53,17 +53,14 @@ def check_domain_data(
     domindex.errors.InputError: source_domains names 'Nord', but sample_domain holds only ...
     """
     inputs = check_inputs(X)
-    layout = read_layout(inputs.shape, kind)
     names = check_domain_names(sample_domain, len(inputs))
     domains = order_names(names)
     row_domains = number_names(names, domains)
     array = label_rules.check_label_array(y, len(inputs))
-
     is_source = _sources(domains, source_domains)
     source_rows = is_source[row_domains]
     hidden = label_rules.hidden_marks(array, minus_one_hides=source_domains is None)
     _require_labels(domains, row_domains, source_rows, hidden)
-
     chosen = task or label_rules.guess_task(array, source_rows)
     classes, labels = _encode(array, source_rows, chosen)
     return DomainData(
@@ -75,7 +72,7 @@ def check_domain_data(
         task=chosen,
         classes=classes,
         single_output=array.ndim == 1,
-        layout=layout,
+        layout=read_layout(inputs.shape, kind),
     )
 
 

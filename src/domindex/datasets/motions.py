@@ -76,7 +76,14 @@ def load_moving_mnist(
     data_home: DataHome = None,
     random_state: Seed = 0,
 ) -> DomainDataset:
-    """As `make_moving_digits`, of the 28 by 28 digits of "rotating-mnist", turned upright first."""
+    """As `make_moving_digits`, of the 28 by 28 digits of "rotating-mnist", turned upright first.
+
+    Examples
+    --------
+    >>> from domindex.datasets import load_moving_mnist
+    >>> load_moving_mnist("shear").X.shape  # doctest: +SKIP
+    (2400, 28, 28)
+    """
     dataset = load_real_dataset("rotating-mnist", data_home)
     assert dataset.true_index is not None
     angles = dict(zip(dataset.domains, np.deg2rad(dataset.true_index[:, 0])))

@@ -69,9 +69,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array, data frame or tensor, (rows, features) or (rows, ...) for images. Of any size, and
-            learned from by a sample: a memory-mapped array; a torch `Dataset` of (x, y, domain); a
-            pyarrow dataset, a polars LazyFrame or a Dask DataFrame, of which `y` and
+        X : array, data frame or tensor, (rows, features) or (rows, ...) for images. Of any size,
+            and learned from by a sample: a memory-mapped array; a torch `Dataset` of (x, y,
+            domain); a pyarrow dataset, a polars LazyFrame or a Dask DataFrame, of which `y` and
             `sample_domain` name columns, and all others are inputs
         y : labels, one per row; what stands in rows of target domains is never read
         sample_domain : a domain name per row

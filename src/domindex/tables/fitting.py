@@ -84,10 +84,14 @@ def fit_table(
         about = _about(request, table, model) | {"seconds": seconds}
         run = Run.write(out, model, table.preparation, about, overwrite=force)
         if report:
-            shown.say(f"The run is in {run.folder}. Gathering the report …")
-            for note in report_run(run, model, table.inputs, table.rows, table.others):
-                shown.say(f"note: {note}")
+            _report(run, model, table, shown)
     return run
+
+
+def _report(run: Run, model: Any, table: FitTable, progress: Progress) -> None:
+    progress.say(f"The run is in {run.folder}. Gathering the report …")
+    for note in report_run(run, model, table.inputs, table.rows, table.others):
+        progress.say(f"note: {note}")
 
 
 def _read(request: FitRequest, progress: Progress) -> FitTable:

@@ -82,7 +82,7 @@ def load_moving_mnist(
     --------
     >>> from domindex.datasets import load_moving_mnist
     >>> load_moving_mnist("shear").X.shape  # doctest: +SKIP
-    (2400, 28, 28)
+    (4800, 28, 28)
     """
     dataset = load_real_dataset("rotating-mnist", data_home)
     assert dataset.true_index is not None

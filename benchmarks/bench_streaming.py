@@ -164,12 +164,12 @@ def same_model(first: Path, second: Path) -> bool:
     return np.array_equal(*said) and np.array_equal(*places)
 
 
-def measure(folder: Path, n_rows: int, seed: int) -> dict[str, object]:
+def measure(folder: Path, n_rows: int, seed: int, efforts: list[str]) -> dict[str, object]:
     data = write_family(folder, n_rows, seed)
     size = sum(path.stat().st_size for path in data.iterdir())
     result: dict[str, object] = {"rows": n_rows, "columns": 12, "domains": N_DOMAINS}
     result["gigabytes"] = round(size / 1e9, 2)
-    for effort in ("quick", "full"):
+    for effort in efforts:
         config, run, out = (folder / f"{effort}{end}" for end in (".toml", "", ".parquet"))
         config.write_text(f'effort = "{effort}"\n')
         result[f"fit {effort}"] = fit(data, run, config)
@@ -179,7 +179,8 @@ def measure(folder: Path, n_rows: int, seed: int) -> dict[str, object]:
         result[f"predict {effort}"] = spent
         out.unlink()
         print(json.dumps(result, indent=1), flush=True)
-    result |= on_two_workers(folder, data)
+    if "quick" in efforts:
+        result |= on_two_workers(folder, data)
     return result
 
 
@@ -198,12 +199,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--efforts", default="quick,full")
     parser.add_argument("--out", type=Path, default=RESULTS)
     chosen = parser.parse_args()
     if shutil.disk_usage(chosen.folder).free < 4 * BYTES_A_ROW * chosen.rows:
         raise SystemExit(f"{chosen.folder} has too little room for {chosen.rows} rows.")
     with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
-        result = measure(Path(folder), chosen.rows, chosen.seed)
+        result = measure(Path(folder), chosen.rows, chosen.seed, chosen.efforts.split(","))
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))
 

@@ -88,8 +88,7 @@ def fit(
 ) -> None:
     """Map the domains of a table, and learn to predict where there are no labels.
 
-    Rows with an empty target are what is to be predicted; or name the labelled domains. A folder
-    and a large file are read in parts, and learned from by a sample.
+    Rows with an empty target are what is to be predicted; or name the labelled domains.
 
     \b
     Example:

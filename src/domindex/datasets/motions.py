@@ -81,9 +81,11 @@ def load_moving_mnist(
     Examples
     --------
     >>> from domindex.datasets import load_moving_mnist
-    >>> load_moving_mnist("shear").X.shape  # doctest: +SKIP
-    (4800, 28, 28)
+    >>> load_moving_mnist("jump")
+    Traceback (most recent call last):
+    domindex.errors.InputError: motion is 'jump'. Choose one of ('turn', 'zoom', ...
     """
+    _check_motion(motion)
     dataset = load_real_dataset("rotating-mnist", data_home)
     assert dataset.true_index is not None
     angles = dict(zip(dataset.domains, np.deg2rad(dataset.true_index[:, 0])))
@@ -148,6 +150,11 @@ def _waves(time: Floats, labels: NDArray, rng: np.random.Generator) -> Floats:
     return height * shapes[labels, np.arange(len(labels))]
 
 
+def _check_motion(motion: str) -> None:
+    if motion not in MOTIONS:
+        raise InputError(f"motion is {motion!r}. Choose one of {tuple(MOTIONS)}.")
+
+
 def _moved(
     name: str,
     motion: str,
@@ -157,8 +164,7 @@ def _moved(
     n_sources: int,
     random_state: Seed,
 ) -> DomainDataset:
-    if motion not in MOTIONS:
-        raise InputError(f"motion is {motion!r}. Choose one of {tuple(MOTIONS)}.")
+    _check_motion(motion)
     n_domains = check_count("n_domains", n_domains, low=2, high=len(pictures))
     n_sources = check_count("n_sources", n_sources, low=1, high=n_domains - 1)
     order = check_seed(random_state).permutation(len(pictures))

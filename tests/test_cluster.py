@@ -125,6 +125,7 @@ def test_cells_of_a_benchmark_go_where_joblib_sends_them(cluster, monkeypatch):
     monkeypatch.setattr(executors, "run_cell", lambda cell, data_home=None: os.getpid())
     cells = range(4)
     with connected(cluster.scheduler_address, as_default=True) as client:
+        client.wait_for_workers(2, timeout=60)  # one may just have died
         workers = set(client.run(os.getpid).values())
         with joblib.parallel_config(backend="dask"):
             ran = set(executors.run_on_cores(cells, alone=False, jobs=2, data_home=None))

@@ -78,12 +78,13 @@ def test_both_ways_round_the_year_agree_and_the_summary_says_so(model):
 def test_a_new_month_gets_its_angle_and_its_predictions(model, seasonal):
     rows = seasonal.sample_domain == 8
     names = ["new"] * rows.sum()
-    found = model.place_angles(seasonal.X[rows], sample_domain=names)["new"]
+    (found,) = model.place_domains(seasonal.X[rows], sample_domain=names)["angle"]
     assert abs(np.exp(1j * found) - np.exp(1j * model.domain_angles_[8])) < 0.1
     known = model.predict(seasonal.X[rows], sample_domain=[8] * rows.sum())
     new = model.predict(seasonal.X[rows], sample_domain=names)
     assert (known == new).mean() > 0.95
-    assert model.place_angles(seasonal.X[rows])[None] == pytest.approx(found)
+    (unnamed,) = model.place_domains(seasonal.X[rows])["angle"]
+    assert unnamed == pytest.approx(found)
 
 
 def test_a_closed_model_is_saved_and_opened_as_it_was(model, seasonal, tmp_path):
@@ -110,7 +111,8 @@ def test_an_open_model_is_saved_as_before_maps_could_close(tmp_path):
     assert open_model.domain_angles_ is None
     assert "two_ways" not in open_model.forecast_
     assert "closes" not in open_model.summary()
-    assert open_model.place_angles(family.X, sample_domain=family.sample_domain) is None
+    placed = open_model.place_domains(family.X, sample_domain=family.sample_domain)
+    assert "angle" not in placed
     open_model.save(tmp_path / "model")
     written = json.loads((tmp_path / "model" / "model.json").read_text())
     assert not any(word in json.dumps(written) for word in ('"loop"', '"angles"', '"closes"'))

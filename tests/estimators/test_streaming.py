@@ -77,7 +77,7 @@ def test_parts_are_predicted_as_all_at_once(family, mapped, in_memory, monkeypat
         in_memory.transform(mapped), in_memory.transform(family.X), rtol=1e-10
     )
     places = in_memory.place_domains(mapped, **domain)
-    assert set(places) == set(in_memory.domains_)
+    assert set(places["domain"]) == set(in_memory.domains_)
     assert in_memory.score(mapped, family.y, **domain) == in_memory.score(
         family.X, family.y, **domain
     )

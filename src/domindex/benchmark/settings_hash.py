@@ -27,8 +27,8 @@ N_DIGITS = 12
 SEED = "random_state"
 """The parameter that is no setting: rows carry their seed."""
 
-WHERE = ("devices", "strategy")
-"""Where training takes place: no settings unless they are set."""
+UNLESS_SET = ("devices", "strategy", "backbone")
+"""Where training takes place, and what stands before it: no settings unless they are set."""
 
 
 def settings_hash(estimator: Any, without: Collection[str] = ()) -> str:
@@ -56,7 +56,7 @@ def settings_of(estimator: Any, without: Collection[str] = ()) -> dict[str, Any]
             for name in sorted(parameters)
             if name != SEED
             and name not in without
-            and not (name in WHERE and parameters[name] is None)
+            and not (name in UNLESS_SET and parameters[name] is None)
         },
     }
     constants = getattr(estimator, "_all_settings", None)

@@ -133,7 +133,7 @@ def list_candidates(
     given = _all_of(names, settings, data.layout)
     if has_backbone and representation not in ("auto", ENCODED):
         given_to_network = representation
-    if has_backbone or (representation == "auto" and given_to_network in names):
+    if has_backbone or (representation == "auto" and "flow" in names):
         given.append(Candidate(given_to_network, None))
         for learner in map(predictor_named, ENCODED_PREDICTORS):
             given += _with_penalties(ENCODED, learner, settings)

@@ -15,7 +15,7 @@ from domindex.estimators.baselines import CIDA, DANN, GRDA
 from domindex.networks.resnet import ResNet18
 
 SIDE, ROWS = 10, 30
-SHORT = Training(steps=30, index_steps=10)
+SHORT = Training(steps=80, index_steps=10)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_the_network_is_one_candidate_among_others(bars):
     model = VDIRegressor(
         backbone=RowsAndColumns,
         candidates=[("raw", "linear"), ("raw", "network")],
-        training=Training(steps=10, index_steps=5),
+        training=Training(steps=60, index_steps=5),
         random_state=0,
     )
     model.fit(X, y.astype(float), sample_domain=domain, source_domains=SOURCES)
@@ -169,7 +169,7 @@ def test_a_backbone_of_the_users_is_given_again_to_open_a_model(bars, tmp_path, 
     model = VDIClassifier(
         backbone=Backbone(RowsAndColumns, frozen=frozen),
         candidates=[("raw", "linear"), ("raw", "network")],
-        training=Training(steps=5, index_steps=5),
+        training=Training(steps=60, index_steps=5),
         random_state=0,
     )
     fitted(model, bars).save(tmp_path / "model")
@@ -215,7 +215,7 @@ def test_signals_go_through_the_temporal_network():
     model = VDIClassifier(
         backbone="temporal",
         predictor="network",
-        training=Training(steps=20, index_steps=5),
+        training=Training(steps=60, index_steps=5),
         random_state=0,
     )
     model.fit(X, y, sample_domain=domain, source_domains=[0, 1, 3])

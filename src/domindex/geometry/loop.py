@@ -34,8 +34,8 @@ EVEN_PERSISTENCE, EVEN_STEP = 1.85, 1.15
 """Width of the hole over the widest step around it from which a loop is believed; and the same
 where that step is at most so many times the median one, as in an evenly filled ring of few domains.
 An arc of 300 degrees has 1.73 however many domains lie on it. Set on generated rings, arcs, lines,
-blobs, spheres, grids, trees and random walks of 8 to 48 domains, see docs/loops.md; with the maps of
-rotating digits (2.47) and of all other datasets at hand (at most 1.51) in view."""
+blobs, spheres, grids, trees and random walks of 8 to 48 domains, see docs/loops.md; with the maps
+of rotating digits (2.47) and of all other datasets at hand (at most 1.51) in view."""
 
 MOST_OFF_RING = 0.75
 """Length, in widths of the hole, that a step to the next domain, or between two domains at one

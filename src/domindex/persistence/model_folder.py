@@ -17,16 +17,13 @@ from numpy.typing import NDArray
 from domindex.errors import InputError
 from domindex.persistence.atomic import existing_folder, new_folder
 from domindex.persistence.json_files import read_json, write_json
-from domindex.persistence.manifest import MANIFEST, check_manifest, checksum, write_manifest
+from domindex.persistence.manifest import MANIFEST, check_manifest, write_manifest
 from domindex.persistence.states import Arrays, join_state, split_state
 from domindex.versions import versions
 
 FORMAT = "a saved domindex model"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 3
 """Raised when a folder can no longer be read by the release before."""
-
-OLDEST_READ = 3
-"""Folders of version 3 have no manifest: only their weights have a checksum."""
 
 LAST_RELEASES = {2: "domindex 0.1.0"}
 """Formats that are read no more, and the last release that reads each."""
@@ -76,12 +73,11 @@ def load_model(
 ) -> Model:
     """The estimator that was saved at `path`; `kinds` makes one of each name from its state."""
     folder = existing_folder(path)
-    has_manifest = os.path.lexists(folder / MANIFEST)
-    if has_manifest:
+    if os.path.lexists(folder / MANIFEST):
         check_manifest(folder)
     description = read_json(folder / DESCRIPTION, form=FORMAT, newest=FORMAT_VERSION)
     _require_present_format(folder, description)
-    if not has_manifest and description["format_version"] > OLDEST_READ:
+    if not os.path.lexists(folder / MANIFEST):
         raise InputError(f"There is no {folder / MANIFEST}. Copy the whole folder of the model.")
     try:
         name = description["estimator"]
@@ -100,12 +96,11 @@ def load_model(
 
 def _require_present_format(folder: Path, description: Mapping[str, Any]) -> None:
     found = description["format_version"]
-    if found < OLDEST_READ:
+    if found < FORMAT_VERSION:
         last = LAST_RELEASES.get(found, "no release")
         raise InputError(
-            f"{folder} has format version {found}, which {last} reads; this domindex reads "
-            f"versions {OLDEST_READ} to {FORMAT_VERSION}, in which a model is a committee. "
-            "Fit and save the model anew."
+            f"{folder} has format version {found}, which {last} reads; this domindex reads version "
+            f"{FORMAT_VERSION}, in which a model is a committee. Fit and save the model anew."
         )
 
 
@@ -120,11 +115,6 @@ def _read_arrays(path: Path, description: Mapping[str, Any]) -> Arrays:
 
     if not path.is_file():
         raise InputError(f"There is no {path}. Copy the whole folder of the saved model.")
-    if description["format_version"] == OLDEST_READ and checksum(path) != description["sha256"]:
-        raise InputError(
-            f"{path} is damaged: its SHA-256 is not the one that {DESCRIPTION} gives. "
-            "Copy the folder again from where it was saved."
-        )
     try:
         found = load_file(path)
     except (SafetensorError, OSError, *_DAMAGE) as error:

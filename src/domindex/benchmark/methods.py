@@ -6,7 +6,7 @@ Estimators are imported when one is built, so that listing the methods costs not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -68,6 +68,25 @@ class Method:
     told: tuple[str, ...] = ()
     variant: bool = False
     package: str | None = None
+
+
+def with_backbone(method: Method, backbone: str, needs: Objection) -> Method:
+    """The same method of networks, which read what it `needs` through a backbone by name."""
+    return replace(
+        method,
+        name=f"{method.name}-{backbone}",
+        title=f"{method.title}, convolutional",
+        build=partial(_build_with_backbone, method.build, backbone),
+        objection=partial(_first_objection, needs, method.objection),
+    )
+
+
+def _first_objection(first: Objection, second: Objection, dataset: DomainDataset) -> str:
+    return first(dataset) or second(dataset)
+
+
+def _build_with_backbone(build: Builder, backbone: str, dataset: DomainDataset, seed: int) -> Any:
+    return build(dataset, seed).set_params(backbone=backbone)
 
 
 def list_methods() -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from domindex.benchmark.compcars_tables import CONV, compcars_document
 from domindex.benchmark.figures import (
@@ -14,7 +13,7 @@ from domindex.benchmark.figures import (
     map_figures,
     prediction_figures,
 )
-from domindex.benchmark.methods import Builder, Method, some_methods
+from domindex.benchmark.methods import Method, some_methods, with_backbone
 from domindex.benchmark.published import PAPERS_METHODS
 from domindex.benchmark.suite import Suite, SuiteDataset
 from domindex.benchmark.suites.compcars_data import generated, photographs
@@ -43,21 +42,11 @@ def needs_features(dataset: DomainDataset) -> str:
     return f"on pictures it runs with a backbone, as the method of this name that ends in -{CONV}"
 
 
-def _build_with_backbone(build: Builder, dataset: DomainDataset, seed: int) -> Any:
-    return build(dataset, seed).set_params(backbone=BACKBONE)
-
-
 def _networks() -> Iterator[Method]:
     """The paper's methods and ours, on features and, through the backbone, on pictures."""
     for method in some_methods("vdi", "vdi-no-flow", *PAPERS_METHODS).values():
         yield replace(method, objection=needs_features)
-        yield replace(
-            method,
-            name=f"{method.name}-{CONV}",
-            title=f"{method.title}, convolutional",
-            build=partial(_build_with_backbone, method.build),
-            objection=needs_pictures,
-        )
+        yield with_backbone(method, BACKBONE, needs_pictures)
 
 
 SUITE = Suite(

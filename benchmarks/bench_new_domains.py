@@ -66,7 +66,7 @@ def place_gaps(with_all: Any, grown: Any, names: list[Any]) -> dict[str, float]:
 
     In median spacings of the map, and in deviations of the place (the root mean square over axes).
     The two maps are turned onto each other by the domains of both fits, which do not agree
-    perfectly either: how far these are off is the floor.
+    perfectly either: how far these are off is given for comparison.
     """
     order = {name: number for number, name in enumerate(with_all.domains_)}
     reference = with_all.domain_indices_

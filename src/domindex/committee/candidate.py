@@ -12,6 +12,7 @@ from domindex.committee.convolutional_learner import ConvolutionalLearner
 from domindex.committee.learner import Learner
 from domindex.committee.linear_learner import LinearLearner
 from domindex.committee.predictors import learner_for, predictor_named
+from domindex.committee.standard_learners import KernelLearner
 from domindex.data import DomainData
 from domindex.data.layout import InputLayout
 from domindex.geometry.domain_geometry import DomainGeometry
@@ -157,7 +158,8 @@ def _encoding(given_to_network: str, candidates: list[Candidate]) -> list[Candid
 
 
 def _all_of(names: list[str], settings: ChoiceSettings, layout: InputLayout) -> list[Candidate]:
-    linear, *others = map(predictor_named, ("linear", "kernel", "trees", "boosting"))
+    names_of_learners = ("linear", "kernel", "trees", "boosting")
+    linear, *others = (_on_grid(predictor_named(name), layout) for name in names_of_learners)
     if _has_many_cells(layout):
         others = others[:-1]
     result = []
@@ -181,6 +183,13 @@ def _learner(choice: Any, data: DomainData) -> Learner | None:
     learner = learner_for(choice, data.task)
     if isinstance(learner, ConvolutionalLearner):
         return learner.for_layout(data.layout)
+    return _on_grid(learner, data.layout)
+
+
+def _on_grid(learner: Learner, layout: InputLayout) -> Learner:
+    """Cells of pictures and signals share their units, and learners that can shall leave it so."""
+    if layout.is_grid and isinstance(learner, LinearLearner | KernelLearner):
+        return replace(learner, same_units=True)
     return learner
 
 
@@ -192,5 +201,6 @@ def _with_penalties(
     name: str, learner: Learner | None, settings: ChoiceSettings
 ) -> list[Candidate]:
     if isinstance(learner, LinearLearner):
-        return [Candidate(name, LinearLearner(penalty)) for penalty in settings.penalties]
+        rules = [replace(learner, penalty=penalty) for penalty in settings.penalties]
+        return [Candidate(name, rule) for rule in rules]
     return [Candidate(name, learner)]

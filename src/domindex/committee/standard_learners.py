@@ -63,10 +63,12 @@ class KernelLearner:
     ----------
     components : landmarks, at most; never more than rows
     strength : of the data against the penalty: C of logistic regression, 1/alpha of ridge
+    same_units : whether one number scales all features, as in `LinearLearner`
     """
 
     components: int = 200
     strength: float = 10.0
+    same_units: bool = False
     name: str = "kernel"
 
     def fit(
@@ -83,7 +85,10 @@ class KernelLearner:
         else:
             rule = LogisticRegression(C=self.strength, max_iter=1000)
         landmarks = Nystroem(n_components=min(self.components, len(features)))
-        learner = EstimatorLearner(self.name, make_pipeline(StandardScaler(), landmarks, rule))
+        scaler = StandardScaler(with_std=not self.same_units)
+        if self.same_units:
+            landmarks.set_params(gamma=1 / (features.var(axis=0).sum() or 1.0))
+        learner = EstimatorLearner(self.name, make_pipeline(scaler, landmarks, rule))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return learner.fit(features, labels, n_classes, seed, weights)

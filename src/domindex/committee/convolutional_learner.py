@@ -33,7 +33,9 @@ DROPOUT = 0.2
 SMOOTHING = 0.02
 """Rows a step, steps, the largest learning rate (which rises and falls in one cycle), decay of
 weights, share of features left out in a step, and of a label that is spread over all classes.
-Common values for small networks; the number of steps is for time."""
+Common values for small networks. The number of steps is for time: among four sizes and numbers of
+steps it had the least loss on held-out sources of rotating MNIST for what it takes; target
+scores of longer training had been seen."""
 
 SHIFT = {1: 2, 2: 1}
 """Cells by which a signal, or a picture, is moved at random in training, at most: what a domain's

@@ -52,7 +52,8 @@ among what moves, the simplest within one standard error of the best is taken, a
 
 LEAST_GAIN = 0.02
 """Share of the held-out distance that something freer must take away, however surely: what gains
-less is not worth telling. Not tuned."""
+less is not worth telling. Set when MNIST digits that change their light alone were said to shift,
+by a thousandth of a side; no other value was tried."""
 
 LARGEST = 3.0
 """Speed along the map that a search may try."""

@@ -78,8 +78,8 @@ class LinearLearner:
     """
 
     penalty: float = 1e-3
-    same_units: bool = False
     name: str = "linear"
+    same_units: bool = False
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.penalty) and self.penalty > 0):

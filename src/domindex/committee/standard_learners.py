@@ -68,8 +68,8 @@ class KernelLearner:
 
     components: int = 200
     strength: float = 10.0
-    same_units: bool = False
     name: str = "kernel"
+    same_units: bool = False
 
     def fit(
         self,

@@ -41,6 +41,7 @@ from domindex.committee.weighing import (
 from domindex.data import DomainData
 from domindex.errors import PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.point_distances import PointDistances
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows, representation_named
 from domindex.representations.raw import Raw
@@ -182,7 +183,7 @@ class _Builder:
         sizes = data.domain_sizes
         is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
         target_rows = list(geometry.map_rows) if is_cut else None
-        distances = geometry.domain_map.index.map_distances
+        distances = PointDistances.of(geometry.domain_map.coordinates)
         folds = plan_folds(data, distances, target_rows, choices, self.seed)
         self.rows = HeldOutRows.of(folds, data, choices.smoothing)
         self.represented = {

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from domindex.data import DomainData
 from domindex.data.batching import DomainBatches
-from domindex.geometry.neighbors import closest_pairs, order_of_arrival, spanning_tree
+from domindex.geometry.neighbors import DomainWeb
 from domindex.model.adversary import DomainFacts
 from domindex.model.batch import Batch
 from domindex.networks.shares import Share
@@ -91,14 +91,11 @@ class BatchSampler:
         self.rows, self._settings, self._rng = rows, settings, rng
         self._domain_batches = DomainBatches(rows.data, settings.batch_size, rng, rows.row_weights)
         device = rows.inputs.device
-        distances = np.linalg.norm(coordinates[:, None, :] - coordinates[None, :, :], axis=-1)
-        if links is None:
-            links = closest_pairs(distances, settings.link_quantile)
-        self._tree = spanning_tree(distances)
-        self._arrival = order_of_arrival(distances, rows.data.is_source)
+        is_source, quantile = rows.data.is_source, settings.link_quantile
+        self._web = DomainWeb.of(coordinates, is_source, quantile, links)
+        self._arrival = self._web.arrival
         self._sizes = torch.tensor(rows.data.domain_sizes, device=device)
         self._raw_index = torch.tensor(coordinates, dtype=torch.float32, device=device)
-        self._links = torch.as_tensor(links, device=device)
 
     def on_map(self, coordinates: Floats) -> BatchSampler:
         """Batches of the same rows along another map."""
@@ -127,6 +124,7 @@ class BatchSampler:
         chosen = torch.as_tensor(domains, device=device)
         sources = torch.as_tensor(np.flatnonzero(self.rows.data.is_source[domains]), device=device)
         raw_index = self._raw_index[chosen]
+        links = torch.as_tensor(self._web.links_among(domains))
         return Batch(
             x=self.rows.inputs[rows],
             represented=self.rows.represented[rows],
@@ -135,13 +133,13 @@ class BatchSampler:
             domain_sizes=self._sizes[chosen],
             raw_index=raw_index,
             neighbor_index=self._raw_index[torch.as_tensor(np.array(neighbors), device=device)],
-            facts=DomainFacts(chosen, raw_index, self._links[chosen][:, chosen]),
+            facts=DomainFacts(chosen, raw_index, links.to(device)),
             share=self.share,
         )
 
     def _neighbor(self, domain: int, present: NDArray[np.int64]) -> int:
         """One of those next to a domain on the tree, itself where none has arrived."""
-        near = present[self._tree[domain, present]]
+        near = self._web.next_to(domain, present)
         return int(self._rng.choice(near)) if len(near) else domain
 
     def _choose_domains(self, progress: float) -> NDArray[np.int64]:

@@ -85,6 +85,16 @@ def test_shapes_that_folds_did_not_foresee_have_a_price(rows, settings):
     assert result.weights[1] > weighed(trials, rows, settings).weights[1]
 
 
+def test_moving_that_brings_targets_no_closer_pays_at_least_what_raw_does(rows, settings):
+    """Where held-out sources are told from others as surely as targets, no gap is left to see."""
+    trials = [trial("raw", rows, 0.8), trial("domain_centred", rows, 0.8, 2)]
+    told = {"raw": Coincidence(0.98, 0.8), "domain_centred": Coincidence(0.99, 0.99)}
+    brought = {"raw": Coincidence(0.98, 0.8), "domain_centred": Coincidence(0.97, 0.97)}
+    dear = row_of(weighed(trials, rows, settings, told), "linear on domain_centred")["price"]
+    cheap = row_of(weighed(trials, rows, settings, brought), "linear on domain_centred")["price"]
+    assert dear > cheap
+
+
 def test_predictions_out_of_reach_have_a_price(rows, settings):
     trials = [trial("raw", rows, 0.8), trial("raw", rows, 0.8, balanced=True)]
     result = weigh(trials, rows, {}, np.array([0.0, 1.0]), settings, 0)

@@ -47,7 +47,8 @@ def test_who_is_not_plain_pays_the_standard_error_of_its_gain(rows, settings):
     moved = trial("domain_centred", rows, [0.99, 0.6, 0.99, 0.6, 0.99, 0.6])
     result = weighed([plain, moved], rows, settings)
     gains = rows.by_domain(moved.losses) - rows.by_domain(plain.losses)
-    expected = settings.insurance * gains.std(ddof=1) / np.sqrt(N_DOMAINS)
+    expected = small_sample(N_DOMAINS) * gains.std(ddof=1) / np.sqrt(N_DOMAINS)
+    assert settings.insurance == 1.0
     assert row_of(result, "linear on domain_centred")["price"] == pytest.approx(expected)
     assert row_of(result, "linear on raw")["price"] == 0.0
 

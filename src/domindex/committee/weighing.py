@@ -162,8 +162,9 @@ def _prices(
     uncertain = losses[best].std(ddof=1) / root if n_domains > 1 else 0.0
     unit = np.hypot(uncertain, resolution(rows, trials[best].loss(rows)))
     gaps = np.array([_gap(trial, shapes) for trial in trials])
+    few = 1.0 if rows.by_rows else small_sample(n_domains)
     return (
-        settings.insurance * insured * gains
+        few * settings.insurance * insured * gains
         + settings.shape_price * unit * gaps
         + settings.reach_price * beyond
     )

@@ -139,6 +139,15 @@ class BatchSampler:
             share=self.share,
         )
 
+    def state(self) -> dict[str, Any]:
+        """Where it stands: whose turn it is in every domain, and chance."""
+        return {"queues": self._domain_batches.queues, "chance": self._rng.bit_generator.state}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on drawing from where `state` was asked for."""
+        self._domain_batches.queues = list(state["queues"])
+        self._rng.bit_generator.state = state["chance"]
+
     def _neighbor(self, domain: int, present: NDArray[np.int64]) -> int:
         """One of those next to a domain on the tree, itself where none has arrived."""
         near = present[self._tree[domain, present]]

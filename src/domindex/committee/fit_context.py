@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.data import DomainData
+from domindex.networks.chance import Chance, generators_kept
 from domindex.networks.feature_extractor import TrainedBackbone
 from domindex.progress import Progress, show_progress
 from domindex.timings import Timings
@@ -41,12 +41,13 @@ class FitContext:
     network : sizes of the networks and weights of their objective
     trainer : runs the phases of a training
     history : the record of what they ran
-    rng : the fit's own chance
+    rng : the fit's own chance, for NumPy
     progress : bars, perhaps silent
     timings : seconds by stage
     choices : every threshold by which something is chosen
     n_threads : threads that work beside the networks may be shared among
     backbone : what tells inputs to the networks, where one is trained
+    chance : the fit's own, for torch
     """
 
     network: Network
@@ -58,6 +59,7 @@ class FitContext:
     timings: Timings = field(default_factory=Timings)
     n_threads: int = 1
     backbone: TrainedBackbone | None = None
+    chance: Chance = field(default_factory=lambda: Chance(0))
 
     @property
     def training(self) -> TrainingSettings:
@@ -92,8 +94,7 @@ def fit_context(
     n_threads = available_threads()
     devices = [fabric.device] if fabric.device.type == "cuda" else []
     threads = one_thread() if backbone is None else nullcontext()
-    with threads, torch.random.fork_rng(devices), show_progress(verbose) as progress:
-        torch.manual_seed(seed)
+    with threads, generators_kept(seed, devices), show_progress(verbose) as progress:
         onlookers = [DivergenceAlarm(), history, ProgressBar(progress)]
         trainer = Trainer(fabric, settings, onlookers, processes)
         rng = np.random.default_rng(seed)
@@ -107,6 +108,7 @@ def fit_context(
             choices,
             n_threads=n_threads,
             backbone=backbone,
+            chance=Chance(seed),
         )
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.data import DomainData
+from domindex.networks.chance import Chance, generators_kept
 from domindex.networks.feature_extractor import TrainedBackbone
 from domindex.persistence.journal import Journal
 from domindex.progress import Progress, show_progress
@@ -43,13 +43,14 @@ class FitContext:
     network : sizes of the networks and weights of their objective
     trainer : runs the phases of a training
     history : the record of what they ran
-    rng : the fit's own chance
+    rng : the fit's own chance, for NumPy
     progress : bars, perhaps silent
     timings : seconds by stage
     choices : every threshold by which something is chosen
     n_threads : threads that work beside the networks may be shared among
     backbone : what tells inputs to the networks, where one is trained
     journal : finished pieces of the fit, kept where it may be cut off
+    chance : the fit's own, for torch
     """
 
     network: Network
@@ -62,6 +63,7 @@ class FitContext:
     n_threads: int = 1
     backbone: TrainedBackbone | None = None
     journal: Journal = field(default_factory=Journal)
+    chance: Chance = field(default_factory=lambda: Chance(0))
 
     @property
     def training(self) -> TrainingSettings:
@@ -97,8 +99,7 @@ def fit_context(
     n_threads = available_threads()
     devices = [fabric.device] if fabric.device.type == "cuda" else []
     threads = one_thread() if backbone is None else nullcontext()
-    with threads, torch.random.fork_rng(devices), show_progress(verbose) as progress:
-        torch.manual_seed(seed)
+    with threads, generators_kept(seed, devices), show_progress(verbose) as progress:
         onlookers: list[Callback] = [DivergenceAlarm(), history, ProgressBar(progress)]
         if journal is not None:
             onlookers.append(Checkpoint(journal))
@@ -115,6 +116,7 @@ def fit_context(
             n_threads=n_threads,
             backbone=backbone,
             journal=journal or Journal(),
+            chance=Chance(seed),
         )
 
 

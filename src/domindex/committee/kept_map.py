@@ -9,7 +9,6 @@ from domindex.committee.fit_context import FitContext
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.model.fitted_indices import FittedIndices
 from domindex.model.module import IndexModule
-from domindex.training.running import chance_state, set_chance
 
 MAP, CLOSED_FORM = "map", "closed form"
 
@@ -33,7 +32,7 @@ def kept_map(context: FitContext, draw: Callable[[], Drawn]) -> Drawn:
                 "geometry": geometry,
                 "module": indices.module.state(),
                 "rng": context.rng.bit_generator.state,
-                "chance": chance_state(context.fabric.device),
+                "chance": context.chance.state(),
                 "history": context.history.state(),
             },
         )
@@ -44,6 +43,6 @@ def _restored(found: dict[str, Any], context: FitContext) -> Drawn:
     geometry: DomainGeometry = found["geometry"]
     module = IndexModule.from_state(found["module"])
     context.rng.bit_generator.state = found["rng"]
-    set_chance(found["chance"], context.fabric.device)
+    context.chance.restore(found["chance"])
     context.history.restore(found["history"])
     return FittedIndices(geometry.scaler, module, geometry.domain_map), geometry

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from domindex.geometry.domain_map import DomainMap
 from domindex.model.module import IndexModule
 from domindex.model.objectives import IndexObjective, Weights
+from domindex.networks.chance import Chance
 from domindex.networks.shares import Share
 from domindex.training.batches import BatchSampler, TrainingRows
 from domindex.training.callbacks import Callback
@@ -64,6 +65,7 @@ def train_indices(
     rng: np.random.Generator,
     *,
     redraw: bool,
+    chance: Chance | None = None,
 ) -> Floats:
     """Maximise the terms of u and β along a map, which is redrawn from u where asked.
 
@@ -74,7 +76,7 @@ def train_indices(
         "indices",
         IndexObjective(module, weights),
         module.parameter_groups(),
-        BatchSampler(rows, settings, rng, domain_map.coordinates),
+        BatchSampler(rows, settings, rng, domain_map.coordinates, chance=chance),
         settings.index_steps,
         settings.index_learning_rate,
         memory=0.999,

@@ -31,7 +31,6 @@ class Running:
     average : of the objective's module
     optimizers : the objective's, and the adversary's where there is one
     callbacks : all who look on
-    device : where the networks are
     share : of this process, where several train together
     """
 
@@ -39,7 +38,6 @@ class Running:
     average: nn.Module
     optimizers: Sequence[Optimizer]
     callbacks: Sequence[Callback]
-    device: torch.device
     share: Share | None = None
 
     def state(self, step: int) -> dict[str, Any]:
@@ -50,7 +48,7 @@ class Running:
             "objective": _weights(phase.objective),
             "average": _weights(self.average),
             "batches": phase.batches.state(),
-            "chance": chance_state(self.device),
+            "chance": phase.batches.chance.state(),
             "callbacks": [one.state() for one in self.callbacks],
         }
         if step < phase.n_steps:
@@ -70,26 +68,13 @@ class Running:
         _set_weights(phase.objective, state["objective"])
         _set_weights(self.average, state["average"])
         phase.batches.resume(state["batches"])
-        set_chance(state["chance"], self.device)
+        phase.batches.chance.restore(state["chance"])
         if step < phase.n_steps:
             if phase.objective.adversary is not None:
                 _set_weights(phase.objective.adversary, state["adversary"])
             for optimizer, moments in zip(self.optimizers, state["optimizers"], strict=True):
                 _set_moments(optimizer, moments)
         return step
-
-
-def chance_state(device: torch.device) -> dict[str, Any]:
-    """Where torch's generators stand."""
-    on_device = torch.cuda.get_rng_state(device).numpy() if device.type == "cuda" else None
-    return {"cpu": torch.get_rng_state().numpy(), "device": on_device}
-
-
-def set_chance(state: Mapping[str, Any], device: torch.device) -> None:
-    """Put them back to where `chance_state` found them."""
-    torch.set_rng_state(torch.as_tensor(state["cpu"]))
-    if state["device"] is not None:
-        torch.cuda.set_rng_state(torch.as_tensor(state["device"]), device)
 
 
 def _weights(network: nn.Module) -> Weights:

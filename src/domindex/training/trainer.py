@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +16,8 @@ from domindex.model.adversarial import Objective, Terms
 from domindex.model.batch import Batch
 from domindex.networks.alignments import ParameterGroup
 from domindex.networks.blocks import shared_statistics
+from domindex.networks.chance import Chance
+from domindex.networks.feature_extractor import FeatureExtractor
 from domindex.networks.shares import Share
 from domindex.training.callbacks import Callback, DivergenceAlarm
 from domindex.training.processes import Processes, Task
@@ -27,7 +30,11 @@ if TYPE_CHECKING:
 
 
 class Draws(Protocol):
-    """Whatever batches are drawn from."""
+    """Whatever batches are drawn from, and chance with them."""
+
+    @property
+    def chance(self) -> Chance:
+        """What a step draws from."""
 
     def draw(self, progress: float) -> Batch:
         """A batch of the domains that have arrived by `progress`."""
@@ -103,19 +110,23 @@ class Trainer:
         decay = get_ema_multi_avg_fn(self.settings.average)
         average = AveragedModel(phase.objective.module, multi_avg_fn=decay)
         optimizers = [optimizer] if adversary is None else [optimizer, adversary.optimizer]
+        draws_by_itself = any(isinstance(one, FeatureExtractor) for one in objective.modules())
         for callback in callbacks:
             callback.on_phase_start(phase)
-        running = Running(phase, average, optimizers, callbacks, self.fabric.device, share)
+        running = Running(phase, average, optimizers, callbacks, share)
         first = max((callback.first_step(running) for callback in callbacks), default=0)
         with shared_statistics(phase.objective, share):
             for step in range(first, phase.n_steps):
                 for callback in callbacks:
                     callback.before_step(phase, step)
                 batch = phase.batches.draw(phase.admitted(step))
-                latents = phase.objective.infer(batch)
                 rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
-                terms = {} if adversary is None else adversary.learn(phase, batch, latents, rate)
-                loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
+                with phase.batches.chance.lent() if draws_by_itself else nullcontext():
+                    latents = phase.objective.infer(batch)
+                    terms = {}
+                    if adversary is not None:
+                        terms = adversary.learn(phase, batch, latents, rate)
+                    loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
                 terms |= own
                 if share is not None:
                     terms = share.mean_terms(terms)

@@ -111,8 +111,10 @@ class DomainIndex:
         angles = state.get("angles")  # only maps that close have them
         if angles is not None and angles.shape != (n_domains,):
             raise ValueError("the angles do not match the domains")
-        arrays = (state[name] for name in ("coordinates", "distances", "eigenvalues"))
-        return cls(domains, *arrays, angles, landmarks)
+        coordinates, distances, eigenvalues = (
+            state[name] for name in ("coordinates", "distances", "eigenvalues")
+        )
+        return cls(domains, coordinates, distances, eigenvalues, angles, landmarks)
 
 
 def _landmarks(numbers: list[int] | None, n_domains: int) -> NDArray[np.int64] | None:

@@ -40,6 +40,12 @@ class Running:
     callbacks: Sequence[Callback]
     share: Share | None = None
 
+    def begin(self) -> int:
+        """Tell all who look on; returns the first step that is left to take."""
+        for callback in self.callbacks:
+            callback.on_phase_start(self.phase)
+        return max((callback.first_step(self) for callback in self.callbacks), default=0)
+
     def state(self, step: int) -> dict[str, Any]:
         """Before `step`; once the last step was taken, without what only another would need."""
         phase = self.phase

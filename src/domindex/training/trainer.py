@@ -111,12 +111,9 @@ class Trainer:
         average = AveragedModel(phase.objective.module, multi_avg_fn=decay)
         optimizers = [optimizer] if adversary is None else [optimizer, adversary.optimizer]
         draws_by_itself = any(isinstance(one, FeatureExtractor) for one in objective.modules())
-        for callback in callbacks:
-            callback.on_phase_start(phase)
         running = Running(phase, average, optimizers, callbacks, share)
-        first = max((callback.first_step(running) for callback in callbacks), default=0)
         with shared_statistics(phase.objective, share):
-            for step in range(first, phase.n_steps):
+            for step in range(running.begin(), phase.n_steps):
                 for callback in callbacks:
                     callback.before_step(phase, step)
                 batch = phase.batches.draw(phase.admitted(step))

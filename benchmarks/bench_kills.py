@@ -52,10 +52,10 @@ ROLES = {"sample_domain": DATA.sample_domain, "source_domains": DATA.source_doma
 def model() -> VDIClassifier:
     return VDIClassifier(
         candidates=[
-            *(("flow", "network"), ("encoded", "linear"), ("raw", "linear"), ("raw", "trees")),
-            *(("flow", "boosting"), ("domain_standardised", "kernel")),
+            *(("flow", "network"), ("encoded", "linear")),
+            *(("raw", "linear"), ("flow", "linear"), ("raw", "trees")),
         ],
-        training=Training(steps=300, index_steps=150),
+        training=Training(steps=100, index_steps=60),
         random_state=0,
     )
 

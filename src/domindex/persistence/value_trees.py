@@ -98,7 +98,7 @@ def _encode_array(array: NDArray, arrays: Arrays) -> Any:
     arrays[name] = np.ascontiguousarray(array.T if order == "F" else array)
     if array.ndim == 0:
         arrays[name] = arrays[name].reshape(())
-    described = {"name": name, "order": order}
+    described: dict[str, Any] = {"name": name, "order": order}
     if order == "strided":
         described |= {"strides": [int(step) for step in array.strides]}
     return {"array": described}

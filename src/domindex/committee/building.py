@@ -41,6 +41,7 @@ from domindex.committee.weighing import (
 from domindex.data import DomainData
 from domindex.errors import PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.point_distances import PointDistances
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows, representation_named
 from domindex.representations.raw import Raw
@@ -165,6 +166,15 @@ def run_first_round(candidates: Sequence[Candidate], ground: Ground) -> FirstRou
     )
 
 
+def _farthest_target(data: DomainData, distances: PointDistances) -> float:
+    """How far the target that lies farthest from every source is from the nearest one."""
+    sources = np.unique(data.row_domains[data.row_counts])
+    targets = np.setdiff1d(np.arange(len(data.domains)), sources)
+    if not len(targets):
+        return 0.0
+    return float(distances.to_nearest(targets, sources).max())
+
+
 class _Builder:
     def __init__(
         self,
@@ -183,14 +193,16 @@ class _Builder:
         sizes = data.domain_sizes
         is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
         target_rows = list(geometry.map_rows) if is_cut else None
-        distances = geometry.domain_map.index.map_distances
+        distances = PointDistances.of(geometry.domain_map.coordinates)
         folds = plan_folds(data, distances, target_rows, choices, self.seed)
         self.rows = HeldOutRows.of(folds, data, choices.smoothing)
         self.represented = {
             name: self.kept.represented(representation_named(name), data, geometry, is_cut)
             for name in dict.fromkeys(one.representation for one in candidates)
         }
-        self.reach = None if data.classes is not None else Reach.of(data, self.rows.folds)
+        self.reach = None
+        if data.classes is None:
+            self.reach = Reach.of(data, self.rows.folds, _farthest_target(data, distances))
         self.shapes = self._measure_shapes()
         self.members = PredictorMembers(self.represented, self.seed, self.workers, self.kept)
         self.network: NetworkInPlay | None = None

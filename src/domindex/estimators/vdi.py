@@ -30,8 +30,8 @@ from domindex.committee.candidate import (
     ENCODED,
     ENCODED_PREDICTORS,
     MANY_CELLS,
+    MIXES_CELLS,
     NETWORK,
-    SLOW_ON_CELLS,
     Candidate,
     check_representation,
     list_candidates,
@@ -80,6 +80,7 @@ from domindex.geometry.flow_selection import (
     MOST_NEIGHBORS,
 )
 from domindex.geometry.grid_selection import grid_constants
+from domindex.geometry.landmarks import LandmarkError
 from domindex.geometry.off_map import OffMapTest
 from domindex.model.fitted_indices import FittedIndices
 from domindex.model.module import PREDICTOR_RATE
@@ -296,9 +297,13 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         check_is_fitted(self)
         lines = [f"Predictions: {describe_committee(self.candidates_)}."]
         lines += describe_left_out(self.candidates_)
-        loop = self._indices.domain_map.loop
+        domain_map = self._indices.domain_map
+        loop = domain_map.loop
         if loop is not None:
-            lines.append(describe_loop(loop.persistence, loop.order, self.domains_))
+            drawn = [self.domains_[number] for number in domain_map.drawn]
+            lines.append(describe_loop(loop.persistence, loop.order, drawn))
+        if domain_map.landmark_error is not None:
+            lines.append(str(domain_map.landmark_error))
         return "\n".join([*lines, *self._forecast_words(), *describe_two_ways(self.forecast_)])
 
     def _forecast_words(self) -> list[str]:
@@ -463,15 +468,32 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def added_domains_(self) -> list[Hashable]:
         """Names of the domains that were added after the fit, in their order."""
         domain_map = self._indices.domain_map
-        return list(domain_map.index.domains[domain_map.n_drawn :])
+        return list(domain_map.index.domains[domain_map.n_fitted :])
 
     @property
     def domain_distances_(self) -> Floats:
         """(domains, domains), the transport distances behind the map.
 
-        Those of added domains are measured when first asked for.
+        Of more than 500 domains (domains, landmarks), in the order of `landmark_domains_`. Those of
+        added domains are measured when first asked for.
         """
         return self._indices.domain_map.all_transport
+
+    @property
+    def landmark_domains_(self) -> list[Hashable] | None:
+        """Names of the domains that the map was drawn from; None where it was drawn from all."""
+        index = self._indices.domain_map.index
+        if index.landmarks is None:
+            return None
+        return [index.domains[number] for number in index.landmarks]
+
+    @property
+    def landmark_error_(self) -> LandmarkError | None:
+        """How well the map follows exact distances on random pairs; None without landmarks.
+
+        Measured when first asked for, in about a second.
+        """
+        return self._indices.domain_map.landmark_error
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         return self._predict(inputs, names).mean
@@ -588,7 +610,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "weights": asdict(network.weights()),
             "neighbors": (*FEW_NEIGHBORS, MOST_NEIGHBORS, DOMAINS_PER_NEIGHBOR),
             "rates": (FLOW_RATE, AFFINE_RATE, PREDICTOR_RATE),
-            "pictures": (SLOWEST, MANY_CELLS, SLOW_ON_CELLS, CONVOLUTION_STEPS, *grid_constants()),
+            "pictures": (SLOWEST, MANY_CELLS, MIXES_CELLS, CONVOLUTION_STEPS, *grid_constants()),
             "straightening": (STRAIGHTENING_STEPS, STRAIGHTENING_RATE, WARP_PRICE),
         }
 

@@ -60,6 +60,7 @@ def check_domain_data(
     is_source = _sources(domains, source_domains)
     source_rows = is_source[row_domains]
     hidden = label_rules.hidden_marks(array, minus_one_hides=source_domains is None)
+    hidden |= label_rules.masked_rows(y)
     _require_labels(domains, row_domains, source_rows, hidden)
     chosen = task or label_rules.guess_task(array, source_rows)
     classes, labels = _encode(array, source_rows, chosen)
@@ -102,12 +103,20 @@ def _sources(
 def _sources_by_name(
     domains: Sequence[Hashable], source_domains: Iterable[Hashable]
 ) -> NDArray[np.bool_]:
+    if hasattr(source_domains, "item") and getattr(source_domains, "ndim", 1) == 0:
+        source_domains = source_domains.item()
     if isinstance(source_domains, str | bytes):
         raise InputError(
             f"source_domains is one text, {source_domains!r}. "
             f"Pass a list of names, for example [{source_domains!r}]."
         )
-    wanted = list(dict.fromkeys(getattr(source_domains, "tolist", lambda: source_domains)()))
+    try:
+        wanted = list(dict.fromkeys(getattr(source_domains, "tolist", lambda: source_domains)()))
+    except TypeError:
+        raise InputError(
+            f"source_domains is {source_domains!r:.60}. Pass a list of names as in sample_domain, "
+            f"such as [{domains[0]!r}]."
+        ) from None
     known = set(domains)
     unknown = [name for name in wanted if name not in known]
     if unknown:

@@ -71,6 +71,8 @@ def _links(
         raise InputError(
             f"{len(given)} of threshold, quantile and n_neighbors are given. Choose exactly one."
         )
+    if isinstance(given[0], bool) or not isinstance(given[0], int | float | np.number):
+        raise InputError(f"The rule of the graph is {given[0]!r:.60}. Pass a number.")
     if threshold is not None:
         return distances <= threshold
     if quantile is not None:

@@ -29,6 +29,10 @@ class ExtremeValueWarning(UserWarning):
     """Single values out of all proportion to their column, which do not count as they are."""
 
 
+class CollapseWarning(UserWarning):
+    """A map or an encoding in which nothing can be told apart."""
+
+
 class TrainingError(DomindexError, RuntimeError):
     """A training that cannot go on: one of its processes ended, or is out of reach."""
 

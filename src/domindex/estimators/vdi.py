@@ -61,6 +61,7 @@ from domindex.data.layout import check_inputs_kind
 from domindex.data.parameters import check_running, require_counts
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
+from domindex.estimators.collapse import warn_of_collapse
 from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
 from domindex.estimators.new_domains import (
     check_new_names,
@@ -396,6 +397,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         targets = {name for name, source in zip(data.domains, data.is_source) if not source}
         self.source_domains_ = list(data.source_domains)
         self.forecast_ = self._forecast(rows.only(targets))
+        warn_of_collapse(self.domain_indices_, network, rows, self._indices)
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         return forecast_table(

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from domindex.errors import TrainingDiverged
 from domindex.model.adversarial import Objective, Terms
 from domindex.model.batch import Batch
 from domindex.networks.alignments import ParameterGroup
@@ -21,6 +22,7 @@ from domindex.networks.feature_extractor import FeatureExtractor
 from domindex.networks.shares import Share
 from domindex.training.callbacks import Callback, DivergenceAlarm
 from domindex.training.processes import Processes, Task
+from domindex.training.rollback import Rollback
 from domindex.training.schedules import adversary_ramp, warm_up_and_decay
 from domindex.training.settings import TrainingSettings
 
@@ -94,7 +96,9 @@ class Trainer:
     def run(self, phase: Phase, *extra: Callback) -> nn.Module:
         """Minimise a phase's objective, in turns with its adversary where it has one.
 
-        Returns the moving average of the objective's module, in training mode.
+        Returns the moving average of the objective's module, in training mode. A step whose terms
+        are not finite is not taken: the phase goes back and on at smaller rates, a few times at
+        most, and then says which term it was.
         """
         share = self._share_out(phase, extra)
         callbacks = [*self.callbacks, *extra]
@@ -109,6 +113,7 @@ class Trainer:
         adversary = self._set_up_adversary(phase)
         decay = get_ema_multi_avg_fn(self.settings.average)
         average = AveragedModel(phase.objective.module, multi_avg_fn=decay)
+        rollback = self._rollback(phase, optimizer, adversary, average)
         draws_by_itself = any(isinstance(one, FeatureExtractor) for one in objective.modules())
         for callback in callbacks:
             callback.on_phase_start(phase)
@@ -118,6 +123,7 @@ class Trainer:
                     callback.before_step(phase, step)
                 batch = phase.batches.draw(phase.admitted(step))
                 rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
+                rate *= rollback.calm
                 with phase.batches.chance.lent() if draws_by_itself else nullcontext():
                     latents = phase.objective.infer(batch)
                     terms = {}
@@ -127,8 +133,14 @@ class Trainer:
                 terms |= own
                 if share is not None:
                     terms = share.mean_terms(terms)
-                for callback in callbacks:
-                    callback.on_terms(phase, step, terms)
+                try:
+                    for callback in callbacks:
+                        callback.on_terms(phase, step, terms)
+                except TrainingDiverged:
+                    if not rollback.go_back():
+                        raise
+                    continue
+                rollback.keep(step)
                 self._descend(objective, optimizer, loss, rate, share)
                 average.update_parameters(phase.objective.module)
         for callback in callbacks:
@@ -155,6 +167,19 @@ class Trainer:
             return None
         optimizer = Adam(network.parameters(), lr=phase.learning_rate, betas=(0.5, 0.99))
         return _Adversary(self, *self.fabric.setup(network, optimizer))
+
+    def _rollback(
+        self,
+        phase: Phase,
+        optimizer: Optimizer,
+        adversary: _Adversary | None,
+        average: nn.Module,
+    ) -> Rollback:
+        modules, optimizers = [phase.objective, average], [optimizer]
+        if adversary is not None and phase.objective.adversary is not None:
+            modules.append(phase.objective.adversary)
+            optimizers.append(adversary.optimizer)
+        return Rollback(modules, optimizers)
 
     def _descend(
         self,

@@ -1,0 +1,58 @@
+"""What a training goes back to when a step leaves the finite numbers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from torch import nn
+from torch.optim import Optimizer
+
+KEPT_EVERY = 25
+"""Steps between two states that are kept to go back to: for time, a copy costs less than a step."""
+
+MOST_RETURNS = 3
+CALMER = 0.3
+"""How often a phase may go back, and the factor on its learning rates whenever it does. Far from
+where any of the benchmark's trainings is, none of which goes back; not tuned."""
+
+
+class Rollback:
+    """Weights and optimisers of a phase as they last were when all terms were finite.
+
+    Going back is no part of an ordinary training: as long as every term is finite, nothing here
+    changes a number.
+
+    Attributes
+    ----------
+    calm : factor on the learning rates; 1 until the first return
+    """
+
+    def __init__(self, modules: Sequence[nn.Module], optimizers: Sequence[Optimizer]) -> None:
+        self._modules = list(modules)
+        # Fabric's wrapper holds the optimiser itself.
+        self._optimizers = [getattr(one, "optimizer", one) for one in optimizers]
+        self._kept: tuple[list[Any], list[Any]] | None = None
+        self._n_returns = 0
+        self.calm = 1.0
+
+    def keep(self, step: int) -> None:
+        """Called in every step whose terms are finite, before the networks move."""
+        if step % KEPT_EVERY == 0 or self._kept is None:
+            held = [one.state_dict() for one in self._modules]
+            moving = [one.state_dict() for one in self._optimizers]
+            self._kept = copy.deepcopy(held), copy.deepcopy(moving)
+
+    def go_back(self) -> bool:
+        """Back to what was kept, and calmer from there; False where that has not helped."""
+        if self._kept is None or self._n_returns == MOST_RETURNS:
+            return False
+        self._n_returns += 1
+        self.calm *= CALMER
+        held, moving = copy.deepcopy(self._kept)
+        for module, state in zip(self._modules, held):
+            module.load_state_dict(state)
+        for optimizer, state in zip(self._optimizers, moving):
+            optimizer.load_state_dict(state)
+        return True

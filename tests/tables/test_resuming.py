@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+import domindex
 from domindex.errors import InputError
 from domindex.persistence import journal as journal_module
 from domindex.tables import fit_table, fitting, predict_table, resume_table
@@ -108,25 +109,22 @@ def test_a_fit_that_would_fail_again_leaves_no_checkpoint(data, tmp_path):
 
 
 def test_a_full_disk_does_not_cost_the_fit(data, tmp_path, monkeypatch, whole):
-    """The run goes to another place, and the checkpoint stays until there is room."""
-    write, out = run_module.Run.write.__func__, tmp_path / "run"
-    elsewhere = tmp_path / "elsewhere"
+    """The model goes to another place, and the checkpoint stays until there is room."""
+    out, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
     elsewhere.mkdir()
 
-    def full(kind, folder, **given):
-        if folder == out:
-            error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            raise InputError(f"{folder} cannot be written to ({error.strerror}).") from error
-        return write(kind, folder, **given)
+    def full(*given, **options):
+        error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise InputError(f"{out} cannot be written to ({error.strerror}).") from error
 
     monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     with monkeypatch.context() as patched:
-        patched.setattr(run_module.Run, "write", classmethod(full))
-        with pytest.raises(InputError, match=r"No space left.*not lost.*--resume") as caught:
+        patched.setattr(run_module, "new_folder", full)
+        with pytest.raises(InputError, match=r"No space left.*kept in.*--resume") as caught:
             fit_table(data, out=out, checkpoint=True, **HOW)
-    (rescued,) = elsewhere.glob("domindex-*/run")
+    (rescued,) = elsewhere.iterdir()
     assert str(rescued) in str(caught.value)
-    assert predicted(rescued, data) == predicted(whole, data)
+    assert type(domindex.load(rescued)).__name__ == "VDIClassifier"
     assert predicted(resume_table(out), data) == predicted(whole, data)
 
 

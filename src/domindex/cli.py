@@ -168,6 +168,12 @@ def predict(
         str, typer.Option(help="CSV or Parquet to write; - for standard output.")
     ] = "predictions.csv",
     delimiter: Delimiter = None,
+    escape: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas", help="Put ' before texts that a spreadsheet would run: = + - @."
+        ),
+    ] = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -185,7 +191,13 @@ def predict(
         from domindex.tables import predict_table
 
         result = predict_table(
-            run, data, out=_file(out), delimiter=delimiter, force=force, progress=True
+            run,
+            data,
+            out=_file(out),
+            delimiter=delimiter,
+            force=force,
+            progress=True,
+            escape=escape,
         )
         if result.table is not None:
             _print_table(result.table, out)

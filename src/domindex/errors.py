@@ -21,6 +21,18 @@ class OffMapWarning(UserWarning):
     """Domains that differ from all known ones more than these differ from each other."""
 
 
+class DomainNameWarning(UserWarning):
+    """Domains that read like known ones and are not equal to them, such as 1 and "1"."""
+
+
+class ExtremeValueWarning(UserWarning):
+    """Single values out of all proportion to their column, which do not count as they are."""
+
+
+class CollapseWarning(UserWarning):
+    """A map or an encoding in which nothing can be told apart."""
+
+
 class TrainingError(DomindexError, RuntimeError):
     """A training that cannot go on: one of its processes ended, or is out of reach."""
 

@@ -7,12 +7,31 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
+MOST_SHOWN = 60
+"""Characters of a value that a message repeats."""
+
 
 def preview(values: Iterable[Any], limit: int = 5) -> str:
     """The first few values, with an ellipsis where there are more."""
     shown = list(islice(iter(values), limit + 1))
-    text = ", ".join(repr(value) for value in shown[:limit])
+    text = ", ".join(shortened(value) for value in shown[:limit])
     return f"{text}, …" if len(shown) > limit else text
+
+
+def shortened(value: Any, most: int = MOST_SHOWN) -> str:
+    """How a value is written, cut where that is long; some cannot be written at all.
+
+    Examples
+    --------
+    >>> from domindex.data.messages import shortened
+    >>> shortened("x" * 1000, most=10)
+    "'xxxxxxxx…"
+    """
+    try:
+        text = repr(value)
+    except Exception:  # a number of too many digits, or a class of the user's that fails
+        text = f"a {type(value).__name__} that cannot be written"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -59,8 +59,10 @@ from domindex.committee.words import (
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.data.layout import check_inputs_kind
+from domindex.data.parameters import check_running, require_counts
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
+from domindex.estimators.collapse import warn_of_collapse
 from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
 from domindex.estimators.new_domains import (
     check_new_names,
@@ -97,7 +99,7 @@ from domindex.representations.map_rows import rows_for_map
 from domindex.training.launching import is_leading, joined_processes
 from domindex.training.places import Places
 from domindex.training.processes import Processes
-from domindex.training.settings import Network, Training, TrainingSettings, require_counts
+from domindex.training.settings import Network, Training, TrainingSettings
 from domindex.training.straightening import STRAIGHTENING_RATE, STRAIGHTENING_STEPS, WARP_PRICE
 
 if TYPE_CHECKING:
@@ -413,6 +415,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         targets = {name for name, source in zip(data.domains, data.is_source) if not source}
         self.source_domains_ = list(data.source_domains)
         self.forecast_ = self._forecast(rows.only(targets))
+        warn_of_collapse(self.domain_indices_, network, rows, self._indices)
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         return forecast_table(
@@ -523,6 +526,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         return training.settings(**(PAPER_TRAINING if self.flow is None else {}), **quick)
 
     def _check_parameters(self) -> None:
+        check_running(self)
         check_inputs_kind(self.inputs)
         if self.flow not in ("auto", None):
             raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")
@@ -545,7 +549,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             given = getattr(self, name)
             if given is not None and not isinstance(given, kind):
                 raise InputError(
-                    f"{name} is {given!r}. Pass a domindex.{kind.__name__}, or None for defaults."
+                    f"{name} is {given!r:.60}. Pass a domindex.{kind.__name__}, or None for "
+                    "defaults."
                 )
         (self.network or Network()).check()
         (self.training or Training()).check()

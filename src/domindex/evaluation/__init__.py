@@ -25,10 +25,12 @@ from domindex.evaluation.scores import (
     squared_error,
     target_accuracy,
 )
+from domindex.evaluation.splitting import DomainKFold
 
 __all__ = [
     "ClassProbe",
     "Condition",
+    "DomainKFold",
     "IndexAudit",
     "MapStability",
     "ValueProbe",

@@ -11,6 +11,7 @@ from typing import Any
 
 from domindex.errors import DomindexError, InputError
 from domindex.persistence.atomic import new_file
+from domindex.reporting.readable_names import with_readable_names
 from domindex.reporting.report_data import ReportData
 
 CONTENT_FILE = "report.json"
@@ -32,7 +33,9 @@ def render_report(data: ReportData) -> str:
     parts = {
         "title": html.escape(data.title),
         "css": _template("report.css"),
-        "data": _safe_json(data.to_dict()),
+        "data": _safe_json(
+            with_readable_names(data.to_dict(), [record.name for record in data.domains])
+        ),
         "plotly": _plotly_script(),
         "script": f'(() => {{\n"use strict";\n{script}\n}})();',
     }

@@ -17,6 +17,7 @@ from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
+from domindex.tables.formulas import escape_formulas
 from domindex.tables.preparation import TablePreparation
 from domindex.tables.reading import check_table_path, read_table, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
@@ -56,6 +57,7 @@ def predict_table(
     delimiter: str | None = None,
     force: bool = False,
     progress: bool = False,
+    escape: bool = False,
 ) -> TablePredictions:
     """Predict every row of the table in a file; domains never seen are placed on the map first.
 
@@ -68,13 +70,14 @@ def predict_table(
     delimiter : between the columns of a text file; a comma where None
     force : replace a file that is there
     progress : draw bars on standard error
+    escape : put an apostrophe before texts that a spreadsheet would take for formulas
     """
     if out is not None:
         check_table_path(out, overwrite=force)
     run = opened(run)
     model, preparation = run.model(), run.preparation()
     if is_large(data):
-        return _predict_large(model, preparation, data, out, delimiter, force, progress)
+        return _predict_large(model, preparation, data, out, delimiter, force, progress, escape)
     with show_progress(progress) as shown:
         rows = read_rows(data, preparation, delimiter, shown)
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
@@ -83,7 +86,8 @@ def predict_table(
     known = set(model.domains_)
     new = [str(name) for name in order_names(rows.domains) if name not in known]
     if out is not None:
-        write_table(predicted, out, overwrite=force)
+        written = escape_formulas(predicted) if escape else predicted
+        write_table(written, out, overwrite=force)
     return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
 
 
@@ -95,6 +99,7 @@ def _predict_large(
     delimiter: str | None,
     force: bool,
     progress: bool,
+    escape: bool,
 ) -> TablePredictions:
     if out is None:
         raise InputError(
@@ -103,7 +108,9 @@ def _predict_large(
         )
     stream = open_stream(data, delimiter=delimiter, texts=[preparation.domain])
     with show_progress(progress) as shown:
-        done = predict_stream(model, preparation, stream, out, force=force, progress=shown)
+        done = predict_stream(
+            model, preparation, stream, out, force=force, progress=shown, escape=escape
+        )
         for note in done.notes:
             shown.say(f"note: {note}")
         say_names_off_map(done.off_map, done.n_domains, shown)

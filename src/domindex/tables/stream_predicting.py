@@ -26,6 +26,7 @@ from domindex.estimators.part_predicting import PartPredictor, domains_to_sample
 from domindex.persistence.atomic import new_file
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
+from domindex.tables.formulas import escape_formulas
 from domindex.tables.preparation import InputChanges, NumberColumn, TablePreparation
 from domindex.tables.reading import require_columns, table_format
 from domindex.tables.writing import PartWriter
@@ -57,6 +58,7 @@ def predict_stream(
     *,
     force: bool,
     progress: Progress,
+    escape: bool = False,
 ) -> StreamPredictions:
     """Predict all rows of a stream into a file, which appears complete or not at all.
 
@@ -80,7 +82,7 @@ def predict_stream(
     ):
         parts = stream.parts([preparation.domain, *columns])
         for table, changed in side_by_side(task, smaller(progress.each("predicting", parts))):
-            writer.write(table)
+            writer.write(escape_formulas(table) if escape else table)
             changes, n_rows = changes + changed, n_rows + len(table)
     new = [str(name) for name in present if name not in known]
     off = [str(name) for name in present if name in off_map]

@@ -1,0 +1,56 @@
+"""Parameters of estimators and of settings: numbers that are numbers, counts that are counts."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from domindex.errors import InputError
+
+
+def require_counts(holder: Any, *names: str) -> None:
+    """That these attributes are whole numbers of 1 or more."""
+    for name in names:
+        value = getattr(holder, name)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise InputError(f"{name} is {value!r:.60}. Choose a whole number of 1 or more.")
+
+
+def require_numbers(holder: Any, *names: str, above_zero: bool = False) -> None:
+    """That these attributes are finite numbers of 0 or more, or above 0."""
+    for name in names:
+        value = getattr(holder, name)
+        usable = (
+            isinstance(value, numbers.Real)
+            and not isinstance(value, bool | np.bool_)
+            and math.isfinite(value)
+            and (float(value) > 0 if above_zero else float(value) >= 0)
+        )
+        if not usable:
+            wanted = "a positive number" if above_zero else "a number of 0 or more"
+            raise InputError(f"{name} is {value!r:.60}. Choose {wanted}.")
+
+
+def check_running(holder: Any) -> None:
+    """`n_jobs`, `verbose` and `random_state` of an estimator, as far as it has them."""
+    n_jobs = getattr(holder, "n_jobs", None)
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs != 0):
+        raise InputError(
+            f"n_jobs is {n_jobs!r:.60}. Choose a number of processes, -1 for all cores, or None."
+        )
+    verbose = getattr(holder, "verbose", 0)
+    if not isinstance(verbose, int | np.integer | np.bool_):
+        raise InputError(f"verbose is {verbose!r:.60}. Choose 0 or 1.")
+    state = getattr(holder, "random_state", None)
+    try:
+        check_random_state(state)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"random_state is {state!r:.60}. Choose a whole number from 0 to 2**32 - 1, a "
+            "numpy.random.RandomState, or None."
+        ) from None

@@ -61,6 +61,7 @@ from domindex.data.layout import check_inputs_kind
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
+from domindex.estimators.fit_record import FitRecord
 from domindex.estimators.new_domains import (
     check_new_names,
     fit_off_map_test,
@@ -335,6 +336,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             test = fit_off_map_test(data, ground.geometry)
             self._remember(ground.indices, built.committee, built.forecaster, test)
             self._tell(built, data, ground.geometry, ground.context)
+        with timings.stage("explaining"):
+            names = self._column_names(data)
+            self._record: FitRecord | None = FitRecord.of(built, data, names, ground.seed)
         self.timings_ = timings.table()
 
     @contextmanager
@@ -395,6 +399,15 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         targets = {name for name, source in zip(data.domains, data.is_source) if not source}
         self.source_domains_ = list(data.source_domains)
         self.forecast_ = self._forecast(rows.only(targets))
+
+    def _column_names(self, data: DomainData) -> list[Hashable] | None:
+        """What the inputs are called; None where a backbone's features stand for them."""
+        if self._extractor is not None or data.inputs.ndim != 2:
+            return None
+        given = getattr(self, "feature_names_in_", None)
+        return (
+            [f"input {n + 1}" for n in range(data.inputs.shape[1])] if given is None else [*given]
+        )
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         return forecast_table(
@@ -605,6 +618,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "history": table_state(self.history_),
             "flow": self.flow_,
             "grid_flow": self.grid_flow_,
+            "record": None if self._record is None else self._record.state(),
         }
 
     @classmethod
@@ -659,8 +673,16 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.forecast_ = table_from_state(state["forecast"])
         self.history_ = table_from_state(state["history"])
         self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
+        self._restore_record(state.get("record"))
         self.n_processes_ = 1
         self._require_working()
+
+    def _restore_record(self, state: dict[str, Any] | None) -> None:
+        """Models of before there was one have none."""
+        self._record = None if state is None else FitRecord.from_state(state)
+        n_fitted = self._indices.domain_map.n_drawn
+        if self._record is not None and len(self._record.rows) != n_fitted:
+            raise ValueError("the record of the fit does not fit the map")
 
     def _require_working(self) -> None:
         """That the parts fit each other: a row of a known domain has a finite prediction."""

@@ -14,7 +14,7 @@ CANDIDATES = [("raw", "linear"), ("flow", "linear"), ("coral", "linear")]
 
 @pytest.fixture(scope="module")
 def family():
-    return make_domain_graph(n_domains=8, n_sources=5, samples_per_domain=40, random_state=0)
+    return make_domain_graph(n_domains=12, n_sources=6, samples_per_domain=60, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_a_damaged_record_is_refused(classifier):
         FitRecord.from_state(state | {"rows": [1, 2]})
     with pytest.raises(ValueError, match="not among the domains"):
         FitRecord.from_state(
-            state | {"held_out": state["held_out"] | {"domains": [0, 1, 2, 3, 99]}}
+            state | {"held_out": state["held_out"] | {"domains": [0, 1, 2, 3, 4, 99]}}
         )
 
 

@@ -70,6 +70,7 @@ from domindex.estimators.new_domains import (
     placement_table,
     warn_off_map,
 )
+from domindex.estimators.showing import ShownModel
 from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry
@@ -114,7 +115,7 @@ folds."""
 EFFORTS = ("full", "quick")
 
 
-class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator):
+class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator):
     """Variational domain indexing behind scikit-learn's interface."""
 
     _task: ClassVar[Task]

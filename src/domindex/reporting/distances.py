@@ -1,4 +1,4 @@
-"""Distances on a map in a unit that a reader can judge."""
+"""Distances on a map in a unit that a reader can judge, without a matrix of all pairs."""
 
 from __future__ import annotations
 
@@ -6,39 +6,71 @@ from collections.abc import Collection, Hashable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import pdist
 
 from domindex.data.messages import preview
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex
 
+Floats = NDArray[np.float64]
+
+DIRECTIONS = 64
+MOST_EXACT = 500
+"""Points up to which the widest distance is looked for among all pairs; of more, among those that
+lie outermost along so many directions. For time and memory."""
+
 
 def median_spacing(index: DomainIndex) -> float:
     """The median distance of a domain to its nearest other; 0 where all lie on one point."""
-    apart = np.array(index.map_distances)
-    np.fill_diagonal(apart, np.inf)
-    nearest = apart.min(axis=1)
+    if len(index.coordinates) < 2:
+        return 0.0
+    nearest = cKDTree(index.coordinates).query(index.coordinates, k=2)[0][:, 1]
     positive = nearest[np.isfinite(nearest) & (nearest > 0.0)]
     if len(positive):
         return float(np.median(positive))
     return 0.0
 
 
+def nearest_domains(index: DomainIndex, most: int) -> NDArray[np.int64]:
+    """(domains, neighbours) numbers of the nearest others on the map, nearest first."""
+    points = index.coordinates
+    n_nearest = min(most, len(points) - 1)
+    if n_nearest < 1:
+        return np.empty((len(points), 0), dtype=np.int64)
+    found = cKDTree(points).query(points, k=n_nearest + 1)[1].reshape(len(points), -1)
+    own = np.arange(len(points))[:, None]
+    order = np.argsort(found == own, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1)[:, :n_nearest].astype(np.int64)
+
+
+def widest_distance(points: Floats) -> float:
+    """Between any two points (points, components); of many, of those that lie outermost."""
+    if len(points) < 2:
+        return 0.0
+    if len(points) > MOST_EXACT:
+        ways = np.random.default_rng(0).normal(size=(points.shape[1], DIRECTIONS))
+        along = points @ ways
+        points = points[np.unique([along.argmin(axis=0), along.argmax(axis=0)])]
+    return float(pdist(points).max(initial=0.0))
+
+
 def distances_to_sources(
     index: DomainIndex,
     source_domains: Collection[Hashable],
-    places: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    places: Floats | None = None,
+) -> Floats:
     """(places,) way to the nearest source in median spacings, 0 for sources.
 
     `places` are points of the map, (places, components); None takes those of its domains.
     """
-    columns = [number for number, name in enumerate(index.domains) if name in source_domains]
+    sources = set(source_domains)
+    columns = [number for number, name in enumerate(index.domains) if name in sources]
     if not columns:
         raise InputError(
             f"None of the source domains ({preview(source_domains)}) is on the map, which holds "
             f"{preview(index.domains)}. Name sources as the map does."
         )
-    points = index.coordinates if places is None else places
-    nearest = cdist(points, index.coordinates[columns]).min(axis=1)
+    points = index.coordinates if places is None else np.asarray(places, dtype=np.float64)
+    nearest = cKDTree(index.coordinates[columns]).query(points, k=1)[0]
     return nearest / (median_spacing(index) or 1.0)

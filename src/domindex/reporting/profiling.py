@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from domindex.data.names import is_missing
 from domindex.data.profiles import BINS, MOST_CELLS, ColumnProfile
+from domindex.errors import InputError
 from domindex.reporting.aggregates import columns_by_name
 
 MOST_ROWS = 500
@@ -21,10 +22,17 @@ def profile_table(
 ) -> tuple[ColumnProfile, ...]:
     """A profile for each column of a data frame or a mapping, one value per row."""
     rows = _some_rows(row_domains, seed)
+    columns = columns_by_name(table)
+    for name, values in columns:
+        if len(values) != len(row_domains):
+            raise InputError(
+                f"table has {len(values)} values in {name!r}, but X has {len(row_domains)} rows. "
+                "Pass one value per row."
+            )
     most = max(1, MOST_CELLS // (BINS * max(n_domains, 1)))
     return tuple(
         profile_column(name, values[rows], row_domains[rows], n_domains)
-        for name, values in columns_by_name(table)[:most]
+        for name, values in columns[:most]
     )
 
 

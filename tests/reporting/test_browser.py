@@ -287,7 +287,11 @@ def test_names_on_the_map_cover_no_other(open_report):
 
 def test_a_map_that_is_almost_a_line_is_no_thin_strip(open_other, data):
     flat = [
-        replace(one, coordinates=(one.coordinates[0], 0.01 * one.coordinates[1]))
+        replace(
+            one,
+            coordinates=(one.coordinates[0], 0.01 * one.coordinates[1]),
+            deviations=(one.deviations[0], 0.01 * one.deviations[1]),
+        )
         for one in data.domains
     ]
     page = open_other(replace(data, domains=tuple(flat)))

@@ -11,9 +11,10 @@ from domindex.reporting import write_report
 from domindex.reporting.montage import picture_uri
 from domindex.reporting.records import ForecastRecord
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(240)
 
 ATTACK = "<script>alert(1)</script>"
+PATIENCE = 90_000  # milliseconds, for machines that have much else to do
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
@@ -52,6 +53,7 @@ def open_report(browser, address):
         width, height = SIZES[size]
         page = browser.new_page(viewport={"width": width, "height": height}, **settings)
         pages.append(page)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(dialog.message))
@@ -79,6 +81,7 @@ def open_other(browser, tmp_path):
         width, height = SIZES[size]
         page = browser.new_page(viewport={"width": width, "height": height}, **settings)
         pages.append(page)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on(

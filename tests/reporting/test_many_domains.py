@@ -35,11 +35,12 @@ def page(browser, many, tmp_path_factory):
     path = write_report(many, tmp_path_factory.mktemp("many") / "report.html")
     complaints = []
     page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(90_000)
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda one: one.url == path.as_uri() or complaints.append(one.url))
     page.goto(path.as_uri())
-    page.wait_for_selector("#map[data-ready=true]", timeout=60_000)
+    page.wait_for_selector("#map[data-ready=true]")
     yield page
     page.close()
     assert complaints == []

@@ -107,7 +107,7 @@ function pictureOf(domain) {
 const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#808080"];
 
 function plotLayout(more) {
-  const axis = { gridcolor: theme("line"), zerolinecolor: theme("line"), linecolor: theme("line"), automargin: true };
+  const axis = { gridcolor: theme("line"), zerolinecolor: theme("line"), linecolor: theme("line"), automargin: document.documentElement.clientWidth >= 560 };
   const family = getComputedStyle(document.body).fontFamily;
   return Object.assign({
     paper_bgcolor: theme("surface"), plot_bgcolor: theme("surface"),

@@ -216,7 +216,7 @@ function drawScaleNote() {
 function mapLayout(paint) {
   const narrow = isNarrow();
   const layout = plotLayout({ dragmode: narrow ? false : "pan", hovermode: "closest", uirevision: "kept", shapes: ellipses(), images: pictures(),
-    margin: { l: narrow ? 44 : 56, r: narrow ? 10 : 20, t: 34, b: narrow ? 46 : 58 },
+    margin: { l: narrow ? 54 : 56, r: narrow ? 10 : 20, t: 34, b: narrow ? 50 : 58 },
     xaxis: { title: { text: "domain index 1", standoff: 8 }, zeroline: false },
     yaxis: { title: { text: "domain index 2", standoff: 4 }, zeroline: false, scaleanchor: "x", scaleratio: stretch() } });
   if (narrow) for (const axis of [layout.xaxis, layout.yaxis]) Object.assign(axis, { nticks: 5, title: Object.assign({}, axis.title, { font: { size: 11 } }) });

@@ -74,7 +74,7 @@ function drawQuality() {
   if (found.coverage.length) parts.push(coverageTable(found));
   const some = found.scores.length > MOST_SCORES ? ", the " + MOST_SCORES + " worst of " + number(found.scores.length) : "";
   section.append(figureTable(found), element("div", { class: "pair" }, ...parts),
-    element("h3", {}, "By held-out source" + some), plot("quality-plot", "Scores by domain; the table of domains holds the same figures"),
+    element("h3", {}, "By held-out source" + some), plot("quality-plot", "Scores by domain; the table of domains holds the same figures"), element("ul", { id: "quality-key", class: "key", "aria-label": "Key to the scores" }),
     element("p", { class: "small" }, found.method + " The plain model: " + found.baseline));
   drawQualityPlots();
 }
@@ -105,7 +105,9 @@ function drawScorePlot() {
     { type: "scatter", mode: "markers", name: "this model", x: scores.map((one) => one.score), y: rows, hoverinfo: "text", hovertext: hover("this model", (one) => one.score),
       marker: { symbol: "circle", size: 9, color: theme("source") } },
   ];
-  if (!Object.keys(found.plain_figures).length) traces.splice(0, 2);
+  const compared = Object.keys(found.plain_figures).length > 0;
+  if (!compared) traces.splice(0, 2);
+  drawMarks("quality-key", [["this model", "dot", "source"], ...(compared ? [["plain model", "diamond", "target"]] : [])]);
   Plotly.react("quality-plot", traces, intervalLayout(scores.map((one) => one.name), found.score_name, isShare(), height), STILL);
 }
 

@@ -62,6 +62,7 @@ function drawRely() {
     const some = known.length > MOST_FORECASTS ? "The " + MOST_FORECASTS + " targets that are expected to fare worst, of " + number(known.length) + "; the table of domains has all. " : "";
     section.append(element("h3", {}, "What to expect in the targets"),
       element("div", { id: "forecast-plot", class: "plot", role: "img", "aria-label": "Expected " + forecastName() + " by target with intervals of 80 %; the table of domains holds the same figures" }),
+      element("ul", { id: "forecast-key", class: "key", "aria-label": "Key to the forecasts" }),
       element("p", { class: "small", id: "expected" }, some + "Points are forecasts of the " + forecastName() + " in a target, lines intervals of 80 %, from how held-out sources were predicted: 8 of 10 targets should end within theirs."));
   }
   drawChosen(section);
@@ -103,6 +104,7 @@ function drawForecastPlot() {
   for (const [name, value, dash, colour] of levels) {
     traces.push({ type: "scatter", mode: "lines", name, x: [value, value], y: [-0.6, known.length - 0.4], hoverinfo: "text", hovertext: name + ": " + score(value), line: { color: theme(colour), width: 1.5, dash } });
   }
+  drawMarks("forecast-key", [["expected", "dot", "target"], ["80 % interval", "wide", "target"], ...levels.map(([name, , dash, colour]) => [name, dash === "dot" ? "dotted" : "solid", colour])]);
   const layout = intervalLayout(known.map((place) => domains[place].name), forecastName(), sharesExpected(), height);
   const [low, high] = extent([...of("low"), ...of("high"), ...levels.map((level) => level[1])]);
   layout.xaxis.range = [low - 0.03 * (high - low || 1), high + 0.03 * (high - low || 1)];
@@ -113,11 +115,24 @@ function drawForecastPlot() {
   });
 }
 
+/* What the marks of a plot are, beside it: a legend inside would take its room on a phone. */
+const MARKS = {
+  dot: (colour) => drawn("circle", { cx: 10, cy: 6, r: 5, fill: colour }),
+  diamond: (colour) => drawn("path", { d: "M10 1L15 6L10 11L5 6Z", fill: "none", stroke: colour, "stroke-width": 2 }),
+  wide: (colour) => drawn("path", { d: "M0 6H20", stroke: colour, "stroke-width": 4, opacity: 0.5 }),
+  solid: (colour) => drawn("path", { d: "M0 6H20", stroke: colour, "stroke-width": 2 }),
+  dotted: (colour) => drawn("path", { d: "M0 6H20", stroke: colour, "stroke-width": 2, "stroke-dasharray": "2 3" }),
+};
+function drawMarks(id, entries) {
+  byId(id).replaceChildren(...entries.map(([label, mark, colour]) => element("li", {}, drawn("svg", { width: 20, height: 12, "aria-hidden": "true" }, MARKS[mark](theme(colour))), label)));
+}
+
 /* Names on the left, figures across; the names as long as the screen allows. */
 function intervalLayout(names, title, shares, height) {
   const narrow = document.documentElement.clientWidth < 560;
-  return plotLayout({ height, margin: { l: 60, r: 24, t: 12, b: 56 }, dragmode: false, hovermode: "closest", showlegend: true,
-    legend: { orientation: "h", y: 1.0, yanchor: "bottom", x: 0, font: { size: narrow ? 11 : 12 } },
-    xaxis: { title: { text: plotlyText(title), standoff: 8 }, tickformat: shares ? ".0%" : "", fixedrange: true, zeroline: false, nticks: narrow ? 5 : 10 },
-    yaxis: { tickvals: [...names.keys()], ticktext: names.map((name) => plotlyText(shortName(name, narrow ? 14 : 28))), range: [-0.7, names.length - 0.3], zeroline: false, fixedrange: true, showgrid: false } });
+  const texts = names.map((name) => shortName(name, narrow ? 14 : 28));
+  const room = Math.ceil(Math.max(30, ...texts.map(textWidth)));
+  return plotLayout({ height, margin: { l: room + 6, r: 20, t: 12, b: 50 }, dragmode: false, hovermode: "closest",
+    xaxis: { title: { text: plotlyText(title), standoff: 8 }, tickformat: shares ? ".0%" : "", fixedrange: true, zeroline: false, nticks: narrow ? 5 : 10, automargin: false },
+    yaxis: { automargin: false, tickvals: [...names.keys()], ticktext: texts.map(plotlyText), range: [-0.7, names.length - 0.3], zeroline: false, fixedrange: true, showgrid: false } });
 }

@@ -7,7 +7,7 @@ function drawHead() {
     element("h1", {}, report.title),
     element("p", { class: "lead" }, "A " + report.estimator + " that " + kind + " in domains without labels, and the map of the domains that it inferred."),
     element("dl", { class: "facts" }, ...Object.entries(report.facts).map(([name, value]) =>
-      element("div", {}, element("dt", {}, name), element("dd", {}, value === null ? "none" : number(value))))));
+      element("div", {}, element("dt", {}, name), element("dd", {}, value === null ? "none" : typeof value === "string" ? spaced(value) : number(value))))));
 }
 
 function drawAudit() {

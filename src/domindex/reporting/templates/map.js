@@ -166,7 +166,7 @@ function pictureSide() {
 
 /* Above its point each, so that the point is seen. */
 function pictures() {
-  if (!choice.pictures) return [];
+  if (!choice.pictures || !domains.some((domain) => pictureOf(domain) !== null)) return [];
   const side = pictureSide(), opacity = opacities();
   return domains.flatMap((domain, place) => (pictureOf(domain) === null ? [] : [{ source: pictureOf(domain), xref: "x", yref: "y",
     x: x(domain), y: y(domain), sizex: side, sizey: side, xanchor: "center", yanchor: "bottom", layer: "below", opacity: opacity[place] }]));
@@ -174,8 +174,10 @@ function pictures() {
 
 /* Nothing that is seen, but room for the pictures: a map's range comes from its lines and points. */
 function pictureRoom() {
-  const side = pictureSide(), room = { x: [], y: [] };
-  for (const domain of choice.pictures ? domains.filter((one) => pictureOf(one) !== null) : []) {
+  const room = { x: [], y: [] };
+  const shown = choice.pictures ? domains.filter((one) => pictureOf(one) !== null) : [];
+  const side = shown.length ? pictureSide() : 0;
+  for (const domain of shown) {
     room.x.push(x(domain) - side / 2, x(domain) + side / 2, null);
     room.y.push(y(domain), y(domain) + side, null);
   }
@@ -185,23 +187,25 @@ function pictureRoom() {
 function isNarrow() { return mapElement.clientWidth < 560; }
 
 /* Height to width of what is drawn, points with their ellipses. */
-function proportion() {
+function heightToWidth() {
   const widen = (way, axis) => { const [low, high] = extent(domains.flatMap((domain) => [way(domain) - deviation(domain, axis), way(domain) + deviation(domain, axis)])); return high - low; };
   const [width, height] = [widen(x, 0), widen(y, 1)];
   return width > 0 ? height / width : 1;
 }
 
+const PROPORTION = heightToWidth();
+
 /* A map that is a thin strip is drawn with one axis longer than the other, and says so. */
 const LEAST_PROPORTION = 0.34, MOST_PROPORTION = 2.2;
 function stretch() {
-  const natural = proportion();
+  const natural = PROPORTION;
   if (natural <= 0) return 1;
   if (natural < LEAST_PROPORTION) return LEAST_PROPORTION / natural;
   return natural > MOST_PROPORTION ? MOST_PROPORTION / natural : 1;
 }
 
 function mapHeight(paint) {
-  const wanted = 110 + (mapElement.clientWidth - 80) * proportion() * stretch() * 1.1;
+  const wanted = 110 + (mapElement.clientWidth - 80) * PROPORTION * stretch() * 1.1;
   const bar = paint.scale && isNarrow() ? 42 : 0;
   return bar + Math.round(Math.min(600, Math.max(isNarrow() ? 330 : 380, wanted)));
 }
@@ -252,8 +256,8 @@ function nameBox([left, top], spot, width) {
 
 /* How wide a name is, as the browser will draw it. */
 const ruler = document.createElement("canvas").getContext("2d");
+ruler.font = "12px " + getComputedStyle(document.body).fontFamily;
 function textWidth(text) {
-  ruler.font = "12px " + getComputedStyle(document.body).fontFamily;
   return ruler.measureText(text).width + 6;
 }
 

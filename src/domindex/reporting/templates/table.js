@@ -31,10 +31,12 @@ function tableColumns() {
   return shown;
 }
 
+const counting = new Intl.Collator("en", { numeric: true });
+
 /* Numbers by size, texts as a reader counts (2 before 10); what is not known comes last. */
 function compare(a, b, falling) {
   if (a === null || b === null) return (a === null) - (b === null);
-  const rising = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+  const rising = typeof a === "number" && typeof b === "number" ? a - b : counting.compare(String(a), String(b));
   return falling ? -rising : rising;
 }
 

@@ -6,12 +6,12 @@ from collections.abc import Collection, Hashable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist
 
 from domindex.data.messages import preview
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex
+from domindex.geometry.point_distances import nearest_points
 
 Floats = NDArray[np.float64]
 
@@ -23,9 +23,9 @@ lie outermost along so many directions. For time and memory."""
 
 def median_spacing(index: DomainIndex) -> float:
     """The median distance of a domain to its nearest other; 0 where all lie on one point."""
-    if len(index.coordinates) < 2:
+    if len(index.domains) < 2:
         return 0.0
-    nearest = cKDTree(index.coordinates).query(index.coordinates, k=2)[0][:, 1]
+    nearest = nearest_points(index.coordinates, 1)[1][:, 0]
     positive = nearest[np.isfinite(nearest) & (nearest > 0.0)]
     if len(positive):
         return float(np.median(positive))
@@ -34,14 +34,10 @@ def median_spacing(index: DomainIndex) -> float:
 
 def nearest_domains(index: DomainIndex, most: int) -> NDArray[np.int64]:
     """(domains, neighbours) numbers of the nearest others on the map, nearest first."""
-    points = index.coordinates
-    n_nearest = min(most, len(points) - 1)
+    n_nearest = min(most, len(index.domains) - 1)
     if n_nearest < 1:
-        return np.empty((len(points), 0), dtype=np.int64)
-    found = cKDTree(points).query(points, k=n_nearest + 1)[1].reshape(len(points), -1)
-    own = np.arange(len(points))[:, None]
-    order = np.argsort(found == own, axis=1, kind="stable")
-    return np.take_along_axis(found, order, axis=1)[:, :n_nearest].astype(np.int64)
+        return np.empty((len(index.domains), 0), dtype=np.int64)
+    return nearest_points(index.coordinates, n_nearest)[0]
 
 
 def widest_distance(points: Floats) -> float:
@@ -71,6 +67,6 @@ def distances_to_sources(
             f"None of the source domains ({preview(source_domains)}) is on the map, which holds "
             f"{preview(index.domains)}. Name sources as the map does."
         )
-    points = index.coordinates if places is None else np.asarray(places, dtype=np.float64)
-    nearest = cKDTree(index.coordinates[columns]).query(points, k=1)[0]
+    points = index.coordinates if places is None else places
+    nearest = nearest_points(points, 1, index.coordinates[columns])[1][:, 0]
     return nearest / (median_spacing(index) or 1.0)

@@ -64,6 +64,7 @@ from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.estimators.collapse import warn_of_collapse
 from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
+from domindex.estimators.fit_record import FitRecord
 from domindex.estimators.new_domains import (
     check_new_names,
     fit_off_map_test,
@@ -73,6 +74,7 @@ from domindex.estimators.new_domains import (
     warn_off_map,
 )
 from domindex.estimators.resuming import fit_facts, opened_journal
+from domindex.estimators.showing import ShownModel
 from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry
@@ -118,7 +120,7 @@ folds."""
 EFFORTS = ("full", "quick")
 
 
-class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator):
+class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator):
     """Variational domain indexing behind scikit-learn's interface."""
 
     _task: ClassVar[Task]
@@ -351,6 +353,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             test = fit_off_map_test(data, ground.geometry)
             self._remember(ground.indices, built.committee, built.forecaster, test)
             self._tell(built, data, ground.geometry, ground.context)
+        with timings.stage("explaining"):
+            names = self._column_names(data)
+            self._record: FitRecord | None = FitRecord.of(built, data, names, ground.seed)
         self.timings_ = timings.table()
 
     @contextmanager
@@ -416,6 +421,15 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.source_domains_ = list(data.source_domains)
         self.forecast_ = self._forecast(rows.only(targets))
         warn_of_collapse(self.domain_indices_, network, rows, self._indices)
+
+    def _column_names(self, data: DomainData) -> list[Hashable] | None:
+        """What the inputs are called; None where a backbone's features stand for them."""
+        if self._extractor is not None or data.inputs.ndim != 2:
+            return None
+        given = getattr(self, "feature_names_in_", None)
+        return (
+            [f"input {n + 1}" for n in range(data.inputs.shape[1])] if given is None else [*given]
+        )
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         return forecast_table(
@@ -651,6 +665,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "history": table_state(self.history_),
             "flow": self.flow_,
             "grid_flow": self.grid_flow_,
+            "record": None if self._record is None else self._record.state(),
         }
 
     @classmethod
@@ -705,8 +720,16 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.forecast_ = table_from_state(state["forecast"])
         self.history_ = table_from_state(state["history"])
         self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
+        self._restore_record(state.get("record"))
         self.n_processes_ = 1
         self._require_working()
+
+    def _restore_record(self, state: dict[str, Any] | None) -> None:
+        """Models of before there was one have none."""
+        self._record = None if state is None else FitRecord.from_state(state)
+        n_fitted = len(self.domains_) - len(self.added_domains_)
+        if self._record is not None and len(self._record.rows) != n_fitted:
+            raise ValueError("the record of the fit does not fit the map")
 
     def _require_working(self) -> None:
         """That the parts fit each other: a row of a known domain has a finite prediction."""

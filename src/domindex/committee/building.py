@@ -166,13 +166,13 @@ def run_first_round(candidates: Sequence[Candidate], ground: Ground) -> FirstRou
     )
 
 
-def _farthest_target(data: DomainData, distances: Floats) -> float:
+def _farthest_target(data: DomainData, distances: PointDistances) -> float:
     """How far the target that lies farthest from every source is from the nearest one."""
     sources = np.unique(data.row_domains[data.row_counts])
-    targets = np.setdiff1d(np.arange(len(distances)), sources)
+    targets = np.setdiff1d(np.arange(data.n_domains), sources)
     if not len(targets):
         return 0.0
-    return float(distances[np.ix_(targets, sources)].min(axis=1).max())
+    return float(distances.to_nearest(targets, sources).max())
 
 
 class _Builder:

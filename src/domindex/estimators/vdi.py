@@ -48,6 +48,7 @@ from domindex.committee.index_inference import (
     infer_indices,
     infer_paper_indices,
 )
+from domindex.committee.kept_map import CLOSED_FORM, kept_map
 from domindex.committee.predictors import learner_for
 from domindex.committee.words import (
     describe_committee,
@@ -69,6 +70,7 @@ from domindex.estimators.new_domains import (
     placement_table,
     warn_off_map,
 )
+from domindex.estimators.resuming import fit_facts, opened_journal
 from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry
@@ -260,6 +262,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         sample_domain: Any = None,
         source_domains: Iterable[Hashable] | None = None,
         sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from all inputs and the sources' labels.
 
@@ -274,8 +277,14 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
             negative for targets
         sample_weight : how much each row counts in learning; not read in rows of targets
+        checkpoint : a folder for what is finished of the fit. The same fit with the same folder
+            goes on where it was cut off, with the result it would have had; it stays there until
+            you remove it. None keeps nothing
         """
-        return self._fit_checked(X, y, sample_domain, source_domains, sample_weight)
+        with opened_journal(checkpoint) as journal:
+            return self._fit_checked(
+                X, y, sample_domain, source_domains, sample_weight, journal=journal
+            )
 
     def forecast(self, X: Any, *, sample_domain: Any = None) -> pd.DataFrame:
         """What to expect of predictions in the domains of these rows: `forecast_` for any rows."""
@@ -349,7 +358,11 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         settings, seed = self._training_settings(training), self._seed()
         given = (data, network, training, settings, seed, self.verbose, self._choices(), processes)
         backbone = self._trained_backbone(data.inputs)
-        with fit_context(*given, backbone=backbone) as context:
+        if self._journal is not None:
+            n_processes = 1 if processes is None else processes.n
+            facts = fit_facts(self, data, seed, n_processes, self._all_settings())
+            self._journal.begin(facts)
+        with fit_context(*given, backbone=backbone, journal=self._journal) as context:
             self._announce_cost(data, context.progress)
             with context.timings.stage("mapping"):
                 for _ in context.progress.track("mapping", 1):
@@ -415,11 +428,15 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     ) -> tuple[FittedIndices, DomainGeometry]:
         """Local indices, the map drawn from them, and, by default, the flow along it."""
         if self.flow is None:
-            return infer_paper_indices(
-                data, self.index_dim, self.local_dim, context, n_jobs=self.n_jobs
+            dims = self.index_dim, self.local_dim
+            return kept_map(
+                context, lambda: infer_paper_indices(data, *dims, context, n_jobs=self.n_jobs)
             )
-        geometry = self._solve_geometry(data, context)
-        return infer_indices(data, geometry, context, may_refine=self.effort != "quick")
+        geometry = context.journal.piece(CLOSED_FORM, lambda: self._solve_geometry(data, context))
+        may_refine = self.effort != "quick"
+        return kept_map(
+            context, lambda: infer_indices(data, geometry, context, may_refine=may_refine)
+        )
 
     def _solve_geometry(self, data: DomainData, context: FitContext) -> DomainGeometry:
         """The closed form: where domains differ, the map, the flow."""

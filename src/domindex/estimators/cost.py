@@ -56,7 +56,7 @@ none below zero, over 27 fits of `make_drift` (6 to 250 domains, 20 to 400 rows 
 features), a full fit of 2,000 domains, and the map alone of 1,000 and of 4,000. Off by a factor of
 1.6 at most on these. Up to 500 domains pairs cost what they cost then; a domain beyond is placed,
 for the difference of quick fits of 480 and of 2,000 domains, and half as much again in a full fit,
-which was not measured. A zero says that other terms were enough there, not that it costs nothing."""
+which was not measured. A zero says that other terms were enough, not that it costs nothing."""
 
 REFERENCE_SECONDS = 0.02
 """Of `_tiny_work` on the machine that the coefficients were measured on."""

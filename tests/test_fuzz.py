@@ -1,4 +1,4 @@
-"""Hostile values, drawn: finite numbers, or an error of the library's own. `bench_fuzz` does more."""
+"""Hostile values, drawn: finite numbers, or an error of our own. `bench_fuzz` has more of them."""
 
 import warnings
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from domindex.data.messages import shortened
 from domindex.errors import InputError
 
 
@@ -33,6 +34,15 @@ def require_numbers(holder: Any, *names: str, above_zero: bool = False) -> None:
         if not usable:
             wanted = "a positive number" if above_zero else "a number of 0 or more"
             raise InputError(f"{name} is {value!r:.60}. Choose {wanted}.")
+
+
+def require_texts(holder: Any, *names: str, none_too: bool = False) -> None:
+    """That these attributes are texts, or perhaps None: some values cannot even be compared."""
+    for name in names:
+        value = getattr(holder, name)
+        if not (isinstance(value, str) or (none_too and value is None)):
+            wanted = "Pass a text, or None" if none_too else "Pass a text"
+            raise InputError(f"{name} is {shortened(value)}. {wanted}: see its documentation.")
 
 
 def check_running(holder: Any) -> None:

@@ -59,7 +59,7 @@ from domindex.committee.words import (
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.data.layout import check_inputs_kind
-from domindex.data.parameters import check_running, require_counts
+from domindex.data.parameters import check_running, require_counts, require_texts
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.estimators.collapse import warn_of_collapse
@@ -527,6 +527,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
 
     def _check_parameters(self) -> None:
         check_running(self)
+        require_texts(self, "inputs", "representation", "effort")
+        require_texts(self, "flow", none_too=True)
         check_inputs_kind(self.inputs)
         if self.flow not in ("auto", None):
             raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")

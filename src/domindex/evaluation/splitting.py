@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal, get_args
 
@@ -62,7 +61,8 @@ class DomainKFold(BaseCrossValidator):
         shuffle: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        if not isinstance(n_splits, numbers.Integral) or isinstance(n_splits, bool) or n_splits < 2:
+        whole = isinstance(n_splits, int | np.integer) and not isinstance(n_splits, bool)
+        if not whole or n_splits < 2:
             raise InputError(f"n_splits is {n_splits!r:.60}. Choose a whole number of 2 or more.")
         if score_on not in get_args(ScoreOn):
             raise InputError(f"score_on is {score_on!r:.60}. Choose one of {get_args(ScoreOn)}.")

@@ -15,7 +15,12 @@ from torch import Tensor
 from domindex.committee.fit_context import fit_context
 from domindex.data import DomainData, group_rows
 from domindex.data.domain_data import Task
-from domindex.data.parameters import check_running, require_counts, require_numbers
+from domindex.data.parameters import (
+    check_running,
+    require_counts,
+    require_numbers,
+    require_texts,
+)
 from domindex.data.standardizing import InputScaler, OutputScaler
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names, check_task
@@ -134,6 +139,7 @@ class DeepBaseline(DomainEstimator):
 
     def _check_parameters(self) -> None:
         check_running(self)
+        require_texts(self, "task")
         require_counts(self, "latent_dim", "width")
         if self.training is not None and not isinstance(self.training, Training):
             raise InputError(

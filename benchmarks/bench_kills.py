@@ -51,10 +51,7 @@ ROLES = {"sample_domain": DATA.sample_domain, "source_domains": DATA.source_doma
 
 def model(steps: int = 100, index_steps: int = 60) -> VDIClassifier:
     return VDIClassifier(
-        candidates=[
-            *(("flow", "network"), ("encoded", "linear")),
-            *(("raw", "linear"), ("flow", "linear"), ("raw", "trees")),
-        ],
+        candidates=[("flow", "network"), ("encoded", "linear"), ("flow", "linear")],
         training=Training(steps=steps, index_steps=index_steps),
         random_state=0,
     )

@@ -22,7 +22,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -220,7 +220,7 @@ def attack(
         "inputs",
         "flow",
     ][rng.integers(14)]
-    value = [*OBJECTS, -1, 0, 2.5, "auto"][rng.integers(len(OBJECTS) + 4)]
+    value = [*OBJECTS, -7.5, 0, 2.5, "auto"][rng.integers(len(OBJECTS) + 4)]
     model = VDIClassifier(**{**QUICK, key: value})
     given = {"X": X, "y": y, "sample_domain": NAMES, "source_domains": SOURCES}
     return f"settings {key}", lambda: _fit(model, given), [X, y]
@@ -332,7 +332,7 @@ def _told(value: Any) -> str:
     return re.sub("0x[0-9a-f]+", "", repr(value))
 
 
-def fuzz(n_inputs: int, seconds: float, only: int | None) -> Counter[str]:
+def fuzz(seeds: Sequence[int], seconds: float) -> Counter[str]:
     X, y, values = family(np.random.default_rng(0))
     told = {"sample_domain": NAMES, "source_domains": SOURCES}
     fitted = {
@@ -345,7 +345,7 @@ def fuzz(n_inputs: int, seconds: float, only: int | None) -> Counter[str]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         _write_tables(folder, X, y)
-        for seed in range(n_inputs) if only is None else [only]:
+        for seed in seeds:
             if time.monotonic() > deadline:
                 break
             rng = np.random.default_rng(seed)
@@ -426,10 +426,12 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=5000)
     parser.add_argument("--mutations", type=int, default=2000)
     parser.add_argument("--seconds", type=float, default=1e9, help="for each of the two, at most")
+    parser.add_argument("--first", type=int, default=0, help="seed to begin with")
     parser.add_argument("--only", type=int, help="repeat the call of this seed")
     asked = parser.parse_args()
     started = time.process_time()
-    print(dict(fuzz(asked.inputs, asked.seconds, asked.only)), flush=True)
+    seeds = range(asked.first, asked.inputs) if asked.only is None else [asked.only]
+    print(dict(fuzz(seeds, asked.seconds)), flush=True)
     if asked.only is None:
         print(dict(mutate(asked.mutations, asked.seconds)), flush=True)
     print(f"{time.process_time() - started:.0f} s of CPU")

@@ -6,6 +6,7 @@ Libraries are imported inside the commands, so that asking for help is quick.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,21 @@ DataHome = Annotated[
     Path | None,
     typer.Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]"),
 ]
+TableToFit = Annotated[
+    Path | None, typer.Argument(help="CSV or Parquet, also gzipped; or a folder of Parquet files.")
+]
+Target = Annotated[str | None, typer.Option(help="Column to predict, or several by commas.")]
+Domain = Annotated[str | None, typer.Option(help="Column that names the domain of a row.")]
+Features = Annotated[
+    str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
+]
+Categorical = Annotated[
+    str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(help="Go on with the fit of this run, as it was asked for.", metavar="RUN"),
+]
 Sources = Annotated[
     str | None, typer.Option(help="Labelled domains, by commas.  [default: those with any label]")
 ]
@@ -64,17 +80,13 @@ RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrot
 
 @app.command()
 def fit(
-    data: TableOrFolder,
-    target: Annotated[str, typer.Option(help="Column to predict, or several by commas.")],
-    domain: Annotated[str, typer.Option(help="Column that names the domain of a row.")],
+    data: TableToFit = None,
+    target: Target = None,
+    domain: Domain = None,
     sources: Sources = None,
-    features: Annotated[
-        str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
-    ] = None,
+    features: Features = None,
     exclude: Exclude = None,
-    categorical: Annotated[
-        str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
-    ] = None,
+    categorical: Categorical = None,
     task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
     missing: Annotated[str, typer.Option(help="Missing inputs: impute or error.")] = "impute",
     delimiter: Delimiter = None,
@@ -84,20 +96,28 @@ def fit(
     with_report: WithReport = True,
     dask: Dask = None,
     force: Force = False,
+    resume: Resume = None,
     as_json: AsJson = False,
 ) -> None:
     """Map the domains of a table, and learn to predict where there are no labels.
 
-    Rows with an empty target are what is to be predicted; or name the labelled domains.
+    Rows with an empty target are what is to be predicted; or name the labelled domains. What is
+    finished is kept beside the run until it is complete.
 
     \b
     Example:
       domindex fit patients.csv --target outcome --domain hospital --out run
       domindex fit weather.parquet --target t7,t8 --domain state --sources WA,OR
+      domindex fit --resume run
     """
-    with one_line_errors():
+    with one_line_errors(resume or out):
         from domindex.tables import fit_table, read_settings
 
+        if resume is not None:
+            _resume(resume, dask, as_json, data or target or domain)
+            return
+        if data is None or target is None or domain is None:
+            raise InputError("Give DATA, --target and --domain, or --resume RUN.")
         run = fit_table(
             data,
             target=_names([target]) or [],
@@ -116,8 +136,18 @@ def fit(
             force=force,
             progress=True,
             dask=dask,
+            checkpoint=True,
         )
         _tell_run(run, as_json)
+
+
+def _resume(out: Path, dask: str | None, as_json: bool, extra: object) -> None:
+    """Go on with a fit that was cut off."""
+    from domindex.tables import resume_table
+
+    if extra is not None:
+        raise InputError("--resume RUN goes on as the run was asked for. Leave out the rest.")
+    _tell_run(resume_table(out, progress=True, dask=dask), as_json)
 
 
 def _tell_run(run: Any, as_json: bool) -> None:
@@ -480,12 +510,16 @@ def figures(
 
 
 @contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Errors that the library raises on purpose, and a stop by the user, as one line and a code."""
+def one_line_errors(run: Path | None = None) -> Iterator[None]:
+    """Errors that the library raises on purpose, and a stop by the user, as one line and a code.
+
+    `run` names the run that a fit was to write: the line says how to go on with it.
+    """
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo("stopped; what was finished is kept", err=True)
+        how = "" if run is None else f"; go on with: domindex fit --resume {shlex.quote(str(run))}"
+        typer.echo(f"stopped; what was finished is kept{how}", err=True)
         raise typer.Exit(STOPPED) from None
     except DomindexError as error:
         typer.echo(f"error: {' '.join(str(error).split())}", err=True)

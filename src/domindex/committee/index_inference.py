@@ -115,14 +115,18 @@ def _describes_better(refined: list[Floats], geometry: DomainGeometry, data: Dom
     Fewer by a nat for every domain's place on every axis, which is what a description pays for
     places: a map that is drawn anew has to earn its places anew.
     """
-    clouds = scaled_clouds(data, geometry.scaler)
+    clouds, drawn = scaled_clouds(data, geometry.scaler), geometry.domain_map.drawn
     start = [cloud @ geometry.projection.matrix for cloud in clouds]
-    moving = [cloud @ geometry.subspace.moving for cloud in clouds]
+    moving = [clouds[number] @ geometry.subspace.moving for number in drawn]
     before, after = (
-        description_length(moving, [_map_like(geometry, local, "sliced")], geometry.moving_origin)
+        description_length(
+            moving,
+            [_map_like(geometry, local, "sliced").of_landmarks()],
+            geometry.moving_origin,
+        )
         for local in (start, refined)
     )
-    return after < before - geometry.domain_map.coordinates.size
+    return after < before - len(drawn) * geometry.domain_map.coordinates.shape[1]
 
 
 def _map_like(geometry: DomainGeometry, local_indices: list[Floats], method: Method) -> DomainMap:
@@ -136,4 +140,5 @@ def _map_like(geometry: DomainGeometry, local_indices: list[Floats], method: Met
         level_share=present.level_share,
         method=method,
         reference=present.coordinates,
+        landmarks=present.index.landmarks,
     )

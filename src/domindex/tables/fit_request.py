@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -29,6 +31,23 @@ class FitRequest:
     missing: Missing
     settings: Mapping[str, Any]
     seed: int
+
+    def plain(self) -> dict[str, Any]:
+        """The arguments of `fit_table` in terms of JSON; `data` is None where it is no file."""
+        is_file = isinstance(self.data, str | os.PathLike)
+        columns = ("sources", "features", "exclude", "categorical")
+        named = {name: getattr(self, name) for name in columns}
+        return {
+            "data": os.path.abspath(os.path.expanduser(self.data)) if is_file else None,
+            "delimiter": self.delimiter,
+            "domain": self.domain,
+            "target": list(self.targets),
+            **{name: None if one is None else list(one) for name, one in named.items()},
+            "task": self.task,
+            "missing": self.missing,
+            "settings": json.loads(json.dumps(dict(self.settings), default=repr)),
+            "seed": self.seed,
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -115,6 +116,12 @@ class _FoldBatches:
 
     def for_share(self, share: Share) -> _FoldBatches:
         return replace(self, batches=self.batches.for_share(share))
+
+    def state(self) -> dict[str, Any]:
+        return self.batches.state()
+
+    def resume(self, state: dict[str, Any]) -> None:
+        self.batches.resume(state)
 
     def draw(self, progress: float = 1.0) -> Batch:
         """`x` stays as it is: the indices are the same in all folds.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -43,6 +45,14 @@ class MapRefresh(Callback):
             ).coordinates
         if share is not None:
             self.coordinates = share.connection.send_object(self.coordinates)
+        phase.batches = phase.batches.on_map(self.coordinates)
+
+    def state(self) -> dict[str, Any]:
+        return {"coordinates": self.coordinates}
+
+    def resume(self, phase: Phase, step: int, state: dict[str, Any]) -> None:
+        assert isinstance(phase.batches, BatchSampler)
+        self.coordinates = state["coordinates"]
         phase.batches = phase.batches.on_map(self.coordinates)
 
 

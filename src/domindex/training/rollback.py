@@ -9,6 +9,8 @@ from typing import Any
 from torch import nn
 from torch.optim import Optimizer
 
+from domindex.model.adversarial import Objective
+
 KEPT_EVERY = 25
 """Steps between two states that are kept to go back to: for time, a copy costs less than a step."""
 
@@ -36,6 +38,14 @@ class Rollback:
         self._kept: tuple[list[Any], list[Any]] | None = None
         self._n_returns = 0
         self.calm = 1.0
+
+    @classmethod
+    def of(
+        cls, objective: Objective, average: nn.Module, optimizers: Sequence[Optimizer]
+    ) -> Rollback:
+        """Of a phase: what it trains, the moving average of that, and the adversary, if any."""
+        adversary = objective.adversary
+        return cls([objective, average, *([] if adversary is None else [adversary])], optimizers)
 
     def keep(self, step: int) -> None:
         """Called in every step whose terms are finite, before the networks move."""

@@ -23,6 +23,7 @@ from domindex.networks.shares import Share
 from domindex.training.callbacks import Callback, DivergenceAlarm
 from domindex.training.processes import Processes, Task
 from domindex.training.rollback import Rollback
+from domindex.training.running import Running
 from domindex.training.schedules import adversary_ramp, warm_up_and_decay
 from domindex.training.settings import TrainingSettings
 
@@ -42,6 +43,12 @@ class Draws(Protocol):
 
     def for_share(self, share: Share) -> Draws:
         """The same batches, of which only a share is drawn."""
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands."""
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on drawing from where `state` was asked for."""
 
 
 @dataclass
@@ -100,25 +107,21 @@ class Trainer:
         are not finite is not taken: the phase goes back and on at smaller rates, a few times at
         most, and then says which term it was.
         """
-        share = self._share_out(phase, extra)
         callbacks = [*self.callbacks, *extra]
-        groups = [
-            {"params": group.parameters, "lr": phase.learning_rate * group.rate}
-            for group in phase.parameters
-            if group.parameters
-        ]
-        objective, optimizer = self.fabric.setup(
-            phase.objective, Adam(groups, lr=phase.learning_rate, betas=(0.9, phase.memory))
-        )
-        adversary = self._set_up_adversary(phase)
+        is_over = any(callback.is_over(phase) for callback in callbacks)
+        share = None if is_over else self._share_out(phase, extra)
+        objective, optimizer, adversary = self._set_up(phase)
         decay = get_ema_multi_avg_fn(self.settings.average)
         average = AveragedModel(phase.objective.module, multi_avg_fn=decay)
-        rollback = self._rollback(phase, optimizer, adversary, average)
+        optimizers = [optimizer] if adversary is None else [optimizer, adversary.optimizer]
+        rollback = Rollback.of(phase.objective, average, optimizers)
         draws_by_itself = any(isinstance(one, FeatureExtractor) for one in objective.modules())
         for callback in callbacks:
             callback.on_phase_start(phase)
+        running = Running(phase, average, optimizers, callbacks, share)
+        first = max((callback.first_step(running) for callback in callbacks), default=0)
         with shared_statistics(phase.objective, share):
-            for step in range(phase.n_steps):
+            for step in range(first, phase.n_steps):
                 for callback in callbacks:
                     callback.before_step(phase, step)
                 batch = phase.batches.draw(phase.admitted(step))
@@ -143,9 +146,21 @@ class Trainer:
                 rollback.keep(step)
                 self._descend(objective, optimizer, loss, rate, share)
                 average.update_parameters(phase.objective.module)
+                for callback in callbacks:
+                    callback.after_step(running, step)
         for callback in callbacks:
             callback.on_phase_end(phase)
         return average.module
+
+    def _set_up(self, phase: Phase) -> tuple[nn.Module, Optimizer, _Adversary | None]:
+        """The objective on its device with its optimiser, and the same for the adversary."""
+        groups = [
+            {"params": group.parameters, "lr": phase.learning_rate * group.rate}
+            for group in phase.parameters
+            if group.parameters
+        ]
+        optimizer = Adam(groups, lr=phase.learning_rate, betas=(0.9, phase.memory))
+        return *self.fabric.setup(phase.objective, optimizer), self._set_up_adversary(phase)
 
     def _share_out(self, phase: Phase, extra: tuple[Callback, ...]) -> Share | None:
         """This process's share of the phase; the one that leads hands it to the others first."""
@@ -167,19 +182,6 @@ class Trainer:
             return None
         optimizer = Adam(network.parameters(), lr=phase.learning_rate, betas=(0.5, 0.99))
         return _Adversary(self, *self.fabric.setup(network, optimizer))
-
-    def _rollback(
-        self,
-        phase: Phase,
-        optimizer: Optimizer,
-        adversary: _Adversary | None,
-        average: nn.Module,
-    ) -> Rollback:
-        modules, optimizers = [phase.objective, average], [optimizer]
-        if adversary is not None and phase.objective.adversary is not None:
-            modules.append(phase.objective.adversary)
-            optimizers.append(adversary.optimizer)
-        return Rollback(modules, optimizers)
 
     def _descend(
         self,

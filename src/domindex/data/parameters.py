@@ -12,12 +12,11 @@ from sklearn.utils import check_random_state
 from domindex.data.messages import shortened
 from domindex.errors import InputError
 
-
 MOST = 10**9
 MOST_DIMENSIONS = 1000
 MOST_JOBS = 10**5
-"""Beyond what any machine holds: such a number was meant to be another, and is refused before memory
-is asked for it."""
+"""Beyond what any machine holds: such a number was meant to be another, and is refused before
+memory is asked for it."""
 
 
 def require_counts(holder: Any, *names: str, most: int = MOST) -> None:
@@ -42,7 +41,7 @@ def require_numbers(holder: Any, *names: str, above_zero: bool = False) -> None:
             and (float(value) > 0 if above_zero else float(value) >= 0)
         )
         if not usable:
-            wanted = "a positive number" if above_zero else "a number of 0 or more"
+            wanted = "a positive number" if above_zero else "0 or more"
             raise InputError(f"{name} is {shortened(value)}. Choose {wanted}.")
 
 
@@ -61,7 +60,8 @@ def check_running(holder: Any) -> None:
     whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (whole and 0 < abs(n_jobs) <= MOST_JOBS):
         raise InputError(
-            f"n_jobs is {shortened(n_jobs)}. Choose a number of processes, -1 for all cores, or None."
+            f"n_jobs is {shortened(n_jobs)}. Choose a number of processes, -1 for all cores, or "
+            "None."
         )
     verbose = getattr(holder, "verbose", 0)
     if not isinstance(verbose, int | np.integer | np.bool_):

@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 N_DOMAINS, N_SOURCES = 10_000, 600
 MOST_BYTES = 10_000_000
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
 
 
 def beside(name):
@@ -35,7 +35,7 @@ def page(browser, many, tmp_path_factory):
     path = write_report(many, tmp_path_factory.mktemp("many") / "report.html")
     complaints = []
     page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.set_default_timeout(90_000)
+    page.set_default_timeout(200_000)
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda one: one.url == path.as_uri() or complaints.append(one.url))

@@ -96,20 +96,32 @@ def report_data(
     progress : where to show what is being done; None shows it where the model is verbose
     """
     _check_fitted(model)
-    notes: list[str] = []
     shown = progress or Progress(model.verbose > 0)
     limit = budget_of(model, seconds, budget)
     given = _given_rows(model, X, y, sample_domain, table, columns)
+    return _gathered(model, given, title, seconds, limit, random_state, shown)
+
+
+def _gathered(
+    model: Any,
+    given: GivenRows | None,
+    title: str | None,
+    seconds: float | None,
+    limit: float,
+    seed: int,
+    progress: Progress,
+) -> ReportData:
+    notes: list[str] = []
     chosen = model_facts(model)
     quality = _quality(model, chosen, notes)
-    shown.say("Report: comparing the domains …")
-    why = _explanations(model, chosen, given, random_state)
+    progress.say("Report: comparing the domains …")
+    why = _explanations(model, chosen, given, seed)
     audit = None
     if given is None:
         notes.append("The report was written without the data: there is no audit.")
     else:
-        shown.say("Report: auditing the index …")
-        audit = audit_within(limit, model, given.X, given.y, given.names, random_state, notes)
+        progress.say("Report: auditing the index …")
+        audit = audit_within(limit, model, given.X, given.y, given.names, seed, notes)
     records = _domain_records(model, chosen, given, quality, why, notes)
     return ReportData(
         title=title or f"Map of {len(records)} domains",

@@ -71,7 +71,7 @@ def fit_table(
     task : "auto" takes texts and few whole numbers for classes
     missing : "impute" or "error"
     settings : parameters of the estimator
-    report : write a report as well, which takes about as long as a short fit
+    report : write a report as well, which takes a quarter of the time of the fit at most
     force : replace a run that is there
     progress : draw bars on standard error
     dask : address of a Dask scheduler, over whose workers the work is spread

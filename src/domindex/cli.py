@@ -83,6 +83,9 @@ def fit(
     config: Config = None,
     with_report: WithReport = True,
     dask: Dask = None,
+    share: Annotated[
+        bool, typer.Option("--share", help="Hide counts below 5: the report is for others.")
+    ] = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -116,6 +119,7 @@ def fit(
             force=force,
             progress=True,
             dask=dask,
+            share=share,
         )
         _tell_run(run, as_json)
 

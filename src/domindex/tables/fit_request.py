@@ -10,6 +10,7 @@ import pandas as pd
 
 from domindex.data.domain_data import Task
 from domindex.tables.preparation import Missing, TablePreparation
+from domindex.tables.privacy import shown_columns
 from domindex.tables.rows import LabelledRows
 
 
@@ -29,22 +30,31 @@ class FitRequest:
     missing: Missing
     settings: Mapping[str, Any]
     seed: int
+    share: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class FitTable:
-    """A table ready to be fitted; `source` is its size and its columns, as they were read."""
+    """A table ready to be fitted.
+
+    Attributes
+    ----------
+    source : its size and its columns, as they were read
+    hidden : columns of which nothing may be seen anywhere
+    """
 
     rows: LabelledRows
     preparation: TablePreparation
     inputs: pd.DataFrame
     notes: tuple[str, ...]
     source: dict[str, Any]
+    hidden: frozenset[str] = frozenset()
 
     @property
     def others(self) -> pd.DataFrame:
-        """Columns that are no inputs, by which a map can be coloured."""
+        """Columns that are no inputs and not hidden, by which a map can be coloured."""
         preparation = self.preparation
         inputs = {column.name for column in preparation.columns}
-        taken = {preparation.domain, *preparation.targets, *inputs}
-        return self.rows.table[[name for name in self.rows.table.columns if name not in taken]]
+        taken = {preparation.domain, *preparation.targets, *inputs, *self.hidden}
+        names = [name for name in self.rows.table.columns if name not in taken]
+        return shown_columns(self.rows.table[names])

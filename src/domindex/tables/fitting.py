@@ -47,6 +47,7 @@ def fit_table(
     force: bool = False,
     progress: bool = False,
     dask: str | None = None,
+    share: bool = False,
 ) -> Run:
     """Fit the table in a file, and write the run to the folder `out`.
 
@@ -67,10 +68,12 @@ def fit_table(
     force : replace a run that is there
     progress : draw bars on standard error
     dask : address of a Dask scheduler, over whose workers the work is spread
+    share : the run is to be shown to others: counts below 5, and figures of domains with fewer
+        rows, are hidden in its report
     """
     check_free(out, marker=RUN, overwrite=force)
     columns = (domain, tuple(target), sources, features, exclude, categorical)
-    request = FitRequest(data, delimiter, *columns, task, missing, settings or {}, seed)
+    request = FitRequest(data, delimiter, *columns, task, missing, settings or {}, seed, share)
     with spread_over(dask), show_progress(progress) as shown:
         start = time.perf_counter()
         table = _read(request, shown)
@@ -84,13 +87,13 @@ def fit_table(
         about = _about(request, table, model) | {"seconds": seconds}
         run = Run.write(out, model, table.preparation, about, overwrite=force)
         if report:
-            _report(run, model, table, shown)
+            _report(run, model, table, shown, share)
     return run
 
 
-def _report(run: Run, model: Any, table: FitTable, progress: Progress) -> None:
+def _report(run: Run, model: Any, table: FitTable, progress: Progress, share: bool) -> None:
     progress.say(f"The run is in {run.folder}. Gathering the report …")
-    for note in report_run(run, model, table.inputs, table.rows, table.others):
+    for note in report_run(run, model, table.inputs, table.rows, table.others, share=share):
         progress.say(f"note: {note}")
 
 
@@ -128,6 +131,7 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
         pd.DataFrame(inputs.values, columns=preparation.features),
         (*rows.notes, *notes, *inputs.notes),
         {"file": name_of(request.data), "rows": len(table), "columns": list(table.columns)},
+        hidden=frozenset(request.exclude),
     )
 
 

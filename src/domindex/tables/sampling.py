@@ -139,6 +139,7 @@ def read_sample(request: FitRequest) -> FitTable:
             "columns": columns,
             "sampled": len(table),
         },
+        hidden=frozenset(request.exclude),
     )
 
 

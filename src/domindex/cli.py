@@ -48,7 +48,16 @@ Config = Annotated[
     Path | None, typer.Option(help="TOML file with settings of the model: index_dim = 2")
 ]
 Delimiter = Annotated[
-    str | None, typer.Option(help="Between the columns of a text file.  [default: a comma]")
+    str | None,
+    typer.Option(
+        "--sep", "--delimiter", help="Between the columns of a text file.  [default: as it looks]"
+    ),
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Before decimals: . or ,  [default: as it looks]")
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of a text file, such as cp1252.  [default: utf-8]")
 ]
 WithReport = Annotated[bool, typer.Option("--report/--no-report", help="Write a report as well.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
@@ -75,9 +84,21 @@ def fit(
     categorical: Annotated[
         str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
     ] = None,
+    keep_column: Annotated[
+        str | None,
+        typer.Option(help="Columns to use although they seem to name rows or domains."),
+    ] = None,
+    dates: Annotated[
+        bool, typer.Option("--dates", help="Use year, month, weekday and hour of dates.")
+    ] = False,
     task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
     missing: Annotated[str, typer.Option(help="Missing inputs: impute or error.")] = "impute",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    na: Annotated[
+        str | None, typer.Option(help="Values that stand for missing ones, by commas: -200")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("run"),
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.", min=0)] = 0,
     config: Config = None,
@@ -110,9 +131,14 @@ def fit(
             features=_some(features),
             exclude=_some(exclude) or (),
             categorical=_some(categorical) or (),
+            keep_columns=_some(keep_column) or (),
+            dates=dates,
             task=task,  # type: ignore[arg-type]
             missing=missing,  # type: ignore[arg-type]
             delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            na=_some(na) or (),
             settings=None if config is None else read_settings(config),
             seed=seed,
             report=with_report,
@@ -142,6 +168,8 @@ def predict(
         str, typer.Option(help="CSV or Parquet to write; - for standard output.")
     ] = "predictions.csv",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -159,7 +187,14 @@ def predict(
         from domindex.tables import predict_table
 
         result = predict_table(
-            run, data, out=_file(out), delimiter=delimiter, force=force, progress=True
+            run,
+            data,
+            out=_file(out),
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            force=force,
+            progress=True,
         )
         if result.table is not None:
             _print_table(result.table, out)

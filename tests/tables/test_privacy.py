@@ -10,7 +10,7 @@ from domindex.tables import fit_table
 from domindex.tables.privacy import shown_columns, without_row_values
 
 QUICK = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}
-SECRETS = ["P-0", "Mrs Jones", "Dr Smith", "1950-0", "987654.25", "4711.5", "JON-77"]
+SECRETS = ["P-0", "Mrs Jones", "Dr Smith", "1950-0", "SECRET", "987654.25", "4711.5", "JON-77"]
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,7 @@ def patients():
     table["staff"] = np.where(np.arange(n) % 3 > 0, "A", "B")
     table.loc[11, "staff"] = "JON-77"
     table.loc[ward >= 4, "outcome"] = None
+    table.loc[:4, "dose"] = None
     return table
 
 
@@ -70,6 +71,7 @@ def test_no_file_of_a_run_holds_a_planted_secret(patients, tmp_path, share):
     assert not found
     content = json.loads((run.folder / "report.json").read_text())
     assert not {"patient", "note", "born"} & set(content["columns"])
+    assert content["columns"]["missing: dose"][0] == 0.2
     rows = {domain["name"]: domain["rows"] for domain in content["domains"]}
     assert rows["w8"] == (None if share else 4)
     assert rows["w0"] == 25

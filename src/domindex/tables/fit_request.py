@@ -9,9 +9,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from domindex.data.domain_data import Task
-from domindex.tables.preparation import Missing, TablePreparation
-from domindex.tables.privacy import shown_columns
+from domindex.preparation import InputRequest, TablePreparation
+from domindex.tables.privacy import missing_shares, shown_columns
 from domindex.tables.rows import LabelledRows
+from domindex.tables.text_format import TextFormat
 
 
 @dataclass(frozen=True)
@@ -19,18 +20,14 @@ class FitRequest:
     """What was asked for, as `fit_table` has it."""
 
     data: Any
-    delimiter: str | None
+    form: TextFormat
     domain: str
     targets: tuple[str, ...]
     sources: Sequence[str] | None
-    features: Sequence[str] | None
-    exclude: Sequence[str]
-    categorical: Sequence[str]
+    inputs: InputRequest
     task: Task | Literal["auto"]
-    missing: Missing
     settings: Mapping[str, Any]
     seed: int
-    share: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +38,7 @@ class FitTable:
     ----------
     source : its size and its columns, as they were read
     hidden : columns of which nothing may be seen anywhere
+    asked_for_all : whether all columns were to be inputs: those that are none were left out
     """
 
     rows: LabelledRows
@@ -49,12 +47,17 @@ class FitTable:
     notes: tuple[str, ...]
     source: dict[str, Any]
     hidden: frozenset[str] = frozenset()
+    asked_for_all: bool = False
 
     @property
     def others(self) -> pd.DataFrame:
-        """Columns that are no inputs and not hidden, by which a map can be coloured."""
+        """Columns that are no inputs and not hidden, and gaps, by which a map can be coloured."""
         preparation = self.preparation
         inputs = {column.name for column in preparation.columns}
         taken = {preparation.domain, *preparation.targets, *inputs, *self.hidden}
         names = [name for name in self.rows.table.columns if name not in taken]
-        return shown_columns(self.rows.table[names])
+        if self.asked_for_all:
+            names = []
+        shown = shown_columns(self.rows.table[names])
+        gaps = missing_shares(self.rows.table, [column.name for column in preparation.columns])
+        return pd.concat([shown, gaps], axis=1)

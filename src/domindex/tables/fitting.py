@@ -15,16 +15,17 @@ from domindex.data.domain_data import Task
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.atomic import check_free
+from domindex.preparation import InputRequest, Missing, TablePreparation
 from domindex.progress import Progress, show_progress
 from domindex.tables.configuration import check_settings
 from domindex.tables.fit_request import FitRequest, FitTable
-from domindex.tables.preparation import Missing, TablePreparation
-from domindex.tables.reading import read_table
+from domindex.tables.reading import read_with_notes
 from domindex.tables.rows import label_rows
 from domindex.tables.run import RUN, Run
 from domindex.tables.run_report import report_run
 from domindex.tables.sampling import read_sample
 from domindex.tables.streaming import Data, is_large, name_of
+from domindex.tables.text_format import TextFormat
 from domindex.versions import versions
 
 
@@ -38,9 +39,14 @@ def fit_table(
     features: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    keep_columns: Sequence[str] = (),
+    dates: bool = False,
     task: Task | Literal["auto"] = "auto",
     missing: Missing = "impute",
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    na: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     report: bool = True,
@@ -61,9 +67,16 @@ def fit_table(
     sources : the labelled domains; None takes those with a label in any row
     features, exclude : the inputs, or what is not an input; all other columns where None
     categorical : columns whose values are categories even if they look like numbers
+    keep_columns : columns that are inputs although they look like names of rows or of domains
+    dates : take the year, month, weekday and hour of dates as inputs
     task : "auto" takes texts and few whole numbers for classes
     missing : "impute" or "error"
+    delimiter : between the columns of a text file; told by its header where None
+    decimal : "." or ","; told by the numbers where None
+    encoding : of a text file; UTF-8 where None, or what spreadsheets on Windows write
+    na : values that stand for missing ones, such as "-200"
     settings : parameters of the estimator
+    seed : the same one gives the same model
     report : write a report as well, which takes about as long as a short fit
     force : replace a run that is there
     progress : draw bars on standard error
@@ -72,8 +85,10 @@ def fit_table(
         rows, are hidden in its report
     """
     check_free(out, marker=RUN, overwrite=force)
-    columns = (domain, tuple(target), sources, features, exclude, categorical)
-    request = FitRequest(data, delimiter, *columns, task, missing, settings or {}, seed, share)
+    form = TextFormat(delimiter, decimal, encoding, tuple(na))
+    inputs = InputRequest(features, exclude, categorical, keep_columns, dates, missing, share)
+    roles = (domain, tuple(target), sources)
+    request = FitRequest(data, form, *roles, inputs, task, settings or {}, seed)
     with spread_over(dask), show_progress(progress) as shown:
         start = time.perf_counter()
         table = _read(request, shown)
@@ -101,11 +116,8 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     if is_large(request.data):
         progress.say(f"{name_of(request.data)} is read in parts …")
         return read_sample(request)
-    table = read_table(
-        request.data,
-        delimiter=request.delimiter,
-        texts=[request.domain],
-        open_file=progress.open_file,
+    table, read = read_with_notes(
+        request.data, request.form, texts=[request.domain], open_file=progress.open_file
     )
     rows = label_rows(
         table,
@@ -119,19 +131,23 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
         domain=request.domain,
         targets=request.targets,
         is_source=rows.is_source,
-        features=request.features,
-        exclude=request.exclude,
-        categorical=request.categorical,
-        missing=request.missing,
+        domains=rows.domains,
+        request=request.inputs,
     )
     inputs = preparation.apply(rows.table)
     return FitTable(
         rows,
         preparation,
         pd.DataFrame(inputs.values, columns=preparation.features),
-        (*rows.notes, *notes, *inputs.notes),
+        (
+            *read,
+            *rows.notes,
+            *notes,
+            *inputs.changes.notes(request.inputs.least_shown, with_texts=False),
+        ),
         {"file": name_of(request.data), "rows": len(table), "columns": list(table.columns)},
-        hidden=frozenset(request.exclude),
+        hidden=frozenset(request.inputs.exclude),
+        asked_for_all=request.inputs.features is None,
     )
 
 
@@ -163,6 +179,7 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
     return {
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "data": table.source,
+        "form": request.form.to_dict(),
         "domain": request.domain,
         "targets": list(request.targets),
         "task": table.rows.labels.task,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from domindex.data.domain_data import Task
 from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
-from domindex.tables.columns import kind_of, numbers_of, texts_of
+from domindex.preparation.columns import a_date, kind_of, numbers_of, texts_of
 
 MAX_CLASSES = 20
 """Different whole numbers up to which a target is taken for classes, unless the user says."""
@@ -35,6 +35,8 @@ def read_labels(
     if task not in ("auto", *get_args(Task)):
         raise InputError(f"task is {task!r}. Choose auto, classification or regression.")
     kinds = {name: kind_of(table[name]) for name in targets}
+    for name in (name for name, kind in kinds.items() if kind == "dates"):
+        raise a_date(table[name])
     texts = [name for name, kind in kinds.items() if kind == "texts"]
     if len(targets) > 1 or task == "regression":
         if texts or (task == "classification" and len(targets) > 1):

@@ -15,14 +15,15 @@ from domindex.data import group_rows, order_names
 from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
+from domindex.preparation import TablePreparation
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
-from domindex.tables.preparation import TablePreparation
-from domindex.tables.reading import check_table_path, read_table, write_table
+from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
 from domindex.tables.stream_predicting import free_name, predict_stream
 from domindex.tables.streaming import Data, is_large, name_of, open_stream
+from domindex.tables.text_format import TextFormat
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,8 @@ def predict_table(
     *,
     out: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     force: bool = False,
     progress: bool = False,
 ) -> TablePredictions:
@@ -65,7 +68,9 @@ def predict_table(
     data : a CSV or Parquet file with the domain and the inputs; targets are not needed. What `fit`
         reads in parts is predicted in parts as well
     out : a CSV or Parquet file to write as well; it must be named where data is read in parts
-    delimiter : between the columns of a text file; a comma where None
+    delimiter : between the columns of a text file; as in the fit, or told by its header
+    decimal : "." or ","; as in the fit, or told by the numbers
+    encoding : of a text file; as in the fit
     force : replace a file that is there
     progress : draw bars on standard error
     """
@@ -73,10 +78,11 @@ def predict_table(
         check_table_path(out, overwrite=force)
     run = opened(run)
     model, preparation = run.model(), run.preparation()
+    form = TextFormat(delimiter, decimal, encoding).over(run.form)
     if is_large(data):
-        return _predict_large(model, preparation, data, out, delimiter, force, progress)
+        return _predict_large(model, preparation, data, out, form, force, progress)
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, delimiter, shown)
+        rows = read_rows(data, preparation, form, shown)
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
         predicted = _predict_rows(model, rows, places, preparation, shown)
         off_map = say_off_map(places, shown)
@@ -92,7 +98,7 @@ def _predict_large(
     preparation: TablePreparation,
     data: Data,
     out: str | os.PathLike[str] | None,
-    delimiter: str | None,
+    form: TextFormat,
     force: bool,
     progress: bool,
 ) -> TablePredictions:
@@ -101,7 +107,7 @@ def _predict_large(
             f"{name_of(data)} is read in parts, and its predictions have to go to a file. "
             "Name one (out=, --out FILE)."
         )
-    stream = open_stream(data, delimiter=delimiter, texts=[preparation.domain])
+    stream = open_stream(data, form=form, texts=[preparation.domain])
     with show_progress(progress) as shown:
         done = predict_stream(model, preparation, stream, out, force=force, progress=shown)
         for note in done.notes:
@@ -113,15 +119,15 @@ def _predict_large(
 def read_rows(
     data: str | os.PathLike[str],
     preparation: TablePreparation,
-    delimiter: str | None,
+    form: TextFormat,
     progress: Progress,
 ) -> PreparedRows:
     """The rows of a file as the model wants them; what was done to them is said."""
-    table = read_table(
-        data, delimiter=delimiter, texts=[preparation.domain], open_file=progress.open_file
+    table, read = read_with_notes(
+        data, form, texts=[preparation.domain], open_file=progress.open_file
     )
     rows = prepare_rows(table, preparation)
-    for note in rows.notes:
+    for note in (*read, *rows.notes):
         progress.say(f"note: {note}")
     return rows
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from domindex.data.arrow_columns import is_blank
 from domindex.data.names import is_missing
+from domindex.preparation.requests import LEAST_SHARED
+from domindex.preparation.suspects import NEARLY_ALL
 
 LEAST_ROWS = 3
 """Rows of a domain from which on its means are shown: the mean of one row is that row."""
 
-LEAST_SHARED = 5
-"""Rows, and occurrences of a category, from which on counts and means are shown in what is shared
-with others; the bound that statistical offices commonly use for cells of a table."""
-
-NEARLY_ALL = 0.5
-"""Share of different texts among the values of a column from which on they name rows."""
+MOST_GAPS = 20
+"""Inputs whose missing values are shown by domain."""
 
 
 def shown_columns(table: pd.DataFrame) -> pd.DataFrame:
@@ -30,6 +29,17 @@ def shown_columns(table: pd.DataFrame) -> pd.DataFrame:
     """
     kept = {name: _cleared(table[name]) for name in table.columns}
     return pd.DataFrame({name: one for name, one in kept.items() if one is not None})
+
+
+def missing_shares(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """1 where an input has no value and 0 elsewhere, for the inputs with most gaps.
+
+    Their means over a domain are the shares of missing values.
+    """
+    gaps = {name: np.array([is_blank(value) for value in table[name].tolist()]) for name in names}
+    most = sorted((name for name in names if gaps[name].any()), key=lambda n: -gaps[n].sum())
+    shown = {f"missing: {name}": gaps[name].astype(np.float64) for name in most[:MOST_GAPS]}
+    return pd.DataFrame(shown, index=table.index)
 
 
 def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, Any]:

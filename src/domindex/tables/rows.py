@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
-from domindex.tables.columns import check_domain_column
+from domindex.preparation import TablePreparation
+from domindex.preparation.columns import check_domain_column, require_columns
 from domindex.tables.labels import TableLabels, choose_sources, read_labels
-from domindex.tables.preparation import TablePreparation
-from domindex.tables.reading import require_columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ say of its columns."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -16,10 +17,10 @@ from domindex.data.stream_summary import StreamPlan, StreamSummary
 from domindex.data.streams import Stream
 from domindex.data.summarising import summarise
 from domindex.errors import InputError
+from domindex.preparation import TablePreparation, input_names
+from domindex.preparation.columns import require_columns
 from domindex.tables.fit_request import FitRequest, FitTable
 from domindex.tables.labels import MAX_CLASSES, choose_sources
-from domindex.tables.preparation import TablePreparation, input_names
-from domindex.tables.reading import require_columns
 from domindex.tables.rows import check_roles, label_rows
 from domindex.tables.streaming import Data, name_of, open_stream
 
@@ -96,15 +97,17 @@ def read_sample(request: FitRequest) -> FitTable:
     texts, which stand in for missing values, by the sample.
     """
     check_roles(request.domain, request.targets)
-    stream = open_stream(request.data, delimiter=request.delimiter, texts=[request.domain])
+    stream = open_stream(request.data, form=request.form, texts=[request.domain])
     columns = stream.columns
     require_columns(columns, [request.domain], "domain")
     require_columns(columns, request.targets, "target")
-    require_columns(columns, request.exclude, "columns to leave out")
-    require_columns(columns, request.categorical, "categories")
+    wanted = request.inputs
+    require_columns(columns, wanted.exclude, "columns to leave out")
+    require_columns(columns, wanted.categorical, "categories")
+    require_columns(columns, wanted.keep, "columns to keep")
     roles = (request.domain, request.targets)
-    inputs = input_names(columns, *roles, request.features, request.exclude)
-    plan = stream_plan(stream, *roles, inputs, request.sources, request.categorical, request.seed)
+    inputs = input_names(columns, *roles, wanted.features, wanted.exclude)
+    plan = stream_plan(stream, *roles, inputs, request.sources, wanted.categorical, request.seed)
     summary = summarise(stream, plan)
     sources = _sources(summary, request.sources)
     table = summary.sample(sources)
@@ -120,9 +123,13 @@ def read_sample(request: FitRequest) -> FitTable:
         domain=request.domain,
         targets=request.targets,
         is_source=rows.is_source,
-        features=inputs,
-        categorical=[name for name in request.categorical if name in inputs],
-        missing=request.missing,
+        domains=rows.domains,
+        request=replace(
+            wanted,
+            exclude=(),
+            categorical=[name for name in wanted.categorical if name in inputs],
+            keep=[name for name in wanted.keep if name in inputs],
+        ),
         facts=summary.columns,
     )
     _check_missing(summary, preparation)
@@ -139,7 +146,8 @@ def read_sample(request: FitRequest) -> FitTable:
             "columns": columns,
             "sampled": len(table),
         },
-        hidden=frozenset(request.exclude),
+        hidden=frozenset(request.inputs.exclude),
+        asked_for_all=request.inputs.features is None,
     )
 
 

@@ -24,10 +24,13 @@ from domindex.data.streams import Part, Stream
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators.part_predicting import PartPredictor, domains_to_sample
 from domindex.persistence.atomic import new_file
+from domindex.preparation import TablePreparation
+from domindex.preparation.columns import require_columns
+from domindex.preparation.encoded import InputChanges
+from domindex.preparation.number_column import NumberColumn
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
-from domindex.tables.preparation import InputChanges, NumberColumn, TablePreparation
-from domindex.tables.reading import require_columns, table_format
+from domindex.tables.reading import table_format
 from domindex.tables.writing import PartWriter
 
 PREDICTED_ROWS = 32_768
@@ -84,7 +87,7 @@ def predict_stream(
             changes, n_rows = changes + changed, n_rows + len(table)
     new = [str(name) for name in present if name not in known]
     off = [str(name) for name in present if name in off_map]
-    return StreamPredictions(n_rows, len(present), new, off, changes.notes)
+    return StreamPredictions(n_rows, len(present), new, off, changes.notes())
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ Libraries are imported inside the commands, so that asking for help is quick.
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +36,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help takes half the time to draw
 )
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from domindex._version import __version__
+
+        typer.echo(f"domindex {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Say which it is."),
+    ] = False,
+) -> None:
+    """A map of your data's domains, and predictions in the ones without labels."""
+
 
 DataHome = Annotated[
     Path | None,
@@ -76,11 +96,17 @@ def fit(
     data: TableOrFolder,
     target: Annotated[str, typer.Option(help="Column to predict, or several by commas.")],
     domain: Annotated[str, typer.Option(help="Column that names the domain of a row.")],
+    domain_by: Annotated[
+        str | None, typer.Option(help="month or year of dates, or the width of bands of numbers.")
+    ] = None,
     sources: Sources = None,
     features: Annotated[
         str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
     ] = None,
     exclude: Exclude = None,
+    key: Annotated[
+        str | None, typer.Option("--id", help="Column that names rows; kept in predictions.")
+    ] = None,
     categorical: Annotated[
         str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
     ] = None,
@@ -92,6 +118,9 @@ def fit(
         bool, typer.Option("--dates", help="Use year, month, weekday and hour of dates.")
     ] = False,
     task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
+    spelling: Annotated[
+        str, typer.Option(help="Classes Yes and yes: ask, merge or exact.")
+    ] = "ask",
     missing: Annotated[str, typer.Option(help="Missing inputs: impute or error.")] = "impute",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
@@ -126,6 +155,9 @@ def fit(
             data,
             target=_names([target]) or [],
             domain=domain,
+            domain_by=domain_by,
+            key=key,
+            spelling=spelling,  # type: ignore[arg-type]
             out=out,
             sources=_some(sources),
             features=_some(features),
@@ -170,6 +202,9 @@ def predict(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Columns to stand beside predictions, by commas.")
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -193,6 +228,7 @@ def predict(
             delimiter=delimiter,
             decimal=decimal,
             encoding=encoding,
+            keep=_some(keep) or (),
             force=force,
             progress=True,
         )
@@ -210,6 +246,45 @@ def predict(
         else:
             placed = f", {len(result.new_domains)} new domains" if result.new_domains else ""
             typer.echo(f"Predictions: {out} ({result.n_rows} rows{placed})", err=True)
+
+
+@app.command()
+def score(
+    run: RunFolder,
+    data: Annotated[Path, typer.Argument(help="Table with labels that turned up later.")],
+    out: Annotated[
+        str, typer.Option(help="CSV or Parquet to write; - for standard output.")
+    ] = STANDARD_OUTPUT,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare predictions with labels, by domain, beside what was forecast.
+
+    \b
+    Example:
+      domindex score run followup.csv
+    """
+    with one_line_errors():
+        from domindex.tables import score_table
+
+        result = score_table(
+            run,
+            data,
+            out=_file(out),
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            force=force,
+            progress=True,
+        )
+        if as_json:
+            _print_json({"overall": result.overall, "domains": result.table.to_dict("records")})
+            return
+        _print_table(result.table, out)
+        typer.echo(f"Scores: {result.summary()}", err=True)
 
 
 @app.command()
@@ -524,7 +599,8 @@ def _names(texts: list[str] | None) -> list[str] | None:
     """Names out of texts that may hold several, by commas; None where nothing was said."""
     if not texts:
         return None
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+    rows = csv.reader(texts, skipinitialspace=True)
+    return [name.strip() for row in rows for name in row if name.strip()]
 
 
 def _some(text: str | None) -> list[str] | None:

@@ -145,6 +145,19 @@ def test_blanks_after_commas_and_columns_and_rows_of_nothing_are_dropped(tmp_pat
     )
 
 
+def test_a_file_put_together_of_two_is_read_as_one(tmp_path):
+    part = "site,x\na,1.5\nb,2\n"
+    text = part + "=======,\n" + part
+    table, notes = read_with_notes(write(tmp_path, text), TextFormat(), texts=["site"])
+    assert table["x"].tolist() == [1.5, 2.0, 1.5, 2.0]
+    assert notes == (
+        "Dropped 1 lines of marks such as '======='.",
+        "Dropped 1 rows that say the header again.",
+        "2 of 4 rows are exact copies of rows before them. Remove them if they are not "
+        "observations of their own.",
+    )
+
+
 def test_a_workbook_is_read(tmp_path):
     pytest.importorskip("openpyxl")
     TABLE.to_excel(tmp_path / "a.xlsx", index=False)

@@ -56,7 +56,9 @@ class DateColumn:
         parts = date_parts(column, self.month_first)
         chosen = parts[:, [PARTS.index(part) for part in self.parts]]
         missing = np.isnan(chosen)
-        return Encoded(np.where(missing, np.array(self.fills), chosen), missing.any(axis=1))
+        return Encoded(
+            np.where(missing, np.array(self.fills), chosen), np.asarray(missing.any(axis=1))
+        )
 
 
 def learn_dates(column: pd.Series, is_source: NDArray[np.bool_]) -> DateColumn | None:

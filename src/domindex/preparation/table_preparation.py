@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -15,8 +15,9 @@ from domindex.data.column_facts import ColumnFacts
 from domindex.data.messages import preview
 from domindex.errors import InputError
 from domindex.preparation.category_column import CategoryColumn
-from domindex.preparation.columns import check_domain_column, require_columns
+from domindex.preparation.columns import require_columns
 from domindex.preparation.date_column import PARTS, DateColumn
+from domindex.preparation.domain_rule import DomainRule
 from domindex.preparation.encoded import InputChanges
 from domindex.preparation.imputing import Imputation, learn_imputation, uneven_domains
 from domindex.preparation.learning import Column, LearnedColumns, count_columns, learn_columns
@@ -50,6 +51,7 @@ class TablePreparation:
     missing : "impute" fills missing inputs with the source rows' median, or most frequent text;
         "error" refuses them
     imputations : of columns whose gaps would place a domain
+    rule : how the domain column names domains
     """
 
     domain: str
@@ -57,6 +59,7 @@ class TablePreparation:
     columns: tuple[Column, ...]
     missing: Missing = "impute"
     imputations: tuple[Imputation, ...] = ()
+    rule: DomainRule = field(default_factory=DomainRule)
 
     @property
     def features(self) -> list[str]:
@@ -74,6 +77,7 @@ class TablePreparation:
         domains: Sequence[str] | None = None,
         request: InputRequest | None = None,
         facts: Mapping[str, ColumnFacts] | None = None,
+        rule: DomainRule | None = None,
     ) -> tuple[TablePreparation, tuple[str, ...]]:
         """Learn from a table whose source rows are marked; also returns notes for the user.
 
@@ -88,7 +92,9 @@ class TablePreparation:
             that never change or that name rows or domains
         facts : where the table is a sample of a larger one, what all rows hold: which columns
             change, and the categories of each
+        rule : how the domain column names domains; as it is spelled where None
         """
+        rule = rule or DomainRule()
         request = request or InputRequest()
         require_columns(table.columns, request.exclude, "columns to leave out")
         require_columns(table.columns, request.categorical, "categories")
@@ -96,14 +102,16 @@ class TablePreparation:
         chosen = input_names(
             list(table.columns), domain, targets, request.features, request.exclude
         )
-        names = check_domain_column(table[domain]) if domains is None else list(domains)
+        names = rule.names(table[domain]) if domains is None else list(domains)
         learned = learn_columns(table, chosen, is_source, names, request, facts or {})
         if not learned.columns:
             raise _nothing_left(chosen, learned)
-        plain = cls(domain, tuple(targets), learned.columns, request.missing)
+        plain = cls(domain, tuple(targets), learned.columns, request.missing, (), rule)
         imputations, notes = _impute(plain, table, names, request)
-        fitted = cls(domain, tuple(targets), learned.columns, request.missing, imputations)
-        return fitted, (*learned.notes(request.least_shown), *notes)
+        return replace(plain, imputations=imputations), (
+            *learned.notes(request.least_shown),
+            *notes,
+        )
 
     def apply(self, table: pd.DataFrame) -> PreparedInputs:
         """The inputs of a table, prepared as the first was; the table is not changed."""
@@ -158,6 +166,7 @@ class TablePreparation:
             "missing": self.missing,
             "columns": [_plain(column) for column in self.columns],
             "imputations": [one.to_dict() for one in self.imputations],
+            "rule": self.rule.to_dict(),
         }
 
     @classmethod
@@ -170,9 +179,9 @@ class TablePreparation:
         if content["missing"] not in get_args(Missing):
             raise ValueError(f"missing is {content['missing']!r}")
         imputations = tuple(Imputation.from_dict(one) for one in content.get("imputations", ()))
-        found = cls(
-            content["domain"], tuple(content["targets"]), columns, content["missing"], imputations
-        )
+        rule = DomainRule.from_dict(content.get("rule", {}))
+        targets = tuple(content["targets"])
+        found = cls(content["domain"], targets, columns, content["missing"], imputations, rule)
         starts = {one.start for one in found._slices().values()}
         n_weights = len(found.features) + 1
         if any(

@@ -9,12 +9,14 @@ from domindex.tables.predicting import TablePredictions, predict_table
 from domindex.tables.run import Run
 from domindex.tables.run_report import draw_report
 from domindex.tables.sampling import summarise_table
+from domindex.tables.scoring import TableScores, score_table
 
 __all__ = [
     "AddedDomains",
     "Run",
     "TableIndex",
     "TablePredictions",
+    "TableScores",
     "add_table",
     "draw_report",
     "fit_table",
@@ -22,6 +24,7 @@ __all__ = [
     "predict_table",
     "read_settings",
     "run_demo",
+    "score_table",
     "summarise_table",
     "write_graph",
 ]

@@ -10,6 +10,7 @@ import pandas as pd
 
 from domindex.data.domain_data import Task
 from domindex.preparation import InputRequest, TablePreparation
+from domindex.tables.labels import Spelling
 from domindex.tables.privacy import missing_shares, shown_columns
 from domindex.tables.rows import LabelledRows
 from domindex.tables.text_format import TextFormat
@@ -17,7 +18,7 @@ from domindex.tables.text_format import TextFormat
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What was asked for, as `fit_table` has it."""
+    """What was asked for, as `fit_table` has it; `key` is the column that names rows."""
 
     data: Any
     form: TextFormat
@@ -28,6 +29,9 @@ class FitRequest:
     task: Task | Literal["auto"]
     settings: Mapping[str, Any]
     seed: int
+    domain_by: str | None = None
+    spelling: Spelling = "ask"
+    key: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

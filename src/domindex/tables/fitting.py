@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any, Literal
 
@@ -16,11 +17,14 @@ from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.atomic import check_free
 from domindex.preparation import InputRequest, Missing, TablePreparation
+from domindex.preparation.columns import require_columns
+from domindex.preparation.domain_rule import DomainRule
 from domindex.progress import Progress, show_progress
 from domindex.tables.configuration import check_settings
 from domindex.tables.fit_request import FitRequest, FitTable
+from domindex.tables.labels import Spelling
 from domindex.tables.reading import read_with_notes
-from domindex.tables.rows import label_rows
+from domindex.tables.rows import LabelledRows, label_rows
 from domindex.tables.run import RUN, Run
 from domindex.tables.run_report import report_run
 from domindex.tables.sampling import read_sample
@@ -28,20 +32,26 @@ from domindex.tables.streaming import Data, is_large, name_of
 from domindex.tables.text_format import TextFormat
 from domindex.versions import versions
 
+MOST_CLASSES = 6
+"""Classes whose shares are said before a fit."""
+
 
 def fit_table(
     data: Data,
     *,
     target: Sequence[str],
     domain: str,
+    domain_by: str | None = None,
     out: str | os.PathLike[str],
     sources: Sequence[str] | None = None,
+    key: str | None = None,
     features: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     categorical: Sequence[str] = (),
     keep_columns: Sequence[str] = (),
     dates: bool = False,
     task: Task | Literal["auto"] = "auto",
+    spelling: Spelling = "ask",
     missing: Missing = "impute",
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -63,13 +73,18 @@ def fit_table(
         a pyarrow dataset, a polars LazyFrame, a Dask data frame
     target : the column to predict, or several for values
     domain : the column that names the domain of every row
+    domain_by : "month" or "year" for a domain column of dates, or the width of bands for numbers
     out : the folder, which appears complete or not at all
     sources : the labelled domains; None takes those with a label in any row
-    features, exclude : the inputs, or what is not an input; all other columns where None
+    key : the column that names rows: no input, shown nowhere, and part of every prediction
+    features : the inputs; all columns that are nothing else where None
+    exclude : columns that are no inputs, and of which nothing is shown
     categorical : columns whose values are categories even if they look like numbers
     keep_columns : columns that are inputs although they look like names of rows or of domains
     dates : take the year, month, weekday and hour of dates as inputs
     task : "auto" takes texts and few whole numbers for classes
+    spelling : what to do with classes that differ in capitals or blanks only: "ask" refuses them,
+        "merge" takes them for one, "exact" for several
     missing : "impute" or "error"
     delimiter : between the columns of a text file; told by its header where None
     decimal : "." or ","; told by the numbers where None
@@ -86,9 +101,11 @@ def fit_table(
     """
     check_free(out, marker=RUN, overwrite=force)
     form = TextFormat(delimiter, decimal, encoding, tuple(na))
-    inputs = InputRequest(features, exclude, categorical, keep_columns, dates, missing, share)
+    hidden = [*exclude, *([key] if key is not None else [])]
+    inputs = InputRequest(features, hidden, categorical, keep_columns, dates, missing, share)
     roles = (domain, tuple(target), sources)
     request = FitRequest(data, form, *roles, inputs, task, settings or {}, seed)
+    request = replace(request, domain_by=domain_by, spelling=spelling, key=key)
     with spread_over(dask), show_progress(progress) as shown:
         start = time.perf_counter()
         table = _read(request, shown)
@@ -119,12 +136,16 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     table, read = read_with_notes(
         request.data, request.form, texts=[request.domain], open_file=progress.open_file
     )
+    require_columns(table.columns, [request.domain], "domain")
+    rule = DomainRule.fit(table[request.domain], request.domain_by)
     rows = label_rows(
         table,
         domain=request.domain,
         targets=request.targets,
         sources=request.sources,
         task=request.task,
+        rule=rule,
+        spelling=request.spelling,
     )
     preparation, notes = TablePreparation.fit(
         rows.table,
@@ -133,6 +154,7 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
         is_source=rows.is_source,
         domains=rows.domains,
         request=request.inputs,
+        rule=rule,
     )
     inputs = preparation.apply(rows.table)
     return FitTable(
@@ -164,8 +186,19 @@ def _announce(table: FitTable, progress: Progress) -> None:
     n_rows = table.source["rows"] if "sampled" in table.source else len(rows.domains)
     progress.say(
         f"{n_rows} rows in {rows.n_domains} domains, {len(rows.sources)} of them with "
-        f"labels; {table.inputs.shape[1]} inputs; {rows.labels.task}. Mapping the domains …"
+        f"labels; {table.inputs.shape[1]} inputs; {_task_words(rows)}. Mapping the domains …"
     )
+
+
+def _task_words(rows: LabelledRows) -> str:
+    """The task, and the classes with their shares in the sources."""
+    if rows.labels.task != "classification":
+        return rows.labels.task
+    known = rows.labels.values[rows.is_source & rows.labels.known]
+    shares = pd.Series(known).value_counts(normalize=True)
+    listed = [f"{name} {share:.0%}" for name, share in shares.head(MOST_CLASSES).items()]
+    more = len(shares) - len(listed)
+    return f"classification: {', '.join(listed)}" + (f" and {more} more" if more else "")
 
 
 def _fit(model: BaseVDI, table: FitTable) -> None:
@@ -181,6 +214,7 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
         "data": table.source,
         "form": request.form.to_dict(),
         "domain": request.domain,
+        "key": request.key,
         "targets": list(request.targets),
         "task": table.rows.labels.task,
         "features": table.preparation.features,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from domindex.reporting.distances import distances_to_sources
 from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
-from domindex.tables.stream_predicting import free_name, predict_stream
+from domindex.tables.stream_predicting import free_name, predict_stream, with_kept
 from domindex.tables.streaming import Data, is_large, name_of, open_stream
 from domindex.tables.text_format import TextFormat
 
@@ -57,6 +58,7 @@ def predict_table(
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    keep: Sequence[str] = (),
     force: bool = False,
     progress: bool = False,
 ) -> TablePredictions:
@@ -71,6 +73,8 @@ def predict_table(
     delimiter : between the columns of a text file; as in the fit, or told by its header
     decimal : "." or ","; as in the fit, or told by the numbers
     encoding : of a text file; as in the fit
+    keep : columns of the data that stand beside the predictions, as they are. The `key` of the fit
+        always does
     force : replace a file that is there
     progress : draw bars on standard error
     """
@@ -80,9 +84,9 @@ def predict_table(
     model, preparation = run.model(), run.preparation()
     form = TextFormat(delimiter, decimal, encoding).over(run.form)
     if is_large(data):
-        return _predict_large(model, preparation, data, out, form, force, progress)
+        return _predict_large(run, model, data, out, form, _kept(run, keep), force, progress)
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, form, shown)
+        rows = read_rows(data, preparation, form, shown, _kept(run, keep))
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
         predicted = _predict_rows(model, rows, places, preparation, shown)
         off_map = say_off_map(places, shown)
@@ -93,12 +97,19 @@ def predict_table(
     return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
 
 
+def _kept(run: Run, keep: Sequence[str]) -> list[str]:
+    """The key of the run, and what was asked for."""
+    key = run.about.get("key")
+    return list(dict.fromkeys([*([key] if key else []), *keep]))
+
+
 def _predict_large(
+    run: Run,
     model: Any,
-    preparation: TablePreparation,
     data: Data,
     out: str | os.PathLike[str] | None,
     form: TextFormat,
+    kept: Sequence[str],
     force: bool,
     progress: bool,
 ) -> TablePredictions:
@@ -107,9 +118,12 @@ def _predict_large(
             f"{name_of(data)} is read in parts, and its predictions have to go to a file. "
             "Name one (out=, --out FILE)."
         )
+    preparation = run.preparation()
     stream = open_stream(data, form=form, texts=[preparation.domain])
     with show_progress(progress) as shown:
-        done = predict_stream(model, preparation, stream, out, force=force, progress=shown)
+        done = predict_stream(
+            model, preparation, stream, out, kept=kept, force=force, progress=shown
+        )
         for note in done.notes:
             shown.say(f"note: {note}")
         say_names_off_map(done.off_map, done.n_domains, shown)
@@ -121,12 +135,13 @@ def read_rows(
     preparation: TablePreparation,
     form: TextFormat,
     progress: Progress,
+    kept: Sequence[str] = (),
 ) -> PreparedRows:
     """The rows of a file as the model wants them; what was done to them is said."""
     table, read = read_with_notes(
-        data, form, texts=[preparation.domain], open_file=progress.open_file
+        data, form, texts=[preparation.domain, *kept], open_file=progress.open_file
     )
-    rows = prepare_rows(table, preparation)
+    rows = prepare_rows(table, preparation, kept)
     for note in (*read, *rows.notes):
         progress.say(f"note: {note}")
     return rows
@@ -171,19 +186,21 @@ def _predict_rows(
         warnings.simplefilter("ignore", OffMapWarning)  # the column says it
         for name, members in progress.each("predicting", list(groups.items())):
             part, domain = rows.inputs.iloc[members], [name] * len(members)
-            parts.append((members, _predict(model, part, domain, preparation.targets)))
+            parts.append((members, predicted_columns(model, part, domain, preparation.targets)))
     order = np.concatenate([members for members, _ in parts])
     predicted = pd.concat([part for _, part in parts]).iloc[np.argsort(order)]
     predicted.index = rows.inputs.index
     predicted.insert(0, preparation.domain, rows.domains)
+    predicted = with_kept(rows.kept, predicted)
     predicted[free_name("distance", predicted)] = gaps
     predicted[free_name("off_map", predicted)] = off_map
     return predicted
 
 
-def _predict(
+def predicted_columns(
     model: Any, inputs: pd.DataFrame, domain: list[Any], targets: tuple[str, ...]
 ) -> pd.DataFrame:
+    """The class and the probability of each, or values and their deviations."""
     if isinstance(model, VDIClassifier):
         chances = model.predict_proba(inputs, sample_domain=domain)
         columns = {targets[0]: model.classes_[chances.argmax(axis=1)]}

@@ -8,9 +8,9 @@ import os
 import warnings
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -19,6 +19,7 @@ import pandas as pd
 from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
 from domindex.persistence.atomic import check_free_file, new_file
+from domindex.tables.debris import check_names, without_debris
 from domindex.tables.text_format import (
     DELIMITERS,
     FALLBACK_ENCODING,
@@ -105,7 +106,7 @@ def read_with_notes(
         with opener(file) as stream:
             table = _unpacked(file, stream, _read_parquet if kind == "parquet" else _read_excel)
         table = as_missing(table, form.missing)
-    table = _without_empty(file, table, notes)
+    table = without_debris(file, table, named, notes)
     if not len(table):
         raise InputError(f"{file} has a header and no rows. Check the export that wrote it.")
     return table, tuple(notes)
@@ -234,26 +235,6 @@ def _header(head: bytes, delimiter: str, encoding: str) -> list[str]:
     return [str(name) for name in first.iloc[0]]
 
 
-def _without_empty(file: Path, table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Without columns and rows that hold nothing at all; other columns need a name."""
-    unnamed = [name for name in table.columns if _is_unnamed(str(name))]
-    empty = [name for name in unnamed if table[name].isna().all()]
-    if empty:
-        notes.append(f"Dropped {len(empty)} columns without a name or a value.")
-        table = table.drop(columns=empty)
-    check_names(file, ["" if _is_unnamed(str(name)) else str(name) for name in table.columns])
-    blank = table.isna().all(axis=1)
-    if blank.any() and not blank.all():
-        notes.append(f"Dropped {int(blank.sum())} rows without a value.")
-        table = table[~blank].reset_index(drop=True)
-    return table
-
-
-def _is_unnamed(name: str) -> bool:
-    """As pandas calls a column whose header is blank."""
-    return not name.strip() or name.startswith("Unnamed: ")
-
-
 def _not_in(file: Path, encoding: str, error: UnicodeDecodeError) -> InputError:
     return InputError(
         f"{file} is not {encoding} text (byte {error.start} is {error.object[error.start]:#x}). "
@@ -262,13 +243,11 @@ def _not_in(file: Path, encoding: str, error: UnicodeDecodeError) -> InputError:
 
 
 def _read_excel(file: Path, stream: IO[bytes]) -> pd.DataFrame:
-    try:
-        import openpyxl  # noqa: F401
-    except ImportError:
+    if find_spec("openpyxl") is None:
         raise InputError(
             f"{file} is a workbook, which needs openpyxl. Install it "
             "(pip install 'domindex[excel]'), or export the sheet as CSV."
-        ) from None
+        )
     try:
         content = io.BytesIO(stream.read())
         table = pd.read_excel(content, keep_default_na=False, na_values=[""], engine="openpyxl")
@@ -278,20 +257,6 @@ def _read_excel(file: Path, stream: IO[bytes]) -> pd.DataFrame:
         ) from None
     table.columns = [str(name) for name in table.columns]
     return table
-
-
-def check_names(file: Path, columns: list[str]) -> None:
-    twice = [name for name, count in Counter(columns).items() if count > 1 and name.strip()]
-    if twice:
-        raise InputError(
-            f"{file} has several columns named {preview(twice)}. Give every column its own name."
-        )
-    blank = [number for number, name in enumerate(columns, start=1) if not name.strip()]
-    if blank:
-        raise InputError(
-            f"{file} has no name for column {preview(blank)}. Name it in the header; if it holds "
-            "row numbers, export without them (in pandas, to_csv(index=False))."
-        )
 
 
 def _read_parquet(file: Path, stream: IO[bytes]) -> pd.DataFrame:

@@ -97,6 +97,11 @@ def read_sample(request: FitRequest) -> FitTable:
     texts, which stand in for missing values, by the sample.
     """
     check_roles(request.domain, request.targets)
+    if request.domain_by is not None:
+        raise InputError(
+            f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "
+            "the domain of every row into a column of its own."
+        )
     stream = open_stream(request.data, form=request.form, texts=[request.domain])
     columns = stream.columns
     require_columns(columns, [request.domain], "domain")
@@ -117,6 +122,7 @@ def read_sample(request: FitRequest) -> FitTable:
         targets=request.targets,
         sources=sources,
         task=_task(request, summary),
+        spelling=request.spelling,
     )
     preparation, notes = TablePreparation.fit(
         rows.table,

@@ -21,8 +21,8 @@ from domindex.data.streams import (
 )
 from domindex.errors import InputError
 from domindex.preparation.spelling import MISSING_WORDS
+from domindex.tables.debris import check_names
 from domindex.tables.reading import (
-    check_names,
     require_file,
     require_pyarrow,
     table_format,

@@ -207,7 +207,7 @@ def test_texts_beyond_categories_are_left_out_and_mixtures_refused(big, tmp_path
     assert any("name rows" in note and "'kind'" in note for note in named.notes)
     mixed = big.assign(kind=np.where(big["kind"] == "old", "3", "four"))
     with pytest.raises(InputError, match="'kind' mixes numbers and texts"):
-        fit_table(write(tmp_path / "b", [mixed]), out=tmp_path / "run", **ROLES, **QUICK)
+        fit_table(write(tmp_path / "b", [mixed]), out=tmp_path / "other", **ROLES, **QUICK)
 
 
 def test_an_empty_folder_is_said(tmp_path):

@@ -30,7 +30,9 @@ class ToldRows:
     Attributes
     ----------
     X : without columns that name domains or hold labels
-    y, sample_domain, sample_weight : one entry a row
+    y : labels, one a row
+    sample_domain : names, one a row
+    sample_weight : how much each row counts
     source_domains : names, or None where signs tell
     domain_column : the column of X that named the domains; None where they came by themselves
     """

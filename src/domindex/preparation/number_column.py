@@ -36,7 +36,8 @@ class NumberColumn:
     ----------
     name : of the column
     fill : stands in for missing ones
-    low, high : what lies beyond is drawn in to here
+    low : what lies below is drawn in to here
+    high : what lies above is drawn in to here
     """
 
     name: str

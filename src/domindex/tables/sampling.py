@@ -51,11 +51,12 @@ def summarise_table(
     ----------
     data : a CSV or Parquet file, a folder of Parquet files, a pyarrow dataset, a polars LazyFrame
         or a Dask data frame
-    domain, targets : columns by name
+    domain : the column that names the domain
+    targets : the columns to predict
     inputs : the other columns to read; all where None
     sources : the labelled domains; labels of others are not read. None takes all with any label
     categorical : columns of numbers that are categories
-    delimiter : between the columns of a text file; a comma where None
+    delimiter : between the columns of a text file; told by its header where None
     seed : of the sample
     """
     stream = open_stream(data, delimiter=delimiter, texts=[domain])

@@ -43,7 +43,10 @@ def plot_domain_map(
     index : the map; its first two components are drawn, a single one against zero
     std : (domains, components), drawn as ellipses of one deviation
     color : a number per domain, or a text for each of up to 8 groups
+    color_label : what the bar of colours says, where they stand for numbers
+    source_domains : names of those that are drawn as squares
     graph : joined domains get a line
+    ax : axes of Matplotlib to draw on; new ones where None
     """
     axes = new_axes(ax)
     points = plane(index)

@@ -67,3 +67,16 @@ def test_a_state_comes_back_and_a_damaged_one_is_refused(reach):
         Reach.from_state({"least": np.ones(1), "largest": np.zeros(1)})
     with pytest.raises(ValueError, match="no range"):
         Reach.from_state({"least": np.zeros(1), "largest": np.ones(2)})
+
+
+def test_where_outputs_drift_and_targets_lie_far_the_drift_may_go_on(data, folds):
+    """The means are 1.5 and 3 at a distance of 1: a slope of 1.5 either way."""
+    near, far = Reach.of(data, folds, 1.0), Reach.of(data, folds, 5.0)
+    np.testing.assert_allclose(near.largest, [7.0])
+    np.testing.assert_allclose(far.largest, [7.0 + 4 * 1.5])
+    np.testing.assert_allclose(far.least, [-1.0 - 4 * 1.5])
+
+
+def test_held_out_sources_in_one_place_witness_no_drift(data, folds):
+    still = tuple(replace(fold, distance=np.zeros(1)) for fold in folds)
+    np.testing.assert_allclose(Reach.of(data, still, 5.0).largest, [7.0])

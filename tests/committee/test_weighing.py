@@ -47,7 +47,8 @@ def test_who_is_not_plain_pays_the_standard_error_of_its_gain(rows, settings):
     moved = trial("domain_centred", rows, [0.99, 0.6, 0.99, 0.6, 0.99, 0.6])
     result = weighed([plain, moved], rows, settings)
     gains = rows.by_domain(moved.losses) - rows.by_domain(plain.losses)
-    expected = settings.insurance * gains.std(ddof=1) / np.sqrt(N_DOMAINS)
+    expected = small_sample(N_DOMAINS) * gains.std(ddof=1) / np.sqrt(N_DOMAINS)
+    assert settings.insurance == 1.0
     assert row_of(result, "linear on domain_centred")["price"] == pytest.approx(expected)
     assert row_of(result, "linear on raw")["price"] == 0.0
 
@@ -83,6 +84,16 @@ def test_shapes_that_folds_did_not_foresee_have_a_price(rows, settings):
     result = weighed(trials, rows, settings, shapes)
     assert row_of(result, "linear on raw")["price"] > 0
     assert result.weights[1] > weighed(trials, rows, settings).weights[1]
+
+
+def test_moving_that_brings_targets_no_closer_pays_at_least_what_raw_does(rows, settings):
+    """Where held-out sources are told from others as surely as targets, no gap is left to see."""
+    trials = [trial("raw", rows, 0.8), trial("domain_centred", rows, 0.8, 2)]
+    told = {"raw": Coincidence(0.98, 0.8), "domain_centred": Coincidence(0.99, 0.99)}
+    brought = {"raw": Coincidence(0.98, 0.8), "domain_centred": Coincidence(0.97, 0.97)}
+    dear = row_of(weighed(trials, rows, settings, told), "linear on domain_centred")["price"]
+    cheap = row_of(weighed(trials, rows, settings, brought), "linear on domain_centred")["price"]
+    assert dear > cheap
 
 
 def test_predictions_out_of_reach_have_a_price(rows, settings):

@@ -165,6 +165,15 @@ def run_first_round(candidates: Sequence[Candidate], ground: Ground) -> FirstRou
     )
 
 
+def _farthest_target(data: DomainData, distances: Floats) -> float:
+    """How far the target that lies farthest from every source is from the nearest one."""
+    sources = np.unique(data.row_domains[data.row_counts])
+    targets = np.setdiff1d(np.arange(len(distances)), sources)
+    if not len(targets):
+        return 0.0
+    return float(distances[np.ix_(targets, sources)].min(axis=1).max())
+
+
 class _Builder:
     def __init__(
         self,
@@ -189,7 +198,9 @@ class _Builder:
             name: RepresentedFolds.fit(representation_named(name), data, geometry, is_cut)
             for name in dict.fromkeys(one.representation for one in candidates)
         }
-        self.reach = None if data.classes is not None else Reach.of(data, self.rows.folds)
+        self.reach = None
+        if data.classes is None:
+            self.reach = Reach.of(data, self.rows.folds, _farthest_target(data, distances))
         self.shapes = self._measure_shapes()
         self.fitted: dict[Candidate, PredictorMember] = {}
         self.network: NetworkInPlay | None = None

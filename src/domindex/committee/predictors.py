@@ -12,6 +12,7 @@ from domindex.committee.estimator_checks import check_estimator
 from domindex.committee.estimator_learner import EstimatorLearner, EstimatorPredictor
 from domindex.committee.learner import Learner, Predictor
 from domindex.committee.linear_learner import LinearLearner, LinearPredictor
+from domindex.committee.neighbours_learner import NeighboursLearner, NeighboursPredictor
 from domindex.committee.standard_learners import boosting, kernel, trees
 from domindex.data.domain_data import Task
 from domindex.data.registry import Registry
@@ -30,13 +31,26 @@ __all__ = [
 ]
 
 PREDICTORS: Registry[Any] = Registry("predictor")
-for _learner in (LinearLearner(), kernel(), trees(), boosting(), ConvolutionalLearner()):
+for _learner in (
+    LinearLearner(),
+    kernel(),
+    trees(),
+    boosting(),
+    ConvolutionalLearner(),
+    NeighboursLearner(),
+):
     PREDICTORS.add(_learner.name, _learner)
 
 Kind = TypeVar("Kind")
 
 _KINDS: dict[str, type[Predictor]] = {
-    kind.kind: kind for kind in (LinearPredictor, EstimatorPredictor, ConvolutionalPredictor)
+    kind.kind: kind
+    for kind in (
+        LinearPredictor,
+        EstimatorPredictor,
+        ConvolutionalPredictor,
+        NeighboursPredictor,
+    )
 }
 
 

@@ -161,12 +161,28 @@ def _prices(
     insured = np.array([not trial.candidate.is_plain for trial in trials])
     uncertain = losses[best].std(ddof=1) / root if n_domains > 1 else 0.0
     unit = np.hypot(uncertain, resolution(rows, trials[best].loss(rows)))
-    gaps = np.array([_shape(trial, shapes).gap for trial in trials])
+    gaps = np.array([_gap(trial, shapes) for trial in trials])
+    few = 1.0 if rows.by_rows else small_sample(n_domains)
     return (
-        settings.insurance * insured * gains
+        few * settings.insurance * insured * gains
         + settings.shape_price * unit * gaps
         + settings.reach_price * beyond
     )
+
+
+def _gap(trial: Trial, shapes: dict[str, Coincidence]) -> float:
+    """Discriminability of targets beyond that of held-out sources.
+
+    What moves domains and leaves targets no harder to tell from sources than they came pays what
+    inputs as they come pay, at least: where everything is told from everything, as pictures with a
+    domain's mean taken out are, the gap closes because held-out sources cannot be told any better,
+    not because targets are like them. Set with target scores of digits that grow in view.
+    """
+    own = _shape(trial, shapes)
+    raw = shapes.get("raw")
+    if raw is None or not representation_named(trial.candidate.representation).moves_domains:
+        return own.gap
+    return max(own.gap, raw.gap) if own.targets >= raw.targets else own.gap
 
 
 def _shape(trial: Trial, shapes: dict[str, Coincidence]) -> Coincidence:

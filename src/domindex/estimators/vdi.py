@@ -31,8 +31,8 @@ from domindex.committee.candidate import (
     ENCODED,
     ENCODED_PREDICTORS,
     MANY_CELLS,
+    MIXES_CELLS,
     NETWORK,
-    SLOW_ON_CELLS,
     Candidate,
     check_representation,
     list_candidates,
@@ -590,7 +590,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "weights": asdict(network.weights()),
             "neighbors": (*FEW_NEIGHBORS, MOST_NEIGHBORS, DOMAINS_PER_NEIGHBOR),
             "rates": (FLOW_RATE, AFFINE_RATE, PREDICTOR_RATE),
-            "pictures": (SLOWEST, MANY_CELLS, SLOW_ON_CELLS, CONVOLUTION_STEPS, *grid_constants()),
+            "pictures": (SLOWEST, MANY_CELLS, MIXES_CELLS, CONVOLUTION_STEPS, *grid_constants()),
             "straightening": (STRAIGHTENING_STEPS, STRAIGHTENING_RATE, WARP_PRICE),
         }
 

@@ -32,17 +32,27 @@ class Encoded:
 
 @dataclass(frozen=True)
 class InputChanges:
-    """How often each column was filled in or drawn in, and texts of each that are no category."""
+    """What was done to columns.
+
+    Attributes
+    ----------
+    filled : how often a missing value was filled in simply
+    bounded : how often a value was drawn in
+    unknown : texts that are no category
+    drawn : how often a missing value was drawn from what other inputs say of it
+    """
 
     filled: Counter[str] = field(default_factory=Counter)
     bounded: Counter[str] = field(default_factory=Counter)
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    drawn: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: InputChanges) -> InputChanges:
         names = dict.fromkeys([*self.unknown, *other.unknown])
         none: frozenset[str] = frozenset()
         both = {n: self.unknown.get(n, none) | other.unknown.get(n, none) for n in names}
-        return InputChanges(self.filled + other.filled, self.bounded + other.bounded, both)
+        counts = (self.filled + other.filled, self.bounded + other.bounded)
+        return InputChanges(*counts, both, self.drawn + other.drawn)
 
     def notes(self, least_shown: int = 1, *, with_texts: bool = True) -> tuple[str, ...]:
         """Sentences; counts below `least_shown` are not said, and texts only where asked for."""
@@ -50,6 +60,10 @@ class InputChanges:
         if self.filled:
             listed = _counted(self.filled, least_shown)
             notes.append(f"Filled in missing inputs by the sources' median: {listed}.")
+        drawn = +self.drawn
+        if drawn:
+            listed = _counted(drawn, least_shown)
+            notes.append(f"Drew missing inputs from what the others say of them: {listed}.")
         if self.bounded:
             listed = _counted(self.bounded, least_shown)
             notes.append(f"Drew in values far beyond those of all domains: {listed}.")

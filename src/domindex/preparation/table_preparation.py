@@ -125,7 +125,9 @@ class TablePreparation:
             )
         features = simple.copy()
         for imputation in self.imputations:
-            imputation.fill(simple, missing[self._owner(imputation.feature)], features)
+            name = self._owner(imputation.feature)
+            imputation.fill(simple, missing[name], features)
+            changes.drawn[name] = changes.filled.pop(name, 0)
         return PreparedInputs(features, changes)
 
     def _encode(

@@ -51,8 +51,8 @@ def told_rows(rows: ToldRows) -> ToldRows:
         labels, rest = _take(rows.X, rows.y, "y")
         rows = replace(rows, X=rest, y=labels)
     if is_frame(rows.X) and isinstance(rows.sample_domain, str):
-        names, rest = _take(rows.X, rows.sample_domain, "sample_domain")
-        rows = replace(rows, X=rest, sample_domain=names, domain_column=rows.sample_domain)
+        column, rest = _take(rows.X, rows.sample_domain, "sample_domain")
+        rows = replace(rows, X=rest, sample_domain=column, domain_column=rows.sample_domain)
     if rows.sample_domain is None or rows.y is None:
         return rows
     try:
@@ -222,4 +222,4 @@ def _listed(names: Iterable[Hashable]) -> Sequence[Hashable] | Any:
 
 
 def _is_positive(name: Hashable) -> bool:
-    return isinstance(name, numbers.Integral) and name >= 0  # type: ignore[operator]
+    return isinstance(name, numbers.Integral) and name >= 0

@@ -96,7 +96,7 @@ def test_figures_of_a_row_or_two_are_hidden():
     content = {
         "domains": [
             {"name": "a", "rows": 9, "held_out_score": 1.0},
-            {"name": "b", "rows": 1, "held_out_score": 0.0},
+            {"name": "b", "rows": 1, "held_out_score": 0.0, "differences": ["x"]},
             {"name": "c", "rows": 4, "held_out_score": 0.5},
         ],
         "columns": {"x": [1.0, 2.0, 3.0]},
@@ -106,6 +106,7 @@ def test_figures_of_a_row_or_two_are_hidden():
     shared = without_row_values(content, share=True)
     assert own["columns"]["x"] == [1.0, None, 3.0]
     assert [domain["rows"] for domain in own["domains"]] == [9, 1, 4]
+    assert own["domains"][1]["differences"] == []
     assert shared["columns"]["x"] == [1.0, None, None]
     assert [domain["rows"] for domain in shared["domains"]] == [9, None, None]
     assert [one["name"] for one in shared["held_out"]["scores"]] == ["a"]

@@ -56,6 +56,7 @@ def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, 
         if domain["name"] in small:
             gone = ("held_out_score", "picture", *(["rows"] if share else []))
             domain.update(dict.fromkeys(gone))
+            domain.update({name: [] for name in ("differences", "missing") if name in domain})
     columns = {
         name: [None if hide else value for value, hide in zip(values, hidden)]
         for name, values in content["columns"].items()

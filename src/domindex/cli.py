@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from domindex.benchmark import BenchmarkRun
 
+Asked = dict[str, Any]
 STANDARD_OUTPUT = "-"
 WRONG_INPUT = 2
 """Exit code where what was asked for cannot be done as it is."""
@@ -91,51 +92,57 @@ TableOrFolder = Annotated[
 RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
 
 
+Columns = Annotated[
+    str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
+]
+DomainBy = Annotated[
+    str | None, typer.Option(help="month or year of dates, or the width of bands of numbers.")
+]
+RowId = Annotated[
+    str | None, typer.Option("--id", help="Column that names rows; kept in predictions.")
+]
+Categorical = Annotated[
+    str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
+]
+KeepColumn = Annotated[
+    str | None, typer.Option(help="Columns to use although they seem to name rows or domains.")
+]
+Dates = Annotated[bool, typer.Option("--dates", help="Use year, month, weekday and hour of dates.")]
+TaskName = Annotated[str, typer.Option(help="auto, classification or regression.")]
+SpellingName = Annotated[str, typer.Option(help="Classes Yes and yes: ask, merge or exact.")]
+MissingName = Annotated[str, typer.Option(help="Missing inputs: impute or error.")]
+MissingValues = Annotated[
+    str | None, typer.Option(help="Values that stand for missing ones, by commas: -200")
+]
+Share = Annotated[bool, typer.Option("--share", help="Hide counts below 5: the run is for others.")]
+
+
 @app.command()
 def fit(
     data: TableOrFolder,
     target: Annotated[str, typer.Option(help="Column to predict, or several by commas.")],
     domain: Annotated[str, typer.Option(help="Column that names the domain of a row.")],
-    domain_by: Annotated[
-        str | None, typer.Option(help="month or year of dates, or the width of bands of numbers.")
-    ] = None,
+    domain_by: DomainBy = None,
     sources: Sources = None,
-    features: Annotated[
-        str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
-    ] = None,
+    features: Columns = None,
     exclude: Exclude = None,
-    key: Annotated[
-        str | None, typer.Option("--id", help="Column that names rows; kept in predictions.")
-    ] = None,
-    categorical: Annotated[
-        str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
-    ] = None,
-    keep_column: Annotated[
-        str | None,
-        typer.Option(help="Columns to use although they seem to name rows or domains."),
-    ] = None,
-    dates: Annotated[
-        bool, typer.Option("--dates", help="Use year, month, weekday and hour of dates.")
-    ] = False,
-    task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
-    spelling: Annotated[
-        str, typer.Option(help="Classes Yes and yes: ask, merge or exact.")
-    ] = "ask",
-    missing: Annotated[str, typer.Option(help="Missing inputs: impute or error.")] = "impute",
+    key: RowId = None,
+    categorical: Categorical = None,
+    keep_column: KeepColumn = None,
+    dates: Dates = False,
+    task: TaskName = "auto",
+    spelling: SpellingName = "ask",
+    missing: MissingName = "impute",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
-    na: Annotated[
-        str | None, typer.Option(help="Values that stand for missing ones, by commas: -200")
-    ] = None,
+    na: MissingValues = None,
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("run"),
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.", min=0)] = 0,
     config: Config = None,
     with_report: WithReport = True,
     dask: Dask = None,
-    share: Annotated[
-        bool, typer.Option("--share", help="Hide counts below 5: the report is for others.")
-    ] = False,
+    share: Share = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -151,35 +158,16 @@ def fit(
     with one_line_errors():
         from domindex.tables import fit_table, read_settings
 
-        run = fit_table(
-            data,
-            target=_names([target]) or [],
-            domain=domain,
-            domain_by=domain_by,
-            key=key,
-            spelling=spelling,  # type: ignore[arg-type]
-            out=out,
-            sources=_some(sources),
-            features=_some(features),
-            exclude=_some(exclude) or (),
-            categorical=_some(categorical) or (),
-            keep_columns=_some(keep_column) or (),
-            dates=dates,
-            task=task,  # type: ignore[arg-type]
-            missing=missing,  # type: ignore[arg-type]
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            na=_some(na) or (),
-            settings=None if config is None else read_settings(config),
-            seed=seed,
-            report=with_report,
-            force=force,
-            progress=True,
-            dask=dask,
-            share=share,
-        )
-        _tell_run(run, as_json)
+        form: Asked = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+        lists = {"exclude": exclude, "categorical": categorical, "keep_columns": keep_column}
+        columns: Asked = {name: _some(text) or () for name, text in {**lists, "na": na}.items()}
+        columns |= {"sources": _some(sources), "features": _some(features), "dates": dates}
+        roles: Asked = {"target": _names([target]) or [], "domain": domain, "domain_by": domain_by}
+        labels: Asked = {"task": task, "spelling": spelling, "missing": missing, "key": key}
+        labels["settings"] = None if config is None else read_settings(config)
+        how: Asked = {"seed": seed, "share": share, "report": with_report, "dask": dask}
+        asked = {**form, **columns, **roles, **labels, **how}
+        _tell_run(fit_table(data, out=out, force=force, progress=True, **asked), as_json)
 
 
 def _tell_run(run: Any, as_json: bool) -> None:

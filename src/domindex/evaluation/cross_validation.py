@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,9 +60,29 @@ def cross_validate_domains(
     >>> len(table), list(table.columns)
     (4, ['domain', 'fold', 'rows', 'accuracy'])
     """
-    sources = list(dict.fromkeys(getattr(source_domains, "tolist", lambda: source_domains)()))
     labels = check_label_array(y, len(y))
     names = check_domain_names(sample_domain, len(labels))
+    sources = _checked(source_domains, names, n_splits)
+    shuffled = np.random.default_rng(random_state).permutation(len(sources))
+    groups = dict(group_rows(names, len(names)))
+    records = []
+    for fold, held_out in enumerate(np.array_split(shuffled, n_splits)):
+        hidden = [sources[number] for number in held_out]
+        rest = [name for name in sources if name not in hidden]
+        fitted = clone(model).fit(X, y, sample_domain=names, source_domains=rest)
+        for name in hidden:
+            rows = groups[name]
+            predicted = fitted.predict(_safe_indexing(X, rows), sample_domain=[name] * len(rows))
+            score = _score(fitted, predicted, labels[rows])
+            records.append({"domain": name, "fold": fold, "rows": len(rows), **score})
+    return pd.DataFrame(records)
+
+
+def _checked(
+    source_domains: Iterable[Hashable], names: Sequence[Hashable], n_splits: int
+) -> list[Hashable]:
+    """The names of the sources, enough for the folds."""
+    sources = list(dict.fromkeys(getattr(source_domains, "tolist", lambda: source_domains)()))
     if len(sources) < 2 or not set(sources) <= set(names):
         raise InputError(
             f"source_domains is {preview(sources)}. Name two labelled domains or more, spelled as "
@@ -70,23 +90,7 @@ def cross_validate_domains(
         )
     if not 2 <= n_splits <= len(sources):
         raise InputError(f"n_splits is {n_splits}. Choose from 2 to {len(sources)}, the sources.")
-    shuffled = np.random.default_rng(random_state).permutation(len(sources))
-    groups = dict(group_rows(names, len(names)))
-    records = []
-    for fold, held_out in enumerate(np.array_split(shuffled, n_splits)):
-        hidden = [sources[number] for number in held_out]
-        fitted = clone(model).fit(
-            X,
-            y,
-            sample_domain=names,
-            source_domains=[name for name in sources if name not in hidden],
-        )
-        for name in hidden:
-            rows = groups[name]
-            predicted = fitted.predict(_safe_indexing(X, rows), sample_domain=[name] * len(rows))
-            score = _score(fitted, predicted, labels[rows])
-            records.append({"domain": name, "fold": fold, "rows": len(rows), **score})
-    return pd.DataFrame(records)
+    return sources
 
 
 def _score(model: Any, predicted: Any, labels: Any) -> dict[str, float]:

@@ -24,7 +24,8 @@ class InputRequest:
     features : the inputs; all columns that are nothing else where None
     exclude : columns that are no inputs, and of which nothing is shown
     categorical : columns whose values are categories even if they look like numbers
-    keep : columns that are inputs although they look like names of rows or of domains
+    keep : columns that are inputs although they look like names of rows or of domains;
+        `keep_columns` of `fit_table`
     dates : take parts of dates (year, month, weekday, hour) as inputs
     missing : "impute" or "error"
     share : what is learned is to be shown to others: categories below 5 rows are pooled

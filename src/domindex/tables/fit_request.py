@@ -18,7 +18,25 @@ from domindex.tables.text_format import TextFormat
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What was asked for, as `fit_table` has it; `key` is the column that names rows."""
+    """What `fit_table` was asked for.
+
+    Attributes
+    ----------
+    data : a CSV, Parquet or Excel file, or what is read in parts: a large file, a folder of
+        Parquet files, a pyarrow dataset, a polars LazyFrame, a Dask data frame
+    form : what is said of a text file
+    domain : the column that names the domain of every row
+    targets : the column to predict, or several for values; `target` of `fit_table`
+    sources : the labelled domains; None takes those with a label in any row
+    inputs : which columns are inputs, and what is done to them
+    task : "auto" takes texts and few whole numbers for classes
+    settings : parameters of the estimator
+    seed : the same one gives the same model
+    domain_by : "month" or "year" for a domain column of dates, or the width of bands for numbers
+    spelling : what to do with classes that differ in capitals or blanks only: "ask" refuses them,
+        "merge" takes them for one, "exact" for several
+    key : the column that names rows: no input, shown nowhere, and part of every prediction
+    """
 
     data: Any
     form: TextFormat

@@ -65,39 +65,11 @@ def fit_table(
     dask: str | None = None,
     share: bool = False,
 ) -> Run:
-    """Fit the table in a file, and write the run to the folder `out`.
+    """Fit the table in a file, and write the run to the folder `out`, complete or not at all.
 
-    Parameters
-    ----------
-    data : a CSV or Parquet file, or what is read in parts: a large file, a folder of Parquet files,
-        a pyarrow dataset, a polars LazyFrame, a Dask data frame
-    target : the column to predict, or several for values
-    domain : the column that names the domain of every row
-    domain_by : "month" or "year" for a domain column of dates, or the width of bands for numbers
-    out : the folder, which appears complete or not at all
-    sources : the labelled domains; None takes those with a label in any row
-    key : the column that names rows: no input, shown nowhere, and part of every prediction
-    features : the inputs; all columns that are nothing else where None
-    exclude : columns that are no inputs, and of which nothing is shown
-    categorical : columns whose values are categories even if they look like numbers
-    keep_columns : columns that are inputs although they look like names of rows or of domains
-    dates : take the year, month, weekday and hour of dates as inputs
-    task : "auto" takes texts and few whole numbers for classes
-    spelling : what to do with classes that differ in capitals or blanks only: "ask" refuses them,
-        "merge" takes them for one, "exact" for several
-    missing : "impute" or "error"
-    delimiter : between the columns of a text file; told by its header where None
-    decimal : "." or ","; told by the numbers where None
-    encoding : of a text file; UTF-8 where None, or what spreadsheets on Windows write
-    na : values that stand for missing ones, such as "-200"
-    settings : parameters of the estimator
-    seed : the same one gives the same model
-    report : write a report as well, which takes about as long as a short fit
-    force : replace a run that is there
-    progress : draw bars on standard error
-    dask : address of a Dask scheduler, over whose workers the work is spread
-    share : the run is to be shown to others: counts below 5, and figures of domains with fewer
-        rows, are hidden in its report
+    The other arguments are the attributes of `FitRequest`, of its `InputRequest` and of its
+    `TextFormat`, where each is described. `report` writes a report as well, `force` replaces a run
+    that is there, `progress` draws bars, and `dask` is the address of a scheduler to work on.
     """
     check_free(out, marker=RUN, overwrite=force)
     form = TextFormat(delimiter, decimal, encoding, tuple(na))

@@ -97,21 +97,9 @@ def read_sample(request: FitRequest) -> FitTable:
     Which columns change and which categories there are is told by all rows; medians and commonest
     texts, which stand in for missing values, by the sample.
     """
-    check_roles(request.domain, request.targets)
-    if request.domain_by is not None:
-        raise InputError(
-            f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "
-            "the domain of every row into a column of its own."
-        )
     stream = open_stream(request.data, form=request.form, texts=[request.domain])
-    columns = stream.columns
-    require_columns(columns, [request.domain], "domain")
-    require_columns(columns, request.targets, "target")
-    wanted = request.inputs
-    require_columns(columns, wanted.exclude, "columns to leave out")
-    require_columns(columns, wanted.categorical, "categories")
-    require_columns(columns, wanted.keep, "columns to keep")
-    roles = (request.domain, request.targets)
+    columns, wanted, roles = stream.columns, request.inputs, (request.domain, request.targets)
+    _check_request(request, columns)
     inputs = input_names(columns, *roles, wanted.features, wanted.exclude)
     plan = stream_plan(stream, *roles, inputs, request.sources, wanted.categorical, request.seed)
     summary = summarise(stream, plan)
@@ -156,6 +144,21 @@ def read_sample(request: FitRequest) -> FitTable:
         hidden=frozenset(request.inputs.exclude),
         asked_for_all=request.inputs.features is None,
     )
+
+
+def _check_request(request: FitRequest, columns: Sequence[str]) -> None:
+    check_roles(request.domain, request.targets)
+    if request.domain_by is not None:
+        raise InputError(
+            f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "
+            "the domain of every row into a column of its own."
+        )
+    wanted = request.inputs
+    require_columns(columns, [request.domain], "domain")
+    require_columns(columns, request.targets, "target")
+    require_columns(columns, wanted.exclude, "columns to leave out")
+    require_columns(columns, wanted.categorical, "categories")
+    require_columns(columns, wanted.keep, "columns to keep")
 
 
 def _sources(summary: StreamSummary, named: Sequence[str] | None) -> list[str]:

@@ -37,7 +37,8 @@ class TextFormat:
     delimiter : between the columns
     decimal : "." or ",", before the decimals of a number
     encoding : of the text, by a name that Python knows
-    missing : words that stand for a missing value in all columns, such as -200
+    missing : words that stand for a missing value in all columns, such as -200; `na` of
+        `fit_table`
     """
 
     delimiter: str | None = None

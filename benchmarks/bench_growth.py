@@ -2,10 +2,13 @@
 
 Map and flow of a generated family, N domains of 50 rows and 8 features, each N in a process of its
 own: seconds of CPU, peak memory, and the exponent of the growth. Writes results/growth.json and
-prints the table of docs/cost.md.
+prints the table of docs/cost.md. `--large` measures what landmarks cost and save: map and flow of
+10,000 domains of 100 rows against exact distances of 2,000 random pairs, the map of 1,000 domains
+against the one drawn from all of them, and a default fit of 2,000 domains; into results/large.json.
 
     python benchmarks/bench_growth.py                        # N = 500 … 8000
     python benchmarks/bench_growth.py --domains 100 200 400  # a quick look
+    python benchmarks/bench_growth.py --large                # or some: --large map full fit
     python benchmarks/bench_growth.py --rule                 # coefficients of estimators/cost.py
 """
 
@@ -15,6 +18,7 @@ import argparse
 import json
 import resource
 import time
+from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -23,12 +27,15 @@ import numpy as np
 from scipy.optimize import nnls
 
 from domindex import VDIClassifier, VDIRegressor
-from domindex.data import check_domain_data
-from domindex.datasets import DomainDataset, make_drift
+from domindex.data import DomainData, check_domain_data
+from domindex.datasets import DomainDataset, make_domain_graph, make_drift
 from domindex.estimators.cost import FitSize, machine_speed
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.landmarks import random_pairs, rank_correlation
+from domindex.geometry.transport import transport_of_pairs
 
 RESULTS = Path(__file__).parent / "results" / "growth.json"
+LARGE_RESULTS = RESULTS.with_name("large.json")
 N_ROWS, N_FEATURES = 50, 8
 GRID = (
     *((6, 20, 2), (12, 50, 4), (12, 50, 32), (12, 400, 16)),
@@ -48,12 +55,16 @@ def family(n_domains: int, n_rows: int = N_ROWS, n_features: int = N_FEATURES) -
     )
 
 
+def checked(dataset: DomainDataset) -> DomainData:
+    return check_domain_data(
+        dataset.X, dataset.y, dataset.sample_domain, dataset.source_domains, task="classification"
+    )
+
+
 def measure_map(n_domains: int) -> dict[str, float]:
     """Seconds of CPU and megabytes of the map and the flow, with everything imported before."""
     dataset = family(n_domains)
-    data = check_domain_data(
-        dataset.X, dataset.y, dataset.sample_domain, dataset.source_domains, task="classification"
-    )
+    data = checked(dataset)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     geometry = DomainGeometry.fit(data)
@@ -68,6 +79,87 @@ def measure_map(n_domains: int) -> dict[str, float]:
         "megabytes_more": (after - before) / 1024,
         "rank_correlation": abs(float(np.corrcoef(order, known)[0, 1])),
     }
+
+
+def measure_large_map(n_domains: int = 10_000, n_rows: int = 100) -> dict[str, Any]:
+    """Map and flow, and how its distances follow exact ones on 2,000 random pairs."""
+    data = checked(family(n_domains, n_rows))
+    start, wall = time.process_time(), time.perf_counter()
+    domain_map = DomainGeometry.fit(data).domain_map
+    found: dict[str, Any] = {
+        "domains": n_domains,
+        "rows": n_rows,
+        "cpu_seconds": time.process_time() - start,
+        "seconds": time.perf_counter() - wall,
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+    pairs = random_pairs(np.arange(n_domains), 2000, np.random.default_rng(1))
+    exact = transport_of_pairs(domain_map.clouds, pairs)
+    places = domain_map.coordinates
+    shown = np.linalg.norm(places[pairs[:, 0]] - places[pairs[:, 1]], axis=1)
+    found["spearman"] = rank_correlation(shown, exact)
+    found["estimate"] = asdict(domain_map.landmark_error)
+    return found
+
+
+def measure_against_full(n_domains: int = 1000) -> dict[str, Any]:
+    """R² of the map from landmarks, turned and scaled onto the map drawn from all domains."""
+    data = checked(family(n_domains))
+    maps, seconds = [], []
+    for most_drawn in (500, n_domains):
+        start = time.process_time()
+        geometry = DomainGeometry.fit(data, most_drawn=most_drawn)
+        seconds.append(time.process_time() - start)
+        places = geometry.domain_map.coordinates
+        maps.append(places - places.mean(axis=0))
+    found, full = maps
+    turned = np.linalg.svd(found.T @ full, compute_uv=False).sum()
+    r2 = float(turned**2 / ((found**2).sum() * (full**2).sum()))
+    return {"domains": n_domains, "procrustes_r2": r2, "cpu_seconds": seconds}
+
+
+def measure_large_fit(n_domains: int = 2000, n_rows: int = 50) -> dict[str, Any]:
+    """A default fit on a family that turns: two classes around the origin, turned by the index."""
+    data = make_domain_graph(
+        n_domains=n_domains,
+        n_sources=n_domains // 5,
+        samples_per_domain=n_rows,
+        noise=0.7,
+        random_state=1,
+    )
+    model, names = VDIClassifier(random_state=0), np.asarray(data.sample_domain)
+    start, wall = time.process_time(), time.perf_counter()
+    model.fit(data.X, data.y, sample_domain=names, source_domains=data.source_domains)
+    found: dict[str, Any] = {
+        "domains": n_domains,
+        "rows": n_rows,
+        "cpu_seconds": time.process_time() - start,
+        "seconds": time.perf_counter() - wall,
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "stages": dict(zip(model.timings_["stage"], model.timings_["seconds"])),
+    }
+    targets = ~np.isin(names, data.source_domains)
+    predicted = model.predict(data.X[targets], sample_domain=names[targets])
+    found["accuracy"] = float((predicted == data.y[targets]).mean())
+    truth = data.true_index[:, 0]
+    design = np.column_stack([model.domain_indices_, np.ones(n_domains)])
+    fitted = design @ np.linalg.lstsq(design, truth, rcond=None)[0]
+    found["index_correlation"] = float(np.corrcoef(fitted, truth)[0, 1])
+    found["summary"] = model.summary()
+    return found
+
+
+LARGE = {"map": measure_large_map, "full": measure_against_full, "fit": measure_large_fit}
+
+
+def measure_large(names: list[str]) -> None:
+    """Each in a process of its own; what was measured before stays."""
+    known = json.loads(LARGE_RESULTS.read_text()) if LARGE_RESULTS.exists() else {}
+    for name in names:
+        with get_context("spawn").Pool(1) as pool:
+            known[name] = pool.apply(LARGE[name])
+        print(name, json.dumps(known[name], indent=1), flush=True)
+        LARGE_RESULTS.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def grow(sizes: list[int]) -> dict[str, Any]:
@@ -133,6 +225,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--domains", type=int, nargs="*", default=[500, 1000, 2000, 4000, 8000])
     parser.add_argument("--rule", action="store_true")
+    parser.add_argument("--large", nargs="*", choices=sorted(LARGE))
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     if arguments.rule:
@@ -140,6 +233,9 @@ def main() -> None:
         for effort in ("full", "quick"):
             coefficients, off = fit_rule(measure_fits(effort))
             print(effort, json.dumps(coefficients, indent=1), f"off by a factor of {off:.2f}")
+        return
+    if arguments.large is not None:
+        measure_large(arguments.large or list(LARGE))
         return
     found = grow(arguments.domains)
     print(table(found))

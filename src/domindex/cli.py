@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +62,21 @@ DataHome = Annotated[
     Path | None,
     typer.Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]"),
 ]
+TableToFit = Annotated[
+    Path | None, typer.Argument(help="CSV or Parquet, also gzipped; or a folder of Parquet files.")
+]
+Target = Annotated[str | None, typer.Option(help="Column to predict, or several by commas.")]
+Domain = Annotated[str | None, typer.Option(help="Column that names the domain of a row.")]
+Features = Annotated[
+    str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
+]
+Categorical = Annotated[
+    str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(help="Go on with the fit of this run, as it was asked for.", metavar="RUN"),
+]
 Sources = Annotated[
     str | None, typer.Option(help="Labelled domains, by commas.  [default: those with any label]")
 ]
@@ -92,17 +108,11 @@ TableOrFolder = Annotated[
 RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
 
 
-Columns = Annotated[
-    str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
-]
 DomainBy = Annotated[
     str | None, typer.Option(help="month or year of dates, or the width of bands of numbers.")
 ]
 RowId = Annotated[
     str | None, typer.Option("--id", help="Column that names rows; kept in predictions.")
-]
-Categorical = Annotated[
-    str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
 ]
 KeepColumn = Annotated[
     str | None, typer.Option(help="Columns to use although they seem to name rows or domains.")
@@ -119,12 +129,12 @@ Share = Annotated[bool, typer.Option("--share", help="Hide counts below 5: the r
 
 @app.command()
 def fit(
-    data: TableOrFolder,
-    target: Annotated[str, typer.Option(help="Column to predict, or several by commas.")],
-    domain: Annotated[str, typer.Option(help="Column that names the domain of a row.")],
+    data: TableToFit = None,
+    target: Target = None,
+    domain: Domain = None,
     domain_by: DomainBy = None,
     sources: Sources = None,
-    features: Columns = None,
+    features: Features = None,
     exclude: Exclude = None,
     key: RowId = None,
     categorical: Categorical = None,
@@ -144,20 +154,28 @@ def fit(
     dask: Dask = None,
     share: Share = False,
     force: Force = False,
+    resume: Resume = None,
     as_json: AsJson = False,
 ) -> None:
     """Map the domains of a table, and learn to predict where there are no labels.
 
-    Rows with an empty target are what is to be predicted; or name the labelled domains.
+    Rows with an empty target are what is to be predicted; or name the labelled domains. What is
+    finished is kept beside the run until it is complete.
 
     \b
     Example:
       domindex fit patients.csv --target outcome --domain hospital --out run
       domindex fit weather.parquet --target t7,t8 --domain state --sources WA,OR
+      domindex fit --resume run
     """
-    with one_line_errors():
+    with one_line_errors(resume or out):
         from domindex.tables import fit_table, read_settings
 
+        if resume is not None:
+            _resume(resume, dask, as_json, data or target or domain)
+            return
+        if data is None or target is None or domain is None:
+            raise InputError("Give DATA, --target and --domain, or --resume RUN.")
         form: Asked = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
         lists = {"exclude": exclude, "categorical": categorical, "keep_columns": keep_column}
         columns: Asked = {name: _some(text) or () for name, text in {**lists, "na": na}.items()}
@@ -166,8 +184,18 @@ def fit(
         labels: Asked = {"task": task, "spelling": spelling, "missing": missing, "key": key}
         labels["settings"] = None if config is None else read_settings(config)
         how: Asked = {"seed": seed, "share": share, "report": with_report, "dask": dask}
+        how |= {"force": force, "progress": True, "checkpoint": True}
         asked = {**form, **columns, **roles, **labels, **how}
-        _tell_run(fit_table(data, out=out, force=force, progress=True, **asked), as_json)
+        _tell_run(fit_table(data, out=out, **asked), as_json)
+
+
+def _resume(out: Path, dask: str | None, as_json: bool, extra: object) -> None:
+    """Go on with a fit that was cut off."""
+    from domindex.tables import resume_table
+
+    if extra is not None:
+        raise InputError("--resume RUN goes on as the run was asked for. Leave out the rest.")
+    _tell_run(resume_table(out, progress=True, dask=dask), as_json)
 
 
 def _tell_run(run: Any, as_json: bool) -> None:
@@ -570,12 +598,16 @@ def figures(
 
 
 @contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Errors that the library raises on purpose, and a stop by the user, as one line and a code."""
+def one_line_errors(run: Path | None = None) -> Iterator[None]:
+    """Errors that the library raises on purpose, and a stop by the user, as one line and a code.
+
+    `run` names the run that a fit was to write: the line says how to go on with it.
+    """
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo("stopped; what was finished is kept", err=True)
+        how = "" if run is None else f"; go on with: domindex fit --resume {shlex.quote(str(run))}"
+        typer.echo(f"stopped; what was finished is kept{how}", err=True)
         raise typer.Exit(STOPPED) from None
     except DomindexError as error:
         typer.echo(f"error: {' '.join(str(error).split())}", err=True)

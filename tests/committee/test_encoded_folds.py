@@ -7,6 +7,7 @@ from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.encoded_folds import EncodedFolds, encode_all
 from domindex.committee.folds import plan_folds
 from domindex.committee.represented_folds import RepresentedFolds
+from domindex.geometry.point_distances import PointDistances
 from domindex.representations import RepresentedRows
 from domindex.representations.raw import Raw
 
@@ -25,7 +26,7 @@ class Numbered:
 @pytest.fixture
 def world(line, line_geometry):
     distances = line_geometry.domain_map.index.map_distances
-    folds = plan_folds(line, distances, None, ChoiceSettings(), 0)
+    folds = plan_folds(line, PointDistances.of_matrix(distances), None, ChoiceSettings(), 0)
     represented = RepresentedFolds.fit(Raw, line, line_geometry, False)
     networks = [Numbered(k, represented.representation) for k in range(len(folds))]
     return line, folds, represented, networks

@@ -8,11 +8,14 @@ import pytest
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.folds import plan_folds
 from domindex.data import check_domain_data
+from domindex.geometry.point_distances import PointDistances
 
 
 def plan(data, geometry, target_rows=None, settings=None):
     distances = geometry.domain_map.index.map_distances
-    return plan_folds(data, distances, target_rows, settings or ChoiceSettings(), 0)
+    return plan_folds(
+        data, PointDistances.of_matrix(distances), target_rows, settings or ChoiceSettings(), 0
+    )
 
 
 def with_sources(data, sources):

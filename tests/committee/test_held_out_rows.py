@@ -5,12 +5,15 @@ import pytest
 
 from domindex.committee.folds import plan_folds
 from domindex.committee.held_out_rows import HeldOutRows, smooth, temper
+from domindex.geometry.point_distances import PointDistances
 
 
 @pytest.fixture(scope="module")
 def rows(line, line_geometry, settings):
     distances = line_geometry.domain_map.index.map_distances
-    return HeldOutRows.of(plan_folds(line, distances, None, settings, 0), line, 0.02)
+    return HeldOutRows.of(
+        plan_folds(line, PointDistances.of_matrix(distances), None, settings, 0), line, 0.02
+    )
 
 
 def test_weights_sum_to_one_and_near_counts_as_much_as_far(rows):

@@ -12,9 +12,9 @@ from domindex.data import check_domain_data
 
 @pytest.fixture
 def data():
-    """Sources reach 0 to 3 and 1 to 5; inputs are in other units."""
+    """Sources reach -1 to 2 and 0 to 4; inputs are in other units."""
     X = np.array([[1e3], [2e3], [3e3], [4e3], [5e3], [6e3]])
-    y = [0.0, 3.0, 1.0, 5.0, np.nan, 99.0]
+    y = [-1.0, 2.0, 0.0, 4.0, np.nan, 99.0]
     return check_domain_data(X, y, ["a", "a", "b", "b", "t", "t"], ["a", "b"], task="regression")
 
 
@@ -33,8 +33,8 @@ def reach(data, folds):
 
 
 def test_the_range_is_extended_by_what_held_out_sources_had_beyond_the_others(reach):
-    np.testing.assert_allclose(reach.least, [0.0 - 1.0])
-    np.testing.assert_allclose(reach.largest, [5.0 + 2.0])
+    np.testing.assert_allclose(reach.least, [-1.0 - 1.0])
+    np.testing.assert_allclose(reach.largest, [4.0 + 2.0])
 
 
 def test_inputs_in_the_same_units_extend_it_further(data, folds):
@@ -45,18 +45,18 @@ def test_inputs_in_the_same_units_extend_it_further(data, folds):
 
 def test_values_outside_are_drawn_to_the_edge(reach):
     values = np.array([[-50.0], [3.0], [50.0]])
-    np.testing.assert_allclose(reach.clip(values), [[-1.0], [3.0], [7.0]])
+    np.testing.assert_allclose(reach.clip(values), [[-2.0], [3.0], [6.0]])
     np.testing.assert_allclose(reach.clip(values[None])[0], reach.clip(values))
 
 
 def test_an_error_in_plain_sight_is_counted_in_units_of_spread(reach):
-    values = np.array([[-3.0], [3.0], [11.0]])
+    values = np.array([[-4.0], [3.0], [10.0]])
     np.testing.assert_allclose(reach.beyond(values, np.array([2.0])), [1.0, 0.0, 2.0])
 
 
 def test_rows_that_count_for_nothing_do_not_extend_it(data):
     weights = np.array([1.0, 1.0, 1.0, 0.0, 1.0, 1.0])
-    assert Reach.of(replace(data, weights=weights), ()).largest == 3.0
+    assert Reach.of(replace(data, weights=weights), ()).largest == 2.0
 
 
 def test_a_state_comes_back_and_a_damaged_one_is_refused(reach):
@@ -70,13 +70,20 @@ def test_a_state_comes_back_and_a_damaged_one_is_refused(reach):
 
 
 def test_where_outputs_drift_and_targets_lie_far_the_drift_may_go_on(data, folds):
-    """The means are 1.5 and 3 at a distance of 1: a slope of 1.5 either way."""
+    """The means are 0.5 and 2 at a distance of 1: a slope of 1.5 either way."""
     near, far = Reach.of(data, folds, 1.0), Reach.of(data, folds, 5.0)
-    np.testing.assert_allclose(near.largest, [7.0])
-    np.testing.assert_allclose(far.largest, [7.0 + 4 * 1.5])
-    np.testing.assert_allclose(far.least, [-1.0 - 4 * 1.5])
+    np.testing.assert_allclose(near.largest, [6.0])
+    np.testing.assert_allclose(far.largest, [6.0 + 4 * 1.5])
+    np.testing.assert_allclose(far.least, [-2.0 - 4 * 1.5])
 
 
 def test_held_out_sources_in_one_place_witness_no_drift(data, folds):
     still = tuple(replace(fold, distance=np.zeros(1)) for fold in folds)
-    np.testing.assert_allclose(Reach.of(data, still, 5.0).largest, [7.0])
+    np.testing.assert_allclose(Reach.of(data, still, 5.0).largest, [6.0])
+
+
+def test_what_was_never_negative_stays_so(data, folds):
+    amounts = replace(data, labels=data.labels + 1.0)
+    np.testing.assert_allclose(Reach.of(amounts, folds, 5.0).least, [0.0])
+    debts = replace(data, labels=data.labels - 4.0)
+    np.testing.assert_allclose(Reach.of(debts, folds, 5.0).largest, [0.0])

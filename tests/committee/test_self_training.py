@@ -9,6 +9,7 @@ from domindex.committee.candidate import Candidate
 from domindex.committee.linear_learner import LinearLearner
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.self_training import STAGES, arrival_groups, self_trained
+from domindex.geometry.point_distances import PointDistances
 from domindex.representations.raw import Raw
 
 
@@ -31,19 +32,28 @@ def on_a_line(*places):
 def test_the_nearest_arrive_first_and_are_known_to_those_after_them():
     distances = on_a_line(0, 10, 3, -4, 5)
     known = np.array([True, False, False, False, False])
-    groups = arrival_groups(distances, known, np.array([1, 2, 3, 4]))
+    groups = arrival_groups(PointDistances.of_matrix(distances), known, np.array([1, 2, 3, 4]))
     assert [group.tolist() for group in groups] == [[2], [4], [3], [1]]
 
 
 def test_many_domains_arrive_in_few_groups():
     distances = on_a_line(*range(21))
-    groups = arrival_groups(distances, np.arange(21) == 0, np.arange(1, 21))
+    groups = arrival_groups(
+        PointDistances.of_matrix(distances), np.arange(21) == 0, np.arange(1, 21)
+    )
     assert len(groups) == STAGES
     assert np.concatenate(groups).tolist() == list(range(1, 21))
 
 
 def test_nobody_arrives_where_nobody_is_unlabelled():
-    assert arrival_groups(on_a_line(0, 1), np.array([True, True]), np.array([], dtype=int)) == []
+    assert (
+        arrival_groups(
+            PointDistances.of_matrix(on_a_line(0, 1)),
+            np.array([True, True]),
+            np.array([], dtype=int),
+        )
+        == []
+    )
 
 
 def train(data, geometry, held_out, weights=None):

@@ -12,6 +12,7 @@ from domindex.committee.shapes import (
     measure_coincidence,
     telling_auc,
 )
+from domindex.geometry.point_distances import PointDistances
 from domindex.representations import representation_named
 
 
@@ -57,7 +58,7 @@ def test_a_two_sample_test_passes_within_the_noise():
 
 def test_domains_that_move_coincide_once_their_place_is_taken_out(line, line_geometry):
     distances = line_geometry.domain_map.index.map_distances
-    folds = tuple(plan_folds(line, distances, None, ChoiceSettings(), 0))
+    folds = tuple(plan_folds(line, PointDistances.of_matrix(distances), None, ChoiceSettings(), 0))
     raw, centred = (
         measure_coincidence(
             RepresentedFolds.fit(representation_named(name), line, line_geometry, False),

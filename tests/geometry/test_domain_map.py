@@ -260,7 +260,7 @@ def test_added_domains_have_their_place_and_move_nothing(method, neighbors):
     new = [cloud_at(4.0, 2.0 + k, seed=k) for k in range(3)]
     grown = domain_map.with_domains("abc", new)
     assert grown.index.domains == (*range(9), "a", "b", "c")
-    assert (grown.n_drawn, grown.n_added, domain_map.n_added) == (9, 3, 0)
+    assert (grown.n_fitted, grown.n_added, domain_map.n_added) == (9, 3, 0)
     np.testing.assert_array_equal(grown.coordinates[:9], domain_map.coordinates)
     np.testing.assert_allclose(grown.coordinates[9:], domain_map.locate_all(new))
     probe = cloud_at(1.0, 4.0, seed=7)
@@ -291,7 +291,7 @@ def test_a_map_with_added_domains_comes_back_from_its_state():
     grown = domain_map.with_domains(["new"], [cloud_at(4.0, 2.0)])
     tree, arrays = split_state(grown.state())
     twin = DomainMap.from_state(join_state(json.loads(json.dumps(tree)), arrays))
-    assert (twin.n_drawn, twin.index.domains) == (6, grown.index.domains)
+    assert (twin.n_fitted, twin.index.domains) == (6, grown.index.domains)
     np.testing.assert_array_equal(twin.locate(cloud_at(1, 1)), grown.locate(cloud_at(1, 1)))
     for wrong in (-1, 7, 1.0):
         with pytest.raises(ValueError, match="were added"):

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from domindex.committee.candidate import ENCODED, Candidate
 from domindex.committee.committee import Committee, Deviations, disagreement
 from domindex.committee.fit_context import FitContext
-from domindex.committee.fitting_members import fit_predictor
 from domindex.committee.folds import plan_folds
 from domindex.committee.forecast import Forecaster
 from domindex.committee.held_out_rows import HeldOutRows
+from domindex.committee.kept_pieces import KeptPieces
 from domindex.committee.label_shift import (
     LabelShift,
     estimate_shares,
@@ -24,10 +24,10 @@ from domindex.committee.label_shift import (
     source_shares,
 )
 from domindex.committee.learning import predict_with
-from domindex.committee.members import Member, PredictorMember
+from domindex.committee.members import Member
 from domindex.committee.network_in_play import NetworkInPlay
+from domindex.committee.predictor_members import PredictorMembers
 from domindex.committee.reach import Reach
-from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.shapes import Coincidence, measure_coincidence
 from domindex.committee.side_by_side import Workers
 from domindex.committee.validation import Trial, validate
@@ -41,6 +41,7 @@ from domindex.committee.weighing import (
 from domindex.data import DomainData
 from domindex.errors import PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.point_distances import PointDistances
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows, representation_named
 from domindex.representations.raw import Raw
@@ -165,13 +166,13 @@ def run_first_round(candidates: Sequence[Candidate], ground: Ground) -> FirstRou
     )
 
 
-def _farthest_target(data: DomainData, distances: Floats) -> float:
+def _farthest_target(data: DomainData, distances: PointDistances) -> float:
     """How far the target that lies farthest from every source is from the nearest one."""
     sources = np.unique(data.row_domains[data.row_counts])
-    targets = np.setdiff1d(np.arange(len(distances)), sources)
+    targets = np.setdiff1d(np.arange(len(data.domains)), sources)
     if not len(targets):
         return 0.0
-    return float(distances[np.ix_(targets, sources)].min(axis=1).max())
+    return float(distances.to_nearest(targets, sources).max())
 
 
 class _Builder:
@@ -187,22 +188,23 @@ class _Builder:
         self.data, self.geometry, self.indices = ground.data, ground.geometry, ground.indices
         self.context, self.seed = ground.context, ground.seed
         self.workers = Workers(ground.n_jobs, ground.context.n_threads)
+        self.kept = KeptPieces(ground.context.journal)
         data, geometry, choices = self.data, self.geometry, self.context.choices
         sizes = data.domain_sizes
         is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
         target_rows = list(geometry.map_rows) if is_cut else None
-        distances = geometry.domain_map.index.map_distances
+        distances = PointDistances.of(geometry.domain_map.coordinates)
         folds = plan_folds(data, distances, target_rows, choices, self.seed)
         self.rows = HeldOutRows.of(folds, data, choices.smoothing)
         self.represented = {
-            name: RepresentedFolds.fit(representation_named(name), data, geometry, is_cut)
+            name: self.kept.represented(representation_named(name), data, geometry, is_cut)
             for name in dict.fromkeys(one.representation for one in candidates)
         }
         self.reach = None
         if data.classes is None:
             self.reach = Reach.of(data, self.rows.folds, _farthest_target(data, distances))
         self.shapes = self._measure_shapes()
-        self.fitted: dict[Candidate, PredictorMember] = {}
+        self.members = PredictorMembers(self.represented, self.seed, self.workers, self.kept)
         self.network: NetworkInPlay | None = None
 
     def build(self) -> BuiltCommittee:
@@ -264,12 +266,18 @@ class _Builder:
         if len(self.represented) < 2 or not (~self.data.is_source).any():
             return {}
         most_folds, folds = self.context.choices.told_folds, self.rows.folds
+        journal = self.context.journal
+        found = {name: journal.find(f"shapes {name}") for name in names}
+        left = [name for name in names if found[name] is None]
         measured = self.workers.run(
             measure_coincidence,
-            [(self.represented[name], folds, most_folds, self.seed) for name in names],
+            [(self.represented[name], folds, most_folds, self.seed) for name in left],
             in_threads=True,
         )
-        return dict(zip(names, measured))
+        for shape, name in zip(measured, left):
+            found[name] = shape
+            journal.keep(f"shapes {name}", shape)
+        return found
 
     def _validate(self, candidates: list[Candidate]) -> list[Trial]:
         if not candidates:
@@ -282,6 +290,7 @@ class _Builder:
             self.seed,
             self.workers,
             self.context.progress,
+            self.kept,
         )
 
     def _weigh(self, trials: Sequence[Trial]) -> Weighing:
@@ -358,12 +367,12 @@ class _Builder:
         rng = np.random.default_rng(self.seed)
         targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))[:SEEN_TARGETS]
         result = np.zeros(len(trials))
-        self._fit_in_threads([trial.candidate for trial in trials])
+        self.members.fit_in_threads([trial.candidate for trial in trials])
         for number, trial in enumerate(trials):
             if trial.candidate.needs_network:
                 continue
             part = self.represented[trial.candidate.representation].rows.part(targets)
-            member = self._predictor_member(trial.candidate)
+            member = self.members.member(trial.candidate)
             values = part.restore(predict_with(member.predictor, part))
             seen = self.rows.row_weights @ reach.beyond(trial.predicted, unit)
             result[number] = max(0.0, float(reach.beyond(values, unit).mean() - seen))
@@ -373,7 +382,7 @@ class _Builder:
         order = np.argsort(-weighing.weights, kind="stable")
         kept = [number for number in order if weighing.weights[number] > 0]
         trials, weights = [weighing.trials[n] for n in kept], weighing.weights[kept]
-        self._fit_in_threads([trial.candidate for trial in trials])
+        self.members.fit_in_threads([trial.candidate for trial in trials])
         members = [
             self._member(trial.candidate)
             for trial in self.context.progress.each("fitting", trials, keep=True)
@@ -425,27 +434,9 @@ class _Builder:
 
     def _member(self, candidate: Candidate) -> Member:
         if not candidate.needs_network:
-            return self._predictor_member(candidate)
+            return self.members.member(candidate)
         assert self.network is not None
         return self.network.member(candidate, self.seed)
-
-    def _predictor_member(self, candidate: Candidate) -> PredictorMember:
-        """Fitted once, however often it is asked for."""
-        if candidate not in self.fitted:
-            represented = self.represented[candidate.representation]
-            self.fitted[candidate] = fit_predictor(candidate, represented, self.seed)
-        return self.fitted[candidate]
-
-    def _fit_in_threads(self, candidates: Sequence[Candidate]) -> None:
-        """Those that may be and are not fitted yet, side by side."""
-        left = [
-            one
-            for one in candidates
-            if one.in_threads and not one.needs_network and one not in self.fitted
-        ]
-        if self.workers.has_threads:
-            given = [(one, self.represented[one.representation], self.seed) for one in left]
-            self.fitted |= zip(left, self.workers.run(fit_predictor, given, in_threads=True))
 
 
 def _weight_on(weighing: Weighing, representation: str) -> float:

@@ -15,6 +15,7 @@ from domindex.data.layout import TABLE, InputLayout
 from domindex.data.standardizing import OutputScaler
 from domindex.errors import InputError
 from domindex.geometry.grid import shrink
+from domindex.networks.chance import Chance
 from domindex.networks.conv import ConvolutionalFeatures
 from domindex.networks.weights import Sizes, count, network_from_state, network_state
 from domindex.training.threads import one_thread
@@ -52,11 +53,15 @@ class ConvolutionalNetwork(nn.Module):
         super().__init__()
         self.input_shape, self.n_outputs = tuple(input_shape), n_outputs
         self.features = ConvolutionalFeatures(self.input_shape)
-        self.dropout = nn.Dropout(DROPOUT)
         self.head = nn.Linear(self.features.n_features, n_outputs)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.dropout(self.features(x)))
+    def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """In training some features are left out, drawn from the generator."""
+        features = self.features(x)
+        if self.training:
+            kept = torch.empty_like(features).bernoulli_(1.0 - DROPOUT, generator=generator)
+            features = features * kept.div_(1.0 - DROPOUT)
+        return self.head(features)
 
     @classmethod
     def of_sizes(cls, sizes: Sizes) -> ConvolutionalNetwork:
@@ -198,15 +203,22 @@ class ConvolutionalLearner:
         row_weights = torch.ones(len(inputs))
         if weights is not None:
             row_weights = torch.tensor(weights / weights.mean(), dtype=torch.float32)
-        with one_thread(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            network = ConvolutionalNetwork(tuple(inputs.shape[1:]), size)
-            _train(network, inputs, goals, row_weights)
+        chance = Chance(seed)
+        with one_thread():
+            with chance.lent():
+                network = ConvolutionalNetwork(tuple(inputs.shape[1:]), size)
+            _train(network, inputs, goals, row_weights, chance.on("cpu"))
         network = network.double().eval().requires_grad_(False)
         return ConvolutionalPredictor(self.layout, network, present, n_outputs, outputs)
 
 
-def _train(network: ConvolutionalNetwork, inputs: Tensor, goals: Tensor, weights: Tensor) -> None:
+def _train(
+    network: ConvolutionalNetwork,
+    inputs: Tensor,
+    goals: Tensor,
+    weights: Tensor,
+    generator: torch.Generator,
+) -> None:
     """Decoupled weight decay, one cycle of the learning rate, rows in random order."""
     optimizer = torch.optim.AdamW(network.parameters(), RATE, weight_decay=DECAY)
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=STEPS)
@@ -215,9 +227,9 @@ def _train(network: ConvolutionalNetwork, inputs: Tensor, goals: Tensor, weights
     order = torch.empty(0, dtype=torch.int64)
     for _ in range(STEPS):
         if len(order) < min(BATCH, len(inputs)):
-            order = torch.cat([order, torch.randperm(len(inputs))])
+            order = torch.cat([order, torch.randperm(len(inputs), generator=generator)])
         rows, order = order[:BATCH], order[BATCH:]
-        predicted = network(_moved(inputs[rows]))
+        predicted = network(_moved(inputs[rows], generator), generator)
         if is_class:
             losses = nn.functional.cross_entropy(
                 predicted, goals[rows], reduction="none", label_smoothing=SMOOTHING
@@ -230,11 +242,12 @@ def _train(network: ConvolutionalNetwork, inputs: Tensor, goals: Tensor, weights
         cycle.step()
 
 
-def _moved(batch: Tensor) -> Tensor:
+def _moved(batch: Tensor, generator: torch.Generator) -> Tensor:
     """All rows of a batch moved by a few cells at random; what comes in from outside is the rim."""
     n_axes = batch.ndim - 2
-    by = torch.randint(-SHIFT[n_axes], SHIFT[n_axes] + 1, (n_axes,)).tolist()
-    for axis, step in enumerate(by):
+    most = SHIFT[n_axes]
+    by = torch.randint(-most, most + 1, (n_axes,), generator=generator)
+    for axis, step in enumerate(by.tolist()):
         side = batch.shape[axis + 2]
         cells = (torch.arange(side) + step).clamp(0, side - 1)
         batch = batch.index_select(axis + 2, cells)

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.data import DomainData
+from domindex.networks.chance import Chance, generators_kept
 from domindex.networks.feature_extractor import TrainedBackbone
+from domindex.persistence.journal import Journal
 from domindex.progress import Progress, show_progress
 from domindex.timings import Timings
-from domindex.training.callbacks import DivergenceAlarm, ProgressBar
+from domindex.training.callbacks import Callback, DivergenceAlarm, ProgressBar
+from domindex.training.checkpoints import Checkpoint
 from domindex.training.history import History
 from domindex.training.places import Places
 from domindex.training.processes import Processes
@@ -41,12 +43,14 @@ class FitContext:
     network : sizes of the networks and weights of their objective
     trainer : runs the phases of a training
     history : the record of what they ran
-    rng : the fit's own chance
+    rng : the fit's own chance, for NumPy
     progress : bars, perhaps silent
     timings : seconds by stage
     choices : every threshold by which something is chosen
     n_threads : threads that work beside the networks may be shared among
     backbone : what tells inputs to the networks, where one is trained
+    journal : finished pieces of the fit, kept where it may be cut off
+    chance : the fit's own, for torch
     """
 
     network: Network
@@ -58,6 +62,8 @@ class FitContext:
     timings: Timings = field(default_factory=Timings)
     n_threads: int = 1
     backbone: TrainedBackbone | None = None
+    journal: Journal = field(default_factory=Journal)
+    chance: Chance = field(default_factory=lambda: Chance(0))
 
     @property
     def training(self) -> TrainingSettings:
@@ -79,6 +85,7 @@ def fit_context(
     choices: ChoiceSettings | None = None,
     processes: Processes | None = None,
     backbone: TrainedBackbone | None = None,
+    journal: Journal | None = None,
 ) -> Iterator[FitContext]:
     """One thread, a seed of the fit's own, and bars; the caller's generators are left as they were.
 
@@ -92,9 +99,10 @@ def fit_context(
     n_threads = available_threads()
     devices = [fabric.device] if fabric.device.type == "cuda" else []
     threads = one_thread() if backbone is None else nullcontext()
-    with threads, torch.random.fork_rng(devices), show_progress(verbose) as progress:
-        torch.manual_seed(seed)
-        onlookers = [DivergenceAlarm(), history, ProgressBar(progress)]
+    with threads, generators_kept(seed, devices), show_progress(verbose) as progress:
+        onlookers: list[Callback] = [DivergenceAlarm(), history, ProgressBar(progress)]
+        if journal is not None:
+            onlookers.append(Checkpoint(journal))
         trainer = Trainer(fabric, settings, onlookers, processes)
         rng = np.random.default_rng(seed)
         choices = choices or ChoiceSettings()
@@ -107,6 +115,8 @@ def fit_context(
             choices,
             n_threads=n_threads,
             backbone=backbone,
+            journal=journal or Journal(),
+            chance=Chance(seed),
         )
 
 

@@ -51,8 +51,10 @@ def fit_network(start: NetworkStart, indices: FittedIndices, context: FitContext
     data = start.data
     batches = _batches(start, context)
     in_training = indices.module.float().to(context.fabric.device)
+    with context.chance.lent():
+        untrained = start.module(np.flatnonzero(data.row_is_source))
     module = train_encoding(
-        start.module(np.flatnonzero(data.row_is_source)),
+        untrained,
         in_training,
         batches,
         context.network.adversary,
@@ -89,8 +91,10 @@ def fit_network_folds(
         held_out[number, np.unique(data.row_domains[fold.train])] = False
     share = FOLD_STEPS if context.backbone is None else BACKBONE_FOLD_STEPS
     in_training = indices.module.float().to(context.fabric.device)
+    with context.chance.lent():
+        untrained = [start.module(fold.train) for fold in rows.folds]
     modules = train_encoding_folds(
-        [start.module(fold.train) for fold in rows.folds],
+        untrained,
         in_training,
         _batches(start, context),
         held_out & data.is_source,
@@ -122,4 +126,5 @@ def _batches(start: NetworkStart, context: FitContext) -> BatchSampler:
     rows = rows.represented_as(start.rows, data.weights)
     if start.outputs is not None:
         rows = rows.with_labels(start.outputs.apply(start.rows.normalize(data.labels)))
-    return BatchSampler(rows, context.training, context.rng, geometry.domain_map.coordinates)
+    coordinates = geometry.domain_map.coordinates
+    return BatchSampler(rows, context.training, context.rng, coordinates, chance=context.chance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold
 
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.data import DomainData
+from domindex.geometry.point_distances import PointDistances
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -45,7 +47,7 @@ class Fold:
 
 def plan_folds(
     data: DomainData,
-    distances: Floats,
+    distances: PointDistances,
     target_rows: list[Numbers] | None,
     settings: ChoiceSettings,
     seed: int,
@@ -53,7 +55,7 @@ def plan_folds(
     """Near folds: groups of sources, each predicted from the others. Far folds: a source predicted
     from the half of the other sources that lies farthest from it.
 
-    `distances` (domains, domains) are those of the map. A held-out domain has the rows that targets
+    `distances` are those of the map. A held-out domain has the rows that targets
     would have: `target_rows` says which of its rows resemble theirs, where sources hold more.
     Two sources have near folds only; one has folds of its rows. Rows that count for nothing are in
     no fold.
@@ -68,7 +70,7 @@ def plan_folds(
     if len(sources) > 2:
         for held_out in rng.permutation(sources)[: settings.far_folds]:
             others = np.setdiff1d(sources, [held_out])
-            order = others[np.argsort(-distances[held_out, others], kind="stable")]
+            order = others[np.argsort(-distances.row(held_out)[others], kind="stable")]
             far = order[: (len(order) + 1) // 2]
             folds.append(maker.make("far", far, np.array([held_out])))
     return folds
@@ -77,7 +79,7 @@ def plan_folds(
 @dataclass(frozen=True, eq=False)
 class _FoldMaker:
     data: DomainData
-    distances: Floats
+    distances: PointDistances
     target_rows: list[Numbers] | None
     settings: ChoiceSettings
     rng: np.random.Generator
@@ -86,21 +88,32 @@ class _FoldMaker:
         held_out = np.sort(held_out)
         most = max(1, self.settings.most_held_out_rows // len(held_out))
         held_out_rows = [_some(self._like_targets(k), most, self.rng) for k in held_out]
-        train_rows = np.concatenate([_counting_rows(self.data, k) for k in train])
+        train_rows = np.concatenate([self.counting_rows[k] for k in train])
         return Fold(
             kind,
             _some(train_rows, self.settings.most_train_rows, self.rng),
             np.concatenate(held_out_rows),
             held_out,
-            self.distances[np.ix_(held_out, train)].min(axis=1),
+            self.distances.to_nearest(held_out, train),
             len(train),
         )
 
+    @cached_property
+    def rows(self) -> list[Numbers]:
+        """Of every domain."""
+        return self.data.rows_by_domain()
+
+    @cached_property
+    def counting_rows(self) -> list[Numbers]:
+        """Of every domain, those that count for something in learning."""
+        counts = self.data.row_counts
+        return [rows[counts[rows]] for rows in self.rows]
+
     def _like_targets(self, domain: int) -> Numbers:
-        rows = _counting_rows(self.data, domain)
+        rows = self.counting_rows[domain]
         if self.target_rows is None:
             return rows
-        alike = self.data.rows_by_domain()[domain][self.target_rows[domain]]
+        alike = self.rows[domain][self.target_rows[domain]]
         kept = np.intersect1d(alike, rows)
         return kept if len(kept) else rows
 

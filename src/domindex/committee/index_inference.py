@@ -38,7 +38,8 @@ def infer_indices(
         rows, geometry.projection.matrix, geometry.domain_map, geometry.scaler, context
     )
     weights, start = context.network.weights(), geometry.domain_map
-    train_indices(module, rows, start, weights, context.trainer, context.rng, redraw=False)
+    told = weights, context.trainer, context.rng
+    train_indices(module, rows, start, *told, redraw=False, chance=context.chance)
     refined = local_indices(module, rows)
     if may_refine and _describes_better(refined, geometry, data):
         geometry = geometry.on_map(_map_like(geometry, refined, start.method), data)
@@ -68,9 +69,8 @@ def infer_paper_indices(
     domain_map = DomainMap.fit(data.domains, start, index_dim, method="sliced")
     module = _module(rows, directions, domain_map, scaler, context)
     weights = context.network.weights()
-    last = train_indices(
-        module, rows, domain_map, weights, context.trainer, context.rng, redraw=True
-    )
+    told = weights, context.trainer, context.rng
+    last = train_indices(module, rows, domain_map, *told, redraw=True, chance=context.chance)
     final = DomainMap.fit(
         data.domains, local_indices(module, rows), index_dim, reference=last, n_jobs=n_jobs
     ).closed(clouds)
@@ -96,14 +96,15 @@ def _module(
     context: FitContext,
 ) -> IndexModule:
     backbone = context.backbone
-    module = IndexModule(
-        tuple(rows.inputs.shape[1:]),
-        directions.shape[1],
-        domain_map.coordinates.shape[1],
-        context.network.width,
-        None if backbone is None else backbone.extractor.undoing(scaler),
-        1.0 if backbone is None else backbone.rate,
-    )
+    with context.chance.lent():
+        module = IndexModule(
+            tuple(rows.inputs.shape[1:]),
+            directions.shape[1],
+            domain_map.coordinates.shape[1],
+            context.network.width,
+            None if backbone is None else backbone.extractor.undoing(scaler),
+            1.0 if backbone is None else backbone.rate,
+        )
     module.local_encoder.start_at(directions)
     return module.to(rows.inputs.device)
 
@@ -114,14 +115,18 @@ def _describes_better(refined: list[Floats], geometry: DomainGeometry, data: Dom
     Fewer by a nat for every domain's place on every axis, which is what a description pays for
     places: a map that is drawn anew has to earn its places anew.
     """
-    clouds = scaled_clouds(data, geometry.scaler)
+    clouds, drawn = scaled_clouds(data, geometry.scaler), geometry.domain_map.drawn
     start = [cloud @ geometry.projection.matrix for cloud in clouds]
-    moving = [cloud @ geometry.subspace.moving for cloud in clouds]
+    moving = [clouds[number] @ geometry.subspace.moving for number in drawn]
     before, after = (
-        description_length(moving, [_map_like(geometry, local, "sliced")], geometry.moving_origin)
+        description_length(
+            moving,
+            [_map_like(geometry, local, "sliced").of_landmarks()],
+            geometry.moving_origin,
+        )
         for local in (start, refined)
     )
-    return after < before - geometry.domain_map.coordinates.size
+    return after < before - len(drawn) * geometry.domain_map.coordinates.shape[1]
 
 
 def _map_like(geometry: DomainGeometry, local_indices: list[Floats], method: Method) -> DomainMap:
@@ -135,4 +140,5 @@ def _map_like(geometry: DomainGeometry, local_indices: list[Floats], method: Met
         level_share=present.level_share,
         method=method,
         reference=present.coordinates,
+        landmarks=present.index.landmarks,
     )

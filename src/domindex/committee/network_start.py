@@ -105,17 +105,20 @@ def network_start(
     width = context.network.width
     alignment: Alignment
     if context.backbone is not None:
-        alignment = _behind_backbone(represented, context)
+        with context.chance.lent():
+            alignment = _behind_backbone(represented, context)
     elif isinstance(representation, FlowAligned):
         representation = Raw(geometry.scaler)
         rows = RepresentedRows.plain(geometry.scaler.apply_flat(data.inputs))
         alignment = flow_alignment(data, geometry, context)
     elif not geometry.has_flow:
         index_dim = geometry.domain_map.coordinates.shape[1]
-        alignment = AffineAlignment(rows.features.shape[1], index_dim, width)
+        with context.chance.lent():
+            alignment = AffineAlignment(rows.features.shape[1], index_dim, width)
     else:
         projection = principal_components(rows.features, context.choices.max_latent)
-        alignment = IdentityAlignment.onto(projection, width, may_bend=True)
+        with context.chance.lent():
+            alignment = IdentityAlignment.onto(projection, width, may_bend=True)
     outputs = None
     if data.classes is None:
         sources = data.row_is_source
@@ -153,13 +156,17 @@ def flow_alignment(
 ) -> FlowAlignment:
     """The network of a flow in closed form, straightened where the flow does not fit."""
     selected, width = geometry.selected, context.network.width
-    alignment = FlowAlignment.along(selected.flow, geometry.subspace, width)
+    with context.chance.lent():
+        alignment = FlowAlignment.along(selected.flow, geometry.subspace, width)
     rows = TrainingRows.of(data, geometry.scaler.apply(data.inputs), context.fabric.device)
     coordinates = geometry.domain_map.coordinates
     if selected.flow.family != "none" and selected.misfit > context.choices.max_misfit:
-        bent = FlowAlignment.along(selected.freest, geometry.subspace, width)
+        with context.chance.lent():
+            bent = FlowAlignment.along(selected.freest, geometry.subspace, width)
         bent.to(context.fabric.device)
-        batches = BatchSampler(rows, context.training, context.rng, coordinates)
+        batches = BatchSampler(
+            rows, context.training, context.rng, coordinates, chance=context.chance
+        )
         straighten(bent, batches, context.progress)
         bent.cpu()
         if misfit(_aligned(bent, rows, coordinates)) < selected.misfit:

@@ -21,8 +21,9 @@ class Reach:
 
     Known values, and beyond them as far as those of a held-out source lay beyond the ones it was
     predicted from. Where outputs drift along the map and targets lie further away than any source
-    that was held out, the drift is believed to go on. Where outputs share the units of the inputs,
-    they may go as far as these do.
+    that was held out, the drift is believed to go on. What was never negative stays so, and what
+    was never positive too. Where outputs share the units of the inputs, they may go as far as these
+    do.
     """
 
     least: Floats
@@ -40,6 +41,8 @@ class Reach:
         falling, rising = _drift(data, folds, farthest)
         least = known.min(axis=0) - below - falling
         largest = known.max(axis=0) + above + rising
+        least = np.where(known.min(axis=0) >= 0, np.maximum(least, 0.0), least)
+        largest = np.where(known.max(axis=0) <= 0, np.minimum(largest, 0.0), largest)
         if outputs_share_units(data):
             least = np.minimum(least, float(data.inputs.min()))
             largest = np.maximum(largest, float(data.inputs.max()))

@@ -9,6 +9,7 @@ from domindex.committee.candidate import Candidate
 from domindex.committee.learner import Predictor
 from domindex.committee.learning import fit_candidate, predict_with
 from domindex.committee.represented_folds import RepresentedFolds
+from domindex.geometry.point_distances import PointDistances
 from domindex.representations import RepresentedRows
 
 Floats = NDArray[np.float64]
@@ -22,21 +23,24 @@ STAGE_ROWS = 1500
 
 
 def arrival_groups(
-    distances: Floats, is_known: NDArray[np.bool_], others: Numbers
+    distances: PointDistances, is_known: NDArray[np.bool_], others: Numbers
 ) -> list[Numbers]:
     """The other domains in at most `STAGES` groups, those next to what is known first.
 
-    `distances` (domains, domains) are those of the map; a domain that has arrived is known to those
+    `distances` are those of the map; a domain that has arrived is known to those
     after it.
     """
-    nearest = distances[:, is_known].min(axis=1)
-    left, order = list(others), []
-    while left:
-        first = min(left, key=lambda domain: nearest[domain])
-        order.append(first)
-        left.remove(first)
-        nearest = np.minimum(nearest, distances[:, first])
-    groups = np.array_split(np.array(order, dtype=np.int64), min(STAGES, max(1, len(order))))
+    if not len(others):
+        return []
+    nearest = distances.to_nearest(others, np.flatnonzero(is_known))
+    has_arrived = np.zeros(len(others), dtype=bool)
+    order = np.empty(len(others), dtype=np.int64)
+    for place in range(len(others)):
+        first = int(np.argmin(nearest))
+        order[place], has_arrived[first] = others[first], True
+        nearest = np.minimum(nearest, distances.row(order[place])[others])
+        nearest[has_arrived] = np.inf
+    groups = np.array_split(order, min(STAGES, len(order)))
     return [group for group in groups if len(group)]
 
 
@@ -60,7 +64,7 @@ def self_trained(
     is_known = np.zeros(data.n_domains, dtype=bool)
     is_known[np.unique(data.row_domains[known])] = True
     others = np.union1d(np.flatnonzero(~data.is_source), held_out)
-    distances = represented.geometry.domain_map.index.map_distances
+    distances = PointDistances.of(represented.geometry.domain_map.coordinates)
     features, labels, counts = train.features, data.labels[known], weights
     predictor = fit_candidate(candidate, train, known, data, seed, weights)
     for group in arrival_groups(distances, is_known, others):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.held_out_rows import HeldOutRows, temper
+from domindex.committee.kept_pieces import KeptPieces
 from domindex.committee.learning import predict_with
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.self_training import learn
@@ -68,12 +69,18 @@ def validate(
     seed: int,
     workers: Workers,
     progress: Progress,
+    kept: KeptPieces,
 ) -> list[Trial]:
     """A trial for each candidate; one whose predictor fails is left out with a warning.
 
-    Where all fail, the last failure is raised.
+    Where all fail, the last failure is raised. What was `kept` is not predicted again.
     """
-    ordered = sorted(candidates, key=lambda one: one.in_threads)
+    of: dict[Candidate, Floats | PredictorError] = {}
+    for candidate in candidates:
+        predicted = kept.held_out(candidate)
+        if predicted is not None:
+            of[candidate] = predicted
+    ordered = sorted((one for one in candidates if one not in of), key=lambda one: one.in_threads)
     attempts = (
         result
         for in_threads, group in groupby(ordered, key=lambda one: one.in_threads)
@@ -83,8 +90,11 @@ def validate(
             in_threads=in_threads,
         )
     )
-    known = list(progress.each("validating", attempts, total=len(candidates)))
-    of = dict(zip(ordered, known))
+    shown = progress.each("validating", attempts, total=len(ordered))
+    for result, candidate in zip(shown, ordered):
+        of[candidate] = result
+        if not isinstance(result, PredictorError):
+            kept.keep_held_out(candidate, result)
     results = [of[one] for one in candidates]
     trials = []
     failures: dict[str, PredictorError] = {}

@@ -14,6 +14,10 @@ class DomainBatches:
     A domain with fewer rows than a batch needs repeats them as evenly as possible; a larger one is
     gone through in a fresh random order before any of its rows comes again. With `weights` (rows,)
     every row of a domain is drawn as often as its weight says instead.
+
+    Attributes
+    ----------
+    queues : for each domain, the rows that are to come before any comes again
     """
 
     def __init__(
@@ -27,7 +31,7 @@ class DomainBatches:
         self._chances = None if weights is None else [_chances(weights[r]) for r in self._rows]
         self._batch_size = batch_size
         self._rng = rng
-        self._queues = [np.empty(0, dtype=np.int64) for _ in self._rows]
+        self.queues = [np.empty(0, dtype=np.int64) for _ in self._rows]
 
     def draw(self, domains: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Row numbers (domains, batch_size), of all domains or of those given."""
@@ -38,10 +42,10 @@ class DomainBatches:
         if self._chances is not None:
             rows, chances = self._rows[domain], self._chances[domain]
             return self._rng.choice(rows, self._batch_size, p=chances)
-        queue = self._queues[domain]
+        queue = self.queues[domain]
         while len(queue) < self._batch_size:
             queue = np.concatenate([queue, self._rng.permutation(self._rows[domain])])
-        self._queues[domain] = queue[self._batch_size :]
+        self.queues[domain] = queue[self._batch_size :]
         return queue[: self._batch_size]
 
 

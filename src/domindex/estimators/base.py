@@ -41,6 +41,7 @@ from domindex.estimators.streaming import (
     sample_rows,
     streams,
 )
+from domindex.persistence.journal import Journal
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,6 +72,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     _domain_column: str | None = None
     """The column of a data frame that named the domains in `fit`."""
+
+    _journal: Journal | None = None
+    """Of a fit in progress that may be cut off and resumed."""
 
     def fit(
         self,
@@ -104,10 +108,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         sample_domain: Any,
         source_domains: Iterable[Hashable] | None,
         sample_weight: Any = None,
+        journal: Journal | None = None,
     ) -> Self:
         """Fit a copy, and take over what it learned: a fit that is cut off changes nothing."""
         fitted = copy(self)
+        fitted._journal = journal
         fitted._fit_anew(X, y, sample_domain, source_domains, sample_weight)
+        del fitted._journal
         self.__dict__ = fitted.__dict__
         return self
 
@@ -282,6 +289,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _seed(self) -> int:
         """A whole number from `random_state`."""
         state = getattr(self, "random_state", None)
+        if state is None and self._journal is not None:
+            return self._journal.seed()
         return int(check_random_state(state).randint(np.iinfo(np.int32).max))
 
     def _stream_seed(self) -> int:

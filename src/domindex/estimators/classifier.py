@@ -61,7 +61,10 @@ class VDIClassifier(BaseVDI):
     domain_angles_ : (domains,) in (−π, π], around the ring where the map closes; None elsewhere
     domain_index_std_ : (domains, index_dim), its uncertainty
     domain_index_ : the map as a `DomainIndex`
-    domain_distances_ : (domains, domains), the transport distances behind it
+    domain_distances_ : (domains, domains), the transport distances behind it; to landmarks only
+        where there are more than 500 domains
+    landmark_domains_ : names of the domains that a map of so many was drawn from; None elsewhere
+    landmark_error_ : how well that map follows exact distances on random pairs; None elsewhere
     added_domains_ : names of those that `add_domains` added
     off_map_domains_ : names of those among them that lie off the map
     representation_ : the representation that the heaviest member predicts from

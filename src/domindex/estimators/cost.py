@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from domindex.data import DomainData
+from domindex.geometry.landmarks import MOST_DRAWN
 
 LONG = 10.0
 """Seconds below which nothing is said: it is over before it is read."""
@@ -32,6 +33,7 @@ COEFFICIENTS: dict[str, dict[str, float]] = {
         "stepped domains": 26.9,
         "exact pairs": 0.0,
         "pairs": 23.6,
+        "placed domains": 5.0,
         "trained rows": 7.8,
         "trained numbers": 0.131,
         "trained pairs": 0.712,
@@ -42,6 +44,7 @@ COEFFICIENTS: dict[str, dict[str, float]] = {
         "stepped domains": 9.84,
         "exact pairs": 0.22,
         "pairs": 12.5,
+        "placed domains": 2.0,
         "trained rows": 0.0,
         "trained numbers": 0.0,
         "trained pairs": 0.0,
@@ -87,7 +90,8 @@ class FitSize:
             "once": 1.0,
             "stepped domains": min(self.domains, MOST_STEPPED) / 1e2,
             "exact pairs": (exact * points) ** 2 / 1e6,
-            "pairs": self.domains**2 / 1e6,
+            "pairs": min(self.domains, MOST_DRAWN) ** 2 / 1e6,
+            "placed domains": max(self.domains - MOST_DRAWN, 0) / 1e3,
             "trained rows": trained / 1e3,
             "trained numbers": trained * self.features / 1e3,
             "trained pairs": trained**2 / 1e6,

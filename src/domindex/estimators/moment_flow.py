@@ -19,6 +19,7 @@ from domindex.geometry.flow_selection import (
     FEW_NEIGHBORS,
     MOST_NEIGHBORS,
 )
+from domindex.geometry.landmarks import LandmarkError
 from domindex.geometry.local_projection import RELIABLE
 from domindex.geometry.matching import MOST_COST
 from domindex.representations import PlacedRows, RepresentedRows
@@ -46,6 +47,8 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
     domain_indices_ : (domains, index_dim), the map
     domain_angles_ : (domains,) around the ring where the map closes; None where it does not
     domain_index_ : the same as a `DomainIndex`
+    landmark_error_ : of more than 500 domains, how well the map, which is drawn from landmarks,
+        follows exact distances on random pairs; None with fewer
     family_ : the family of the chosen flow
     misfit_ : how far the aligned domains are apart, relative to chance; about 1 is perfect
     estimator_ : the fitted estimator
@@ -107,20 +110,26 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         followed = geometry.selected.around or geometry.selected
         self.family_, self.misfit_ = followed.flow.family, followed.misfit
 
+    @property
+    def landmark_error_(self) -> LandmarkError | None:
+        """Measured when first asked for, in about a second."""
+        return self._geometry.domain_map.landmark_error
+
     def _represent(self, inputs: NDArray, names: Names) -> RepresentedRows:
+        numbers = {name: number for number, name in enumerate(self.domain_index_.domains)}
         placed = {
-            name: self._place(name, inputs[rows]) for name, rows in group_rows(names, len(inputs))
+            name: self._place(numbers.get(name), inputs[rows])
+            for name, rows in group_rows(names, len(inputs))
         }
         places = {name: place for name, (place, _) in placed.items()}
         angles = {name: angle for name, (_, angle) in placed.items() if angle is not None}
         rows = PlacedRows.of(inputs, names, places, angles or None)
         return RepresentedRows.plain(self._aligned.align(rows))
 
-    def _place(self, name: Any, inputs: NDArray) -> tuple[Floats, float | None]:
+    def _place(self, number: int | None, inputs: NDArray) -> tuple[Floats, float | None]:
         """On the map and around its ring, or where a new domain with these rows belongs."""
         domain_map, index = self._geometry.domain_map, self.domain_index_
-        if name in index.domains:
-            number = index.domains.index(name)
+        if number is not None:
             angle = None if index.angles is None else float(index.angles[number])
             return index.coordinates[number], angle
         local = self._geometry.scaler.apply_flat(inputs) @ self._geometry.projection.matrix

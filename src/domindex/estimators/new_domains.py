@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from domindex.data import DomainData, order_names
 from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.off_map import FALSE_ALARMS, OffMapTest
+from domindex.geometry.point_distances import nearest_points
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows
 
@@ -152,15 +152,14 @@ def placement_table(rows: PlacedRows, indices: FittedIndices, verdicts: Verdicts
     columns |= {f"std_{n}": axis for n, axis in enumerate(deviations.T, start=1)}
     if rows.angles is not None:
         columns["angle"] = [rows.angles[domain.name] for domain in rows.domains]
-    gaps = cdist(places, indices.index()[0].coordinates)
+    goals = indices.index()[0].coordinates
     numbers = {name: number for number, name in enumerate(known.domains)}
-    for row, domain in enumerate(rows.domains):
-        if domain.name in numbers:
-            gaps[row, numbers[domain.name]] = np.inf
-    order = np.argsort(gaps, axis=1, kind="stable")[:, : min(N_NEAREST, len(numbers) - 1)]
-    for rank, nearest in enumerate(order.T, start=1):
+    own = np.array([numbers.get(domain.name, -1) for domain in rows.domains])
+    count = min(N_NEAREST, len(numbers) - 1)
+    order, gaps = nearest_points(places, count, goals, own)
+    for rank, (nearest, away) in enumerate(zip(order.T, gaps.T), start=1):
         columns[f"nearest_{rank}"] = _names([known.domains[number] for number in nearest])
-        columns[f"distance_{rank}"] = gaps[np.arange(len(gaps)), nearest]
+        columns[f"distance_{rank}"] = away
     columns["off_map"] = verdicts.off_map
     columns["off_map_score"] = verdicts.scores
     return pd.DataFrame(columns)

@@ -49,6 +49,7 @@ from domindex.committee.index_inference import (
     infer_indices,
     infer_paper_indices,
 )
+from domindex.committee.kept_map import CLOSED_FORM, kept_map
 from domindex.committee.predictors import learner_for
 from domindex.committee.words import (
     describe_committee,
@@ -70,6 +71,7 @@ from domindex.estimators.new_domains import (
     placement_table,
     warn_off_map,
 )
+from domindex.estimators.resuming import fit_facts, opened_journal
 from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry
@@ -79,6 +81,7 @@ from domindex.geometry.flow_selection import (
     MOST_NEIGHBORS,
 )
 from domindex.geometry.grid_selection import grid_constants
+from domindex.geometry.landmarks import LandmarkError
 from domindex.geometry.off_map import OffMapTest
 from domindex.model.fitted_indices import FittedIndices
 from domindex.model.module import PREDICTOR_RATE
@@ -261,6 +264,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         sample_domain: Any = None,
         source_domains: Iterable[Hashable] | None = None,
         sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from all inputs and the sources' labels.
 
@@ -277,8 +281,14 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
             negative for targets, or where labels of targets are NaN or None
         sample_weight : how much each row counts in learning; not read in rows of targets
+        checkpoint : a folder for what is finished of the fit. The same fit with the same folder
+            goes on where it was cut off, with the result it would have had; it stays there until
+            you remove it. None keeps nothing
         """
-        return self._fit_checked(X, y, sample_domain, source_domains, sample_weight)
+        with opened_journal(checkpoint) as journal:
+            return self._fit_checked(
+                X, y, sample_domain, source_domains, sample_weight, journal=journal
+            )
 
     def forecast(self, X: Any, *, sample_domain: Any = None) -> pd.DataFrame:
         """What to expect of predictions in the domains of these rows: `forecast_` for any rows."""
@@ -291,9 +301,13 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         check_is_fitted(self)
         lines = [f"Predictions: {describe_committee(self.candidates_)}."]
         lines += describe_left_out(self.candidates_)
-        loop = self._indices.domain_map.loop
+        domain_map = self._indices.domain_map
+        loop = domain_map.loop
         if loop is not None:
-            lines.append(describe_loop(loop.persistence, loop.order, self.domains_))
+            drawn = [self.domains_[number] for number in domain_map.drawn]
+            lines.append(describe_loop(loop.persistence, loop.order, drawn))
+        if domain_map.landmark_error is not None:
+            lines.append(str(domain_map.landmark_error))
         return "\n".join([*lines, *self._forecast_words(), *describe_two_ways(self.forecast_)])
 
     def _forecast_words(self) -> list[str]:
@@ -348,7 +362,11 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         settings, seed = self._training_settings(training), self._seed()
         given = (data, network, training, settings, seed, self.verbose, self._choices(), processes)
         backbone = self._trained_backbone(data.inputs)
-        with fit_context(*given, backbone=backbone) as context:
+        if self._journal is not None:
+            n_processes = 1 if processes is None else processes.n
+            facts = fit_facts(self, data, seed, n_processes, self._all_settings())
+            self._journal.begin(facts)
+        with fit_context(*given, backbone=backbone, journal=self._journal) as context:
             self._announce_cost(data, context.progress)
             with context.timings.stage("mapping"):
                 for _ in context.progress.track("mapping", 1):
@@ -414,11 +432,15 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     ) -> tuple[FittedIndices, DomainGeometry]:
         """Local indices, the map drawn from them, and, by default, the flow along it."""
         if self.flow is None:
-            return infer_paper_indices(
-                data, self.index_dim, self.local_dim, context, n_jobs=self.n_jobs
+            dims = self.index_dim, self.local_dim
+            return kept_map(
+                context, lambda: infer_paper_indices(data, *dims, context, n_jobs=self.n_jobs)
             )
-        geometry = self._solve_geometry(data, context)
-        return infer_indices(data, geometry, context, may_refine=self.effort != "quick")
+        geometry = context.journal.piece(CLOSED_FORM, lambda: self._solve_geometry(data, context))
+        may_refine = self.effort != "quick"
+        return kept_map(
+            context, lambda: infer_indices(data, geometry, context, may_refine=may_refine)
+        )
 
     def _solve_geometry(self, data: DomainData, context: FitContext) -> DomainGeometry:
         """The closed form: where domains differ, the map, the flow."""
@@ -465,15 +487,32 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
     def added_domains_(self) -> list[Hashable]:
         """Names of the domains that were added after the fit, in their order."""
         domain_map = self._indices.domain_map
-        return list(domain_map.index.domains[domain_map.n_drawn :])
+        return list(domain_map.index.domains[domain_map.n_fitted :])
 
     @property
     def domain_distances_(self) -> Floats:
         """(domains, domains), the transport distances behind the map.
 
-        Those of added domains are measured when first asked for.
+        Of more than 500 domains (domains, landmarks), in the order of `landmark_domains_`. Those of
+        added domains are measured when first asked for.
         """
         return self._indices.domain_map.all_transport
+
+    @property
+    def landmark_domains_(self) -> list[Hashable] | None:
+        """Names of the domains that the map was drawn from; None where it was drawn from all."""
+        index = self._indices.domain_map.index
+        if index.landmarks is None:
+            return None
+        return [index.domains[number] for number in index.landmarks]
+
+    @property
+    def landmark_error_(self) -> LandmarkError | None:
+        """How well the map follows exact distances on random pairs; None without landmarks.
+
+        Measured when first asked for, in about a second.
+        """
+        return self._indices.domain_map.landmark_error
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         return self._predict(inputs, names).mean

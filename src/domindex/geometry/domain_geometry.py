@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from domindex.geometry.flow_selection import (
 )
 from domindex.geometry.grid_flow import GridFlow
 from domindex.geometry.grid_selection import SelectedGridFlow, select_grid_flow
+from domindex.geometry.landmarks import MOST_DRAWN, choose_landmarks
 from domindex.geometry.local_projection import RELIABLE, LocalProjection, local_projections
 from domindex.geometry.subspace import Subspace, moving_directions, principal_components
 from domindex.geometry.transport import Method
@@ -30,6 +31,9 @@ Floats = NDArray[np.float64]
 DESCRIBED_COMPONENTS = 6
 """Principal components whose movement compares two projections: more would take seconds. Chosen
 with the maps of TPT-48 and of the families of `domindex bench --suite generality` in view."""
+
+SUMMARISED_COMPONENTS = 32
+"""Principal components by which landmarks are chosen, of more features; for time and memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +69,12 @@ class DomainGeometry:
         local_dim: int | None = None,
         reliable: float = RELIABLE,
         n_jobs: int | None = None,
+        most_drawn: int = MOST_DRAWN,
     ) -> DomainGeometry:
         """Find where the domains differ, map them along geodesics, and solve for the flow.
+
+        Of more than `most_drawn` domains all of this is solved on landmarks, and the others are
+        placed on the map.
 
         `map_rows` numbers the rows within each domain that the map shall rest on, all where None.
         Where u may start along several projections, the one counts whose map, measured by slices,
@@ -77,23 +85,21 @@ class DomainGeometry:
         if map_rows is None:
             map_rows = [np.arange(len(cloud)) for cloud in clouds]
         shown = [cloud[rows] for cloud, rows in zip(clouds, map_rows)]
-        subspace = moving_directions(clouds)
-        origin = scaler.origin @ subspace.moving
-        projections = local_projections(shown, subspace, local_dim, reliable)
-        projection = projections[0]
-        if len(projections) > 1:
-            widest = principal_components(np.concatenate(shown), DESCRIBED_COMPONENTS)
-            described = [cloud @ widest for cloud in shown]
-            maps = [
-                maps_along_neighborhoods(_plain_map(data, shown, one, index_dim, "sliced"))
-                for one in projections
-            ]
-            lengths = [description_length(described, one, scaler.origin @ widest) for one in maps]
-            projection = projections[int(np.argmin(lengths))]
-        plain = _plain_map(data, shown, projection, index_dim, None, n_jobs).closed(shown)
-        chosen = maps_along_neighborhoods(plain)
-        moving = [cloud @ subspace.moving for cloud in clouds]
-        selected = select_flow(moving, chosen, origin, data.is_source)
+        drawn = _drawn_domains(data, shown, most_drawn)
+        of_drawn = _Drawn(
+            [data.domains[number] for number in drawn],
+            [clouds[number] for number in drawn],
+            [shown[number] for number in drawn],
+            data.is_source[drawn],
+            scaler.origin,
+        )
+        subspace = moving_directions(of_drawn.clouds)
+        projection = of_drawn.project(subspace, index_dim, local_dim, reliable)
+        selected = of_drawn.select(subspace, projection, index_dim, n_jobs)
+        if len(drawn) < data.n_domains:
+            local = [cloud @ projection.matrix for cloud in shown]
+            grown = selected.domain_map.among(data.domains, local, drawn)
+            selected = replace(selected, domain_map=grown)
         return cls(scaler, tuple(map_rows), subspace, projection, selected)
 
     @classmethod
@@ -115,20 +121,24 @@ class DomainGeometry:
         """The same domains on another map, with a flow along that."""
         clouds = scaled_clouds(data, self.scaler)
         shown = [cloud[rows] for cloud, rows in zip(clouds, self.map_rows)]
-        moving = [cloud @ self.subspace.moving for cloud in clouds]
-        maps = [domain_map.closed(shown)]
-        selected = select_flow(moving, maps, self.moving_origin, data.is_source)
+        domain_map = domain_map.closed(shown)
+        moving = [clouds[number] @ self.subspace.moving for number in domain_map.drawn]
+        is_source = data.is_source[domain_map.drawn]
+        maps = [domain_map.of_landmarks()]
+        selected = select_flow(moving, maps, self.moving_origin, is_source)
+        selected = replace(selected, domain_map=domain_map)
         return replace(self, selected=selected, has_flow=True, kept={})
 
     def grid_flow(self, data: DomainData) -> GridFlow:
         """How pictures or signals move over their grid along the map; found once."""
         if "grid flow" not in self.kept:
-            domain_map = self.domain_map
+            drawn = self.domain_map.drawn
+            rows = np.flatnonzero(np.isin(data.row_domains, drawn))
             self.kept["grid flow"] = select_grid_flow(
-                data.layout.to_grid(data.inputs),
-                data.row_domains,
-                domain_map.coordinates,
-                domain_map.transport,
+                data.layout.to_grid(data.inputs[rows]),
+                np.searchsorted(drawn, data.row_domains[rows]),
+                self.domain_map.coordinates[drawn],
+                self.domain_map.transport,
             )
         return self.kept["grid flow"].flow
 
@@ -146,23 +156,79 @@ class DomainGeometry:
         return self.selected.domain_map
 
 
-def _plain_map(
-    data: DomainData,
-    clouds: Sequence[Floats],
-    projection: LocalProjection,
-    index_dim: int,
-    method: Method | None,
-    n_jobs: int | None = None,
-) -> DomainMap:
-    """The map of projected clouds, without geodesics."""
-    return DomainMap.fit(
-        data.domains,
-        [cloud @ projection.matrix for cloud in clouds],
-        index_dim,
-        level_share=projection.level_share,
-        method=method,
-        n_jobs=n_jobs,
-    )
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """The domains that the geometry is solved on: all, or landmarks.
+
+    Attributes
+    ----------
+    domains : names
+    clouds : scaled inputs (rows, features) of each
+    shown : those of them that the map is drawn from
+    is_source : (domains,)
+    origin : (features,) where the user's zero lies
+    """
+
+    domains: list[Hashable]
+    clouds: list[Floats]
+    shown: list[Floats]
+    is_source: NDArray[np.bool_]
+    origin: Floats
+
+    def project(
+        self, subspace: Subspace, index_dim: int, local_dim: int | None, reliable: float
+    ) -> LocalProjection:
+        """Where u may start along several projections, the one of the shortest description."""
+        projections = local_projections(self.shown, subspace, local_dim, reliable)
+        if len(projections) == 1:
+            return projections[0]
+        widest = principal_components(np.concatenate(self.shown), DESCRIBED_COMPONENTS)
+        described = [cloud @ widest for cloud in self.shown]
+        maps = [
+            maps_along_neighborhoods(self.plain_map(one, index_dim, "sliced"))
+            for one in projections
+        ]
+        lengths = [description_length(described, one, self.origin @ widest) for one in maps]
+        return projections[int(np.argmin(lengths))]
+
+    def select(
+        self,
+        subspace: Subspace,
+        projection: LocalProjection,
+        index_dim: int,
+        n_jobs: int | None,
+    ) -> SelectedFlow:
+        """The map along the neighbourhoods, and the flow, of the shortest description."""
+        plain = self.plain_map(projection, index_dim, None, n_jobs).closed(self.shown)
+        chosen = maps_along_neighborhoods(plain)
+        moving = [cloud @ subspace.moving for cloud in self.clouds]
+        return select_flow(moving, chosen, self.origin @ subspace.moving, self.is_source)
+
+    def plain_map(
+        self,
+        projection: LocalProjection,
+        index_dim: int,
+        method: Method | None,
+        n_jobs: int | None = None,
+    ) -> DomainMap:
+        """The map of projected clouds, without geodesics."""
+        return DomainMap.fit(
+            self.domains,
+            [cloud @ projection.matrix for cloud in self.shown],
+            index_dim,
+            level_share=projection.level_share,
+            method=method,
+            n_jobs=n_jobs,
+            most_drawn=len(self.domains),
+        )
+
+
+def _drawn_domains(data: DomainData, shown: Sequence[Floats], most: int) -> NDArray[np.int64]:
+    """Numbers of the domains that the geometry is solved on."""
+    if data.n_domains <= most:
+        return np.arange(data.n_domains)
+    widest = principal_components(np.concatenate(shown), SUMMARISED_COMPONENTS)
+    return choose_landmarks([cloud @ widest for cloud in shown], data.is_source, most)
 
 
 def scaled_clouds(data: DomainData, scaler: InputScaler) -> list[Floats]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,17 @@ from scipy.spatial.distance import cdist
 
 from domindex.geometry.index import DomainIndex
 from domindex.geometry.isomap import KnownPaths, extend_paths, known_paths, mean_geodesics
+from domindex.geometry.landmarks import (
+    MOST_DRAWN,
+    LandmarkError,
+    choose_landmarks,
+    measure_error,
+)
 from domindex.geometry.loop import Loop, find_loop
 from domindex.geometry.loop_opening import comes_back
-from domindex.geometry.nearest_transport import transport_to_known
+from domindex.geometry.nearest_transport import BLOCK, transport_to_known
 from domindex.geometry.scaling import (
+    FLAT_AXIS,
     classical_scaling,
     place,
     procrustes_align,
@@ -33,6 +40,10 @@ Floats = NDArray[np.float64]
 MAX_EXACT_DOMAINS = 100
 """Domains up to which every pair's transport problem is solved; beyond, distances are sliced."""
 
+FLAT_AXIS_OF_LANDMARKS = 0.03
+"""Spread of an axis, relative to the widest, below which it places nobody on a map of landmarks.
+Most domains are placed there, and along such an axis by rounding and noise; not tuned."""
+
 
 @dataclass(frozen=True, eq=False)
 class DomainMap:
@@ -41,7 +52,8 @@ class DomainMap:
     Attributes
     ----------
     index : coordinates of unit mean square length, and the distances they show, in that unit
-    transport : (drawn, drawn) transport distances between the clouds, in the clouds' unit
+    transport : (drawn, drawn) transport distances between the clouds, in the clouds' unit. Drawn
+        are all domains of the fit, or, of many, landmarks (`index.landmarks`)
     clouds : the (thinned) local indices of each domain, their levels drawn together
     method : how transport is measured
     neighbors : numbers of neighbours that geodesics pass through, averaged over; none where the
@@ -90,12 +102,31 @@ class DomainMap:
         method: Method | None = None,
         reference: Floats | None = None,
         n_jobs: int | None = None,
+        landmarks: NDArray[np.int64] | None = None,
+        most_drawn: int = MOST_DRAWN,
     ) -> Self:
         """Map domains by their local indices, one array (rows, local_dim) each.
 
         Exact transport while the pairs are few, slices beyond, unless `method` says which.
-        `reference` is a map of the same domains that this one is turned onto.
+        `reference` is a map of the same domains that this one is turned onto. Of more than
+        `most_drawn` domains the map is drawn from `landmarks`, chosen here where None, and the
+        others are placed on it.
         """
+        if landmarks is None and len(local_indices) > most_drawn:
+            landmarks = choose_landmarks(local_indices, most=most_drawn)
+        if landmarks is not None:
+            drawn = cls.fit(
+                [domains[number] for number in landmarks],
+                [local_indices[number] for number in landmarks],
+                index_dim,
+                neighbors=neighbors,
+                level_share=level_share,
+                method=method,
+                reference=None if reference is None else reference[landmarks],
+                n_jobs=n_jobs,
+                most_drawn=len(landmarks),
+            )
+            return drawn.among(domains, local_indices, landmarks)
         clouds = tuple(thin(_level(cloud, level_share)) for cloud in local_indices)
         method = method or ("exact" if len(clouds) <= MAX_EXACT_DOMAINS else "sliced")
         transport = transport_distances(clouds, method=method, n_jobs=n_jobs)
@@ -108,7 +139,10 @@ class DomainMap:
         return self.index.coordinates
 
     def along(self, neighbors: Sequence[int]) -> DomainMap:
-        """The same distances, seen along geodesics through other neighbours."""
+        """The same distances, seen along geodesics through other neighbours.
+
+        Of a map that was drawn from all its domains.
+        """
         index_dim = self.coordinates.shape[1]
         index, unit = _scale(self.index.domains, self.transport, neighbors, index_dim, None)
         return replace(self, index=index, neighbors=tuple(neighbors), unit=unit)._around(self.loop)
@@ -119,15 +153,65 @@ class DomainMap:
         `clouds` are all inputs (rows, features) of each domain: the ring must close there too.
         """
         loop = find_loop(self.transport)
-        if loop is not None and clouds is not None and not comes_back(loop, clouds):
-            loop = None
+        if loop is not None and clouds is not None:
+            drawn = [clouds[number] for number in self.drawn]
+            loop = loop if comes_back(loop, drawn) else None
         return self._around(loop)
 
     def _around(self, loop: Loop | None) -> DomainMap:
         if loop is None and self.loop is None:
             return self
-        angles = None if loop is None else loop.angles
-        return replace(self, index=replace(self.index, angles=angles), loop=loop)
+        closed = replace(self, loop=loop)
+        angles = None if loop is None else closed._all_angles()
+        return replace(closed, index=replace(self.index, angles=angles))
+
+    def _all_angles(self) -> Floats:
+        """(domains,) of the ring, and of those that were not drawn where they belong on it."""
+        assert self.loop is not None
+        others = self._not_drawn
+        if not len(others):
+            return self.loop.angles
+        angles = np.empty(len(self.clouds))
+        angles[self.drawn] = self.loop.angles
+        angles[others] = self._angles_of_clouds([self.clouds[number] for number in others])
+        return angles
+
+    def among(
+        self,
+        domains: Sequence[Hashable],
+        local_indices: Sequence[Floats],
+        landmarks: NDArray[np.int64],
+    ) -> Self:
+        """The same map, with all `domains` on it, of which it was drawn from `landmarks`.
+
+        The others are where `locate` puts them, by their distances to the landmarks.
+        """
+        clouds = [thin(_level(cloud, self.level_share)) for cloud in local_indices]
+        others = np.setdiff1d(np.arange(len(clouds)), landmarks)
+        coordinates = np.empty((len(clouds), self.coordinates.shape[1]))
+        shown = np.empty((len(clouds), len(landmarks)))
+        coordinates[landmarks], shown[landmarks] = self.coordinates, self.index.distances
+        if len(others):
+            placed = self._locate_clouds([clouds[number] for number in others], by_landmarks=True)
+            coordinates[others], shown[others] = placed
+        eigenvalues, numbers = self.index.eigenvalues, np.array(landmarks)
+        index = DomainIndex(tuple(domains), coordinates, shown, eigenvalues, None, numbers)
+        grown = replace(self, index=index, clouds=tuple(clouds), loop=None)
+        return grown if self.loop is None else cast("Self", grown._around(self.loop))
+
+    def of_landmarks(self) -> DomainMap:
+        """The map as it was drawn, without those that were placed on it."""
+        drawn, index = self.drawn, self.index
+        if index.landmarks is None:
+            return self
+        part = DomainIndex(
+            tuple(index.domains[number] for number in drawn),
+            index.coordinates[drawn],
+            index.distances[drawn],
+            index.eigenvalues,
+            None if self.loop is None else self.loop.angles,
+        )
+        return replace(self, index=part, clouds=self._drawn_clouds, n_added=0)
 
     def locate(self, local_indices: Floats) -> Floats:
         """Where a new domain with these local indices belongs, (index_dim,). The map stays."""
@@ -137,7 +221,7 @@ class DomainMap:
         """Where new domains belong, (new, index_dim): each as if it had come alone."""
         if not local_indices:
             return np.empty((0, self.coordinates.shape[1]))
-        return self._locate_clouds(self._new_clouds(local_indices))[0]
+        return self._locate_clouds(self._new_clouds(local_indices), self._by_landmarks)[0]
 
     def with_domains(self, names: Sequence[Hashable], local_indices: Sequence[Floats]) -> DomainMap:
         """The same map with more domains on it, each where `locate` puts it.
@@ -146,11 +230,8 @@ class DomainMap:
         those it was placed by; between two of them, those of their places.
         """
         clouds = self._new_clouds(local_indices)
-        places, shown = self._locate_clouds(clouds)
-        n_drawn, old = self.n_drawn, self.index.distances
-        known = np.hstack([shown, cdist(places, self.coordinates[n_drawn:])])
-        distances = np.block([[old, known.T], [known, cdist(places, places)]])
-        spectrum = np.sort(np.append(self.index.eigenvalues, np.zeros(len(clouds))))[::-1]
+        places, shown = self._locate_clouds(clouds, self._by_landmarks)
+        distances, spectrum = self._grown_distances(places, shown)
         angles = self.index.angles
         if angles is not None:
             angles = np.append(angles, self._angles_of_clouds(clouds))
@@ -158,8 +239,9 @@ class DomainMap:
             (*self.index.domains, *names),
             np.vstack([self.coordinates, places]),
             distances,
-            spectrum.copy(),
+            spectrum,
             angles,
+            self.index.landmarks,
         )
         return replace(
             self,
@@ -168,40 +250,88 @@ class DomainMap:
             n_added=self.n_added + len(clouds),
         )
 
+    def _grown_distances(self, places: Floats, shown: Floats) -> tuple[Floats, Floats]:
+        """What the index holds with added domains: distances and eigenvalues."""
+        old = self.index.distances
+        if self.index.landmarks is not None:
+            return np.vstack([old, shown]), self.index.eigenvalues
+        known = np.hstack([shown, cdist(places, self.coordinates[self.n_fitted :])])
+        distances = np.block([[old, known.T], [known, cdist(places, places)]])
+        spectrum = np.sort(np.append(self.index.eigenvalues, np.zeros(len(places))))[::-1]
+        return distances, spectrum.copy()
+
     @property
-    def n_drawn(self) -> int:
-        """How many domains, the first ones, the map was drawn from."""
+    def n_fitted(self) -> int:
+        """How many domains, the first ones, are those of the fit."""
         return len(self.clouds) - self.n_added
+
+    @property
+    def drawn(self) -> NDArray[np.int64]:
+        """Numbers of the domains that the map was drawn from: all of the fit, or landmarks."""
+        landmarks = self.index.landmarks
+        return np.arange(self.n_fitted) if landmarks is None else landmarks
+
+    @property
+    def _not_drawn(self) -> NDArray[np.int64]:
+        return np.setdiff1d(np.arange(len(self.clouds)), self.drawn)
+
+    @property
+    def _drawn_clouds(self) -> tuple[Floats, ...]:
+        return tuple(self.clouds[number] for number in self.drawn)
+
+    @cached_property
+    def landmark_error(self) -> LandmarkError | None:
+        """What drawing the map from landmarks costs; None where it was drawn from all."""
+        if self.index.landmarks is None:
+            return None
+        n_fitted = self.n_fitted
+        return measure_error(
+            self.clouds[:n_fitted], self.coordinates[:n_fitted], self.index.landmarks
+        )
 
     @cached_property
     def all_transport(self) -> Floats:
         """(domains, domains) transport distances between all clouds, added ones too.
 
-        Those of added domains are measured when they are first asked for: nothing else needs them.
+        Where there are landmarks, (domains, landmarks). Those of domains that the map was not drawn
+        from are measured when they are first asked for: nothing else needs them.
         """
-        if not self.n_added:
+        if len(self.drawn) == len(self.clouds):
             return self.transport
-        drawn, added = self.clouds[: self.n_drawn], self.clouds[self.n_drawn :]
-        across = transport_to_known(added, drawn, self.method)
-        among = transport_distances(added, method=self.method)
+        drawn, others = self._drawn_clouds, self._not_drawn
+        rest = [self.clouds[number] for number in others]
+        across = transport_to_known(rest, drawn, self.method, at_once=self._by_landmarks)
+        if self.index.landmarks is not None:
+            result = np.empty((len(self.clouds), len(drawn)))
+            result[self.drawn], result[others] = self.transport, across
+            return result
+        among = transport_distances(rest, method=self.method)
         return np.block([[self.transport, across.T], [across, among]])
+
+    @property
+    def _by_landmarks(self) -> bool:
+        """Whether distances to what was drawn come from one product, right up to rounding, and
+        axes that landmarks hardly spread along place nobody."""
+        return self.index.landmarks is not None
 
     def _new_clouds(self, local_indices: Sequence[Floats]) -> list[Floats]:
         return [thin(_level(cloud, self.level_share)) for cloud in local_indices]
 
-    def _locate_clouds(self, clouds: Sequence[Floats]) -> tuple[Floats, Floats]:
+    def _locate_clouds(self, clouds: Sequence[Floats], by_landmarks: bool) -> tuple[Floats, Floats]:
         """Places (new, index_dim) and the distances (new, drawn) that they show, in map units."""
-        n_drawn, widest, reach = self.n_drawn, None, None
+        widest, reach = None, None
         if self.neighbors:
             widest = max(self.neighbors)
             reach = np.max([one.reach for one in self._paths], axis=0)
-        known = self.clouds[:n_drawn]
-        gaps = transport_to_known(clouds, known, self.method, widest, reach)
+        known, method = self._drawn_clouds, self.method
+        gaps = transport_to_known(clouds, known, method, widest, reach, at_once=by_landmarks)
         if self.neighbors:
-            gaps = np.stack([extend_paths(gap, self._paths) for gap in gaps])
+            gaps = np.vstack([extend_paths(part, self._paths) for part in _blocks(gaps)])
         shown = gaps / self.unit
-        distances = self.index.distances[:n_drawn, :n_drawn]
-        return place(shown, self.coordinates[:n_drawn], distances), shown
+        drawn = self.drawn
+        distances = self.index.distances[drawn][:, : len(drawn)]
+        flat_axis = FLAT_AXIS_OF_LANDMARKS if by_landmarks else FLAT_AXIS
+        return place(shown, self.coordinates[drawn], distances, flat_axis), shown
 
     @cached_property
     def _paths(self) -> list[KnownPaths]:
@@ -218,7 +348,8 @@ class DomainMap:
 
     def _angles_of_clouds(self, clouds: Sequence[Floats]) -> Floats:
         assert self.loop is not None
-        gaps = transport_to_known(clouds, self.clouds[: self.n_drawn], self.method)
+        known = self._drawn_clouds
+        gaps = transport_to_known(clouds, known, self.method, at_once=self._by_landmarks)
         return np.array([self.loop.locate(gap) for gap in gaps])
 
     def state(self) -> dict[str, Any]:
@@ -246,7 +377,11 @@ class DomainMap:
         n_added = state["n_added"]
         if type(n_added) is not int or not 0 <= n_added < n_domains:
             raise ValueError(f"{n_added} of {n_domains} domains were added")
-        if state["transport"].shape != (n_domains - n_added, n_domains - n_added):
+        landmarks = index.landmarks
+        n_drawn = n_domains - n_added if landmarks is None else len(landmarks)
+        if landmarks is not None and landmarks[-1] >= n_domains - n_added:
+            raise ValueError("a landmark was added to the map that was drawn from it")
+        if state["transport"].shape != (n_drawn, n_drawn):
             raise ValueError("the transport distances do not match the domains")
         if not np.isfinite(state["transport"]).all() or not 0.0 < state["unit"] < np.inf:
             raise ValueError("the distances of the map are not usable numbers")
@@ -264,6 +399,11 @@ class DomainMap:
             n_added,
             None if loop is None else Loop.from_state(loop, state["transport"]),
         )
+
+
+def _blocks(gaps: Floats) -> list[Floats]:
+    """Rows (new, drawn) in parts, so that paths of many new domains need little memory."""
+    return [gaps[start : start + BLOCK] for start in range(0, len(gaps), BLOCK)]
 
 
 def _level(cloud: Floats, share: float) -> Floats:

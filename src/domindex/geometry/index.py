@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from domindex.errors import InputError
 from domindex.geometry.scaling import classical_scaling, scaling_spectrum
@@ -22,9 +22,13 @@ class DomainIndex:
     ----------
     domains : names, in the order of all rows below
     coordinates : (domains, components)
-    distances : (domains, domains), what the coordinates were scaled from
-    eigenvalues : (domains,), falling; a gap tells how many components the map needs
+    distances : (domains, domains), what the coordinates were scaled from; (domains, landmarks)
+        where there are landmarks
+    eigenvalues : (domains,), falling; a gap tells how many components the map needs. Of landmarks
+        only where there are any
     angles : (domains,) in (−π, π] around the ring that the domains lie on; None on an open map
+    landmarks : rising numbers of the domains that the map was drawn from, where there are too many
+        to draw it from all (`geometry.landmarks`); None where it was
 
     Examples
     --------
@@ -39,9 +43,11 @@ class DomainIndex:
     distances: NDArray[np.float64]
     eigenvalues: NDArray[np.float64]
     angles: NDArray[np.float64] | None = None
+    landmarks: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.coordinates, self.distances, self.eigenvalues, self.angles):
+        arrays = (self.coordinates, self.distances, self.eigenvalues, self.angles, self.landmarks)
+        for array in arrays:
             if array is not None:
                 array.setflags(write=False)
 
@@ -67,22 +73,28 @@ class DomainIndex:
 
     @property
     def map_distances(self) -> NDArray[np.float64]:
-        """Distances between the points of the map, (domains, domains)."""
+        """Distances between the points of the map, (domains, domains): not for thousands."""
         return squareform(pdist(self.coordinates))
 
     @property
     def stress(self) -> float:
         """Kruskal's stress: the share of the distances that the map does not show, 0 is perfect."""
         total = float((self.distances**2).sum())
-        return float(np.sqrt(((self.map_distances - self.distances) ** 2).sum() / (total or 1.0)))
+        if self.landmarks is None:
+            shown = self.map_distances
+        else:
+            shown = cdist(self.coordinates, self.coordinates[self.landmarks])
+        return float(np.sqrt(((shown - self.distances) ** 2).sum() / (total or 1.0)))
 
     def state(self) -> dict[str, Any]:
-        state = {
+        state: dict[str, Any] = {
             "domains": self.domains,
             "coordinates": self.coordinates,
             "distances": self.distances,
             "eigenvalues": self.eigenvalues,
         }
+        if self.landmarks is not None:
+            state["landmarks"] = self.landmarks.tolist()
         return state if self.angles is None else state | {"angles": self.angles}
 
     @classmethod
@@ -92,9 +104,28 @@ class DomainIndex:
             raise ValueError("the domains do not have a name each")
         shapes = [state[name].shape for name in ("distances", "eigenvalues", "coordinates")]
         index_dim = state["coordinates"].shape[-1]
-        if shapes != [(n_domains, n_domains), (n_domains,), (n_domains, index_dim)]:
+        landmarks = _landmarks(state.get("landmarks"), n_domains)
+        n_drawn = n_domains if landmarks is None else len(landmarks)
+        if shapes != [(n_domains, n_drawn), (n_drawn,), (n_domains, index_dim)]:
             raise ValueError(f"arrays of shapes {shapes} are no map of {n_domains} domains")
         angles = state.get("angles")  # only maps that close have them
         if angles is not None and angles.shape != (n_domains,):
             raise ValueError("the angles do not match the domains")
-        return cls(domains, state["coordinates"], state["distances"], state["eigenvalues"], angles)
+        coordinates, distances, eigenvalues = (
+            state[name] for name in ("coordinates", "distances", "eigenvalues")
+        )
+        return cls(domains, coordinates, distances, eigenvalues, angles, landmarks)
+
+
+def _landmarks(numbers: list[int] | None, n_domains: int) -> NDArray[np.int64] | None:
+    """Of a state: rising numbers of domains, or none."""
+    if numbers is None:
+        return None
+    if any(type(number) is not int for number in numbers):
+        raise ValueError("the landmarks are no numbers of domains")
+    landmarks = np.array(numbers, dtype=np.int64)
+    if not len(landmarks) or landmarks[0] < 0 or landmarks[-1] >= n_domains:
+        raise ValueError("the landmarks are no numbers of domains")
+    if (np.diff(landmarks) <= 0).any():
+        raise ValueError("the landmarks do not rise")
+    return landmarks

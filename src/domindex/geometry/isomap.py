@@ -88,11 +88,15 @@ def known_paths(distances: NDArray[np.float64], neighbors: Sequence[int]) -> lis
 
 
 def extend_paths(gaps: NDArray[np.float64], paths: Sequence[KnownPaths]) -> NDArray[np.float64]:
-    """`extend_mean_geodesics` along paths that were found once for many new domains."""
+    """`extend_mean_geodesics` along paths that were found once for many new domains.
+
+    `gaps` (known,) of one new domain or (new, known) of many.
+    """
+    many = np.atleast_2d(gaps)
     extended = [
-        extend_geodesics(gaps, one.lengths, one.n_neighbors, one.reach) * one.share for one in paths
+        extend_geodesics(many, one.lengths, one.n_neighbors, one.reach) * one.share for one in paths
     ]
-    return np.mean(extended, axis=0)
+    return np.mean(extended, axis=0).reshape(gaps.shape)
 
 
 def _share(first: NDArray[np.float64], other: NDArray[np.float64]) -> float:
@@ -105,13 +109,21 @@ def extend_geodesics(
     n_neighbors: int,
     reach: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Path lengths (known,) from a new domain at direct distances `gaps` (known,).
+    """Path lengths, shaped like `gaps`, from new domains at direct distances `gaps` (…, known).
 
     The first step leads to one of its `n_neighbors` nearest, or to a domain that would have it
     among its own, no farther than `reach` (known,); the rest along known paths.
     """
-    joined = np.zeros(len(gaps), dtype=bool)
-    joined[np.argsort(gaps, kind="stable")[:n_neighbors]] = True
+    many = np.atleast_2d(gaps)
+    rows = np.arange(len(many))
+    joined = np.zeros(many.shape, dtype=bool)
+    joined[rows[:, None], np.argsort(many, axis=1, kind="stable")[:, :n_neighbors]] = True
     if reach is not None:
-        joined |= np.isfinite(gaps) & (gaps <= reach)
-    return (gaps[joined, None] + geodesics[joined]).min(axis=0)
+        joined |= np.isfinite(many) & (many <= reach)
+    steps = np.argsort(~joined, axis=1, kind="stable")
+    counts, result = joined.sum(axis=1), np.full(many.shape, np.inf)
+    for rank in range(int(counts.max(initial=0))):
+        going = rows[counts > rank]
+        via = steps[going, rank]
+        result[going] = np.minimum(result[going], many[going, via][:, None] + geodesics[via])
+    return result.reshape(gaps.shape)

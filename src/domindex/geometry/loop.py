@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from domindex.geometry.winding import (
     death_of_winding,
     harmonic_angles,
     join_weights,
+    typical_distance,
     wrap_angle,
 )
 
@@ -98,6 +100,11 @@ class Loop:
         """Numbers of the domains, once around from angle 0."""
         return np.argsort(np.mod(self.angles, TURN), kind="stable")
 
+    @cached_property
+    def typical(self) -> float:
+        """The median distance of two domains that do not coincide."""
+        return typical_distance(self.distances)
+
     def locate(self, gaps: Floats) -> float:
         """The angle of a new domain at distances `gaps` (domains,) from the known ones.
 
@@ -105,7 +112,7 @@ class Loop:
         angle and the distance, on the side where the closest ones lie, and the mean counts.
         """
         near = gaps <= max(self.reach, float(np.partition(gaps, 1)[1]))
-        angles, weights = self.angles[near], join_weights(gaps[near], self.distances)
+        angles, weights = self.angles[near], join_weights(gaps[near], self.typical)
         centre = angles[np.argmin(gaps[near])]
         centre += weights @ wrap_angle(angles - centre) / weights.sum()
         for _ in range(ROUNDS):

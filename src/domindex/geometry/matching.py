@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from domindex.geometry.landmarks import MOST_DRAWN
 from domindex.geometry.misfit import whitening
 
 Floats = NDArray[np.float64]
@@ -29,6 +30,10 @@ SHARPNESS = 5.0
 MAX_PATTERNS = 48
 MATCHED_ROWS = 300
 """Patterns to which a source is matched, and rows of a domain that take part."""
+
+MOST_CUT = 100
+"""Sources that are cut at most, where domains are more than `MOST_DRAWN`: every one is matched to
+all patterns, and to those of the others. With more of them nothing is cut. For time."""
 
 MOST_COST = 0.87
 """Cost of matching, relative to matching the mirror image, below which the patterns are shared.
@@ -94,11 +99,12 @@ def _wide_sources(clouds: Sequence[Floats], is_source: NDArray[np.bool_], size: 
     unit = variances[~is_source].mean(axis=0)
     widths = (variances / np.where(unit > 0.0, unit, 1.0)).mean(axis=1)
     widest = widths[~is_source].max()
-    return [
+    found = [
         number
         for number, cloud in enumerate(clouds)
         if is_source[number] and size < len(cloud) <= MATCHED_ROWS and widths[number] > widest
     ]
+    return [] if len(clouds) > MOST_DRAWN and len(found) > MOST_CUT else found
 
 
 def _spread_out(targets: list[Floats]) -> list[Floats]:

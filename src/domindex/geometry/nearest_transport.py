@@ -13,6 +13,7 @@ from domindex.geometry.transport import (
     check_clouds,
     sliced_levels,
     sliced_vectors,
+    sliced_vectors_at_once,
     transport_distances_to,
 )
 
@@ -22,12 +23,18 @@ SAFETY = 1e-7
 """Relative to a bound: rounding must not make it larger than the distance it bounds."""
 
 
+BLOCK = 256
+"""New clouds that are measured together; for memory."""
+
+
 def transport_to_known(
     new: Sequence[Floats],
     known: Sequence[Floats],
     method: Method,
     n_nearest: int | None = None,
     reach: Floats | None = None,
+    *,
+    at_once: bool = False,
 ) -> Floats:
     """(new, known) distances, each as `transport_distances_to` measures it for one new cloud alone.
 
@@ -35,6 +42,7 @@ def transport_to_known(
     at infinity: geodesics start with a step to one of these, and exact transport is the dear part.
     Which known clouds can be among them is told by a bound from moments (Gelbrich),
     W₂² ≥ ‖m − m'‖² + tr(C + C' − 2 (C½ C' C½)½), so the result is that of the full search.
+    With `at_once`, sliced distances of many clouds come from one product, right up to rounding.
 
     Examples
     --------
@@ -47,7 +55,7 @@ def transport_to_known(
     """
     clouds = check_clouds([*known, *new])[len(known) :]
     if method == "sliced":
-        return _sliced(clouds, known)
+        return _sliced(clouds, known, at_once)
     if n_nearest is None or n_nearest >= len(known) or method != "exact":
         return np.stack([transport_distances_to(cloud, known, method=method) for cloud in clouds])
     bounds = moment_bounds(clouds, known) * (1.0 - SAFETY)
@@ -72,19 +80,34 @@ def _nearest(
     return result
 
 
-def _sliced(new: Sequence[Floats], known: Sequence[Floats]) -> Floats:
+def _sliced(new: Sequence[Floats], known: Sequence[Floats], at_once: bool) -> Floats:
     """Levels depend on the sizes of the clouds compared: one pass for each kind, so that a new
     cloud is measured alike whatever other new ones come with it."""
     sizes = {len(cloud) for cloud in known}
     by_levels: dict[int, list[int]] = {}
     for number, cloud in enumerate(new):
         by_levels.setdefault(len(sliced_levels(sizes | {len(cloud)})), []).append(number)
+    vectors_of = sliced_vectors_at_once if at_once else sliced_vectors
+    distances_of = _product_distances if at_once else cdist
     result = np.empty((len(new), len(known)))
     for numbers in by_levels.values():
         levels = sliced_levels(sizes | {len(new[numbers[0]])})
-        vectors = sliced_vectors([new[number] for number in numbers], levels)
-        result[numbers] = cdist(vectors, sliced_vectors(known, levels))
+        goal = vectors_of(known, levels)
+        for start in range(0, len(numbers), BLOCK):
+            part = numbers[start : start + BLOCK]
+            result[part] = distances_of(vectors_of([new[n] for n in part], levels), goal)
     return result
+
+
+def _product_distances(first: Floats, second: Floats) -> Floats:
+    """Euclidean distances of long vectors by a product: a fraction of the time, right to 1e-8 of
+    their length."""
+    centre = second.mean(axis=0)
+    first, second = first - centre, second - centre
+    squares = -2.0 * first @ second.T
+    squares += np.einsum("ij,ij->i", first, first)[:, None]
+    squares += np.einsum("ij,ij->i", second, second)
+    return np.sqrt(np.maximum(squares, 0.0))
 
 
 def moment_bounds(new: Sequence[Floats], known: Sequence[Floats]) -> Floats:

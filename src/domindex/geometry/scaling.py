@@ -93,6 +93,7 @@ def place(
     distances_to_known: ArrayLike,
     embedding: ArrayLike,
     known_distances: ArrayLike | None = None,
+    flat_axis: float = FLAT_AXIS,
 ) -> NDArray[np.float64]:
     """Put new domains into an existing map without moving it.
 
@@ -104,6 +105,7 @@ def place(
     distances_to_known : (known,) or (new, known)
     embedding : (known, components)
     known_distances : (known, known), the distances the map was made from; the map's own where None
+    flat_axis : spread of an axis, relative to the widest, below which newcomers lie at its middle
 
     Returns
     -------
@@ -132,7 +134,7 @@ def place(
         squares = ((centred[:, None, :] - centred[None, :, :]) ** 2).sum(axis=-1)
     else:
         squares = check_distances(known_distances) ** 2
-    inverse = np.linalg.pinv(centred, rcond=FLAT_AXIS)
+    inverse = np.linalg.pinv(centred, rcond=flat_axis)
     return centre + 0.5 * (squares.mean(axis=0) - gaps**2) @ inverse.T
 
 

@@ -82,7 +82,7 @@ def harmonic_angles(distances: Floats, angles: Floats, reach: float) -> Floats:
     """
     n_domains = len(angles)
     first, second = _joins(distances, reach)
-    weights = join_weights(distances[first, second], distances)
+    weights = join_weights(distances[first, second], typical_distance(distances))
     jump = angles[second] - angles[first]
     turns = np.round((jump - wrap_angle(jump)) / TURN)
     laplacian = np.zeros((n_domains, n_domains))
@@ -134,7 +134,11 @@ def _joins(distances: Floats, reach: float) -> tuple[NDArray[np.int64], NDArray[
     return first, second
 
 
-def join_weights(lengths: Floats, distances: Floats) -> Floats:
-    """1 / length of each join, bounded where domains coincide; `distances` give the unit."""
-    unit = float(np.median(distances[distances > 0.0]))
-    return 1.0 / np.maximum(lengths, SHORTEST * unit)
+def typical_distance(distances: Floats) -> float:
+    """The median distance of two domains that do not coincide."""
+    return float(np.median(distances[distances > 0.0]))
+
+
+def join_weights(lengths: Floats, typical: float) -> Floats:
+    """1 / length of each join, bounded where domains coincide; `typical` is the unit."""
+    return 1.0 / np.maximum(lengths, SHORTEST * typical)

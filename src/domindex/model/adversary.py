@@ -34,11 +34,13 @@ class DomainFacts:
     beta : (domains, index_dim)
     links : (domains, domains) bool, the inferred domain graph; one for all folds, where the
         domains of several stand one after the other
+    generator : what pairs are drawn from where they are many; torch's own if None
     """
 
     numbers: Tensor
     beta: Tensor
     links: Tensor
+    generator: torch.Generator | None = None
 
 
 class Adversary(nn.Module):
@@ -84,7 +86,7 @@ def graph_loss(embeddings: Tensor, facts: DomainFacts) -> Tensor:
     `embeddings` are (domains, batch, size), perhaps of several folds; the i-th rows of two domains
     of a fold make a pair.
     """
-    first, second, joined = _pairs(facts.links)
+    first, second, joined = _pairs(facts.links, facts.generator)
     n_domains = len(facts.links)
     by_row = embeddings.unflatten(0, (-1, n_domains)).transpose(1, 2).flatten(0, 1)
     products = (by_row @ by_row.mT).flatten(1)  # of all pairs: cheaper than to gather the chosen
@@ -96,7 +98,9 @@ def graph_loss(embeddings: Tensor, facts: DomainFacts) -> Tensor:
     return torch.stack([kind.mean() for kind in kinds if len(kind)]).mean() / math.log(2.0)
 
 
-def _pairs(links: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _pairs(
+    links: Tensor, generator: torch.Generator | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """All pairs of domains, or, where they are many, some of the joined and some of the others."""
     first, second = torch.triu_indices(len(links), len(links), offset=1, device=links.device)
     joined = links[first, second]
@@ -105,7 +109,7 @@ def _pairs(links: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     chosen = []
     for kind in (joined, ~joined):
         candidates = kind.nonzero().squeeze(-1)
-        order = torch.randperm(len(candidates), device=links.device)
+        order = torch.randperm(len(candidates), device=links.device, generator=generator)
         chosen.append(candidates[order[: MAX_PAIRS // 2]])
     kept = torch.cat(chosen)
     return first[kept], second[kept], joined[kept]

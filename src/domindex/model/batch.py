@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from domindex.model.adversary import DomainFacts
@@ -26,6 +27,7 @@ class Batch:
     facts : what the adversary tries to read
     known : (folds, sources of one) bool, whose labels a fold may learn from; None where all may
     share : which of the rows these are; None where they are all
+    generator : what a step draws its noise from; torch's own if None
     """
 
     x: Tensor
@@ -38,3 +40,4 @@ class Batch:
     facts: DomainFacts
     known: Tensor | None = None
     share: Share | None = None
+    generator: torch.Generator | None = None

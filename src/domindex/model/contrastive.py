@@ -15,7 +15,10 @@ CONTRASTED_POINTS = 1024
 
 
 def contrastive_loss(
-    projections: Tensor, share: Share | None = None, max_points: int = CONTRASTED_POINTS
+    projections: Tensor,
+    share: Share | None = None,
+    max_points: int = CONTRASTED_POINTS,
+    generator: torch.Generator | None = None,
 ) -> Tensor:
     """ℓ = −log( exp sim(h_ki, h_kj) / Σ_{m≠k,n} exp sim(h_ki, h_mn) ), j = i + 1 mod b, averaged.
 
@@ -28,7 +31,7 @@ def contrastive_loss(
     """
     if share is not None:
         projections = share.gathered(projections.float())
-    h = functional.normalize(_thin(projections, max_points), dim=-1)
+    h = functional.normalize(_thin(projections, max_points, generator), dim=-1)
     n_domains, batch, _ = h.shape
     own = slice(None) if share is None else share.part(n_domains * batch)
     agreement = (h * h.roll(-1, dims=1)).sum(dim=-1).reshape(-1)
@@ -42,7 +45,7 @@ def contrastive_loss(
     return losses.mean() if share is None else share.from_parts(losses.sum() / len(points))
 
 
-def _thin(projections: Tensor, max_points: int) -> Tensor:
+def _thin(projections: Tensor, max_points: int, generator: torch.Generator | None = None) -> Tensor:
     """Fewer rows per domain, down to two, then fewer domains, drawn at random."""
     n_domains, batch, _ = projections.shape
     if n_domains * batch <= max_points:
@@ -50,5 +53,6 @@ def _thin(projections: Tensor, max_points: int) -> Tensor:
     rows = max(2, max_points // n_domains)
     kept = max(2, min(n_domains, max_points // rows))
     if kept < n_domains:
-        projections = projections[torch.randperm(n_domains, device=projections.device)[:kept]]
+        order = torch.randperm(n_domains, device=projections.device, generator=generator)
+        projections = projections[order[:kept]]
     return projections[:, :rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 from torch.distributions import Normal
 
@@ -40,13 +41,25 @@ class Latents(Indices):
     z: Tensor
 
 
-def draw(posterior: Normal, sample: bool, share: Share | None = None) -> Tensor:
+def draw(
+    posterior: Normal,
+    sample: bool,
+    share: Share | None = None,
+    generator: torch.Generator | None = None,
+) -> Tensor:
     """A reparameterised sample while training, the mean for a prediction.
 
     With a `share`, of rows (domains, rows of the share, ...), as the whole batch would be drawn.
     """
     if not sample:
         return posterior.mean
-    if share is None:
-        return posterior.rsample()
-    return posterior.mean + posterior.stddev * share.noise(posterior.mean)
+    return posterior.mean + posterior.stddev * noise_like(posterior.mean, share, generator)
+
+
+def noise_like(
+    one: Tensor, share: Share | None = None, generator: torch.Generator | None = None
+) -> Tensor:
+    """Standard normal, of the shape of `one`; of a share, its part of the whole batch's."""
+    if share is not None:
+        return share.noise(one, generator)
+    return torch.empty(one.shape, dtype=one.dtype, device=one.device).normal_(generator=generator)

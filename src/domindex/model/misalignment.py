@@ -8,7 +8,11 @@ from torch import Tensor
 MISALIGNMENT_DIRECTIONS = 16
 
 
-def sliced_misalignment(z: Tensor, n_directions: int = MISALIGNMENT_DIRECTIONS) -> Tensor:
+def sliced_misalignment(
+    z: Tensor,
+    n_directions: int = MISALIGNMENT_DIRECTIONS,
+    generator: torch.Generator | None = None,
+) -> Tensor:
     """Mean squared 1-D transport distance between a domain's z and the average domain's.
 
     z is (domains, batch, latent_dim). Along random directions the sorted values of every domain
@@ -17,7 +21,8 @@ def sliced_misalignment(z: Tensor, n_directions: int = MISALIGNMENT_DIRECTIONS) 
     by shrinking.
     """
     z = _whitened(z)
-    directions = torch.randn(z.shape[-1], n_directions, device=z.device, dtype=z.dtype)
+    size = z.shape[-1], n_directions
+    directions = torch.randn(size, device=z.device, dtype=z.dtype, generator=generator)
     directions = directions / directions.norm(dim=0)
     quantiles = (z @ directions).sort(dim=1).values
     return (quantiles - quantiles.mean(dim=0)).square().mean() * z.shape[-1]

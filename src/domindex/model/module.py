@@ -94,11 +94,17 @@ class IndexModule(nn.Module):
         return [ParameterGroup(others, 1.0), ParameterGroup(trainable(backbone), self.rate)]
 
     def infer(
-        self, x: Tensor, raw_index: Tensor, sample: bool = True, share: Share | None = None
+        self,
+        x: Tensor,
+        raw_index: Tensor,
+        sample: bool = True,
+        share: Share | None = None,
+        generator: torch.Generator | None = None,
     ) -> Indices:
         """q(u|x) and q(β|u), with a draw of each, or their means for a prediction."""
         u, beta = self.local_posterior(x), self.index_encoder(raw_index)
-        return Indices(u, draw(u, sample, share), beta, draw(beta, sample))
+        local = draw(u, sample, share, generator)
+        return Indices(u, local, beta, draw(beta, sample, None, generator))
 
     def state(self) -> dict[str, Any]:
         sizes = {
@@ -154,10 +160,11 @@ class EncodingModule(nn.Module):
         indices: Indices,
         sample: bool = True,
         share: Share | None = None,
+        generator: torch.Generator | None = None,
     ) -> Latents:
         """q(z|x,u,β) given the indices; `represented` is (domains, batch, p)."""
         posterior, prior = self.data_encoder(represented, indices.u, indices.beta)
-        z = draw(posterior, sample, share)
+        z = draw(posterior, sample, share, generator)
         return Latents(**vars(indices), z_posterior=posterior, z_prior=prior, z=z)
 
     def predict(self, z: Tensor) -> Distribution:

@@ -45,7 +45,8 @@ class IndexObjective(Objective):
         self.weights = weights
 
     def infer(self, batch: Batch) -> Indices:
-        return self.module.infer(batch.x, batch.raw_index, share=batch.share)
+        chance = batch.share, batch.generator
+        return self.module.infer(batch.x, batch.raw_index, True, *chance)
 
     def forward(self, batch: Batch, latents: Indices, ramp: float) -> tuple[Tensor, Terms]:
         module, weights = self.module, self.weights
@@ -60,7 +61,9 @@ class IndexObjective(Objective):
             "global_index_divergence": bound.global_index_divergence(
                 latents, module.index_prior, batch.domain_sizes
             ),
-            "contrastive": contrastive_loss(module.contrast(latents.u), batch.share),
+            "contrastive": contrastive_loss(
+                module.contrast(latents.u), batch.share, generator=batch.generator
+            ),
         }
         gain = (
             weights.input_reconstruction * terms["input_reconstruction"]
@@ -97,7 +100,7 @@ class EncodingObjective(Objective):
 
     def infer(self, batch: Batch) -> Latents:
         indices = self.infer_indices(batch)
-        return self.module.infer(batch.represented, indices, share=batch.share)
+        return self.module.infer(batch.represented, indices, True, batch.share, batch.generator)
 
     def forward(self, batch: Batch, latents: Latents, ramp: float) -> tuple[Tensor, Terms]:
         predicted = self.module.predict(latents.z[batch.sources])

@@ -8,12 +8,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from sklearn.base import BaseEstimator
 from torch import nn
 
 from domindex.errors import InputError
 from domindex.networks.backbones import BUILT_IN, built_in
+from domindex.networks.chance import alone_with_torch
 from domindex.networks.pretrained import load_weights
 
 OWN = "own"
@@ -103,8 +103,7 @@ class Backbone(BaseEstimator):
 
     def network(self, input_shape: tuple[int, ...], seed: int) -> nn.Module:
         """A copy of the module, or a new one whose random numbers are the seed's."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with alone_with_torch(seed):
             network = self._made(input_shape)
         if self.weights is not None:
             inner = network.network if isinstance(self.module, str) else network

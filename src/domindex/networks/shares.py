@@ -98,10 +98,11 @@ class Share:
         rows = self.rows
         return self.n_processes * (rows.stop - rows.start) / self.whole
 
-    def noise(self, like: Tensor) -> Tensor:
+    def noise(self, like: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Standard normal, for (domains, rows of this share, ...): what the whole batch gets."""
         shape = (like.shape[0], self.whole, *like.shape[2:])
-        whole = torch.empty(shape, dtype=like.dtype, device=like.device).normal_()
+        whole = torch.empty(shape, dtype=like.dtype, device=like.device)
+        whole.normal_(generator=generator)
         return whole[:, self.rows]
 
     def mean(self, own: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from domindex.persistence.exchange import exchange_names
 
 DRAFT, ASIDE = "-draft-", "-old-"
 """In the names, after a dot and the name itself, of what is being written and what makes way."""
+
+LOCK = "lock"
+"""The file in a folder that is held by whoever writes to it over a long time."""
 
 SWEPT_AFTER = 24 * 3600.0
 """Seconds after which a draft is taken for abandoned: no model takes a day to be written."""
@@ -62,6 +65,50 @@ def _draft_beside(goal: Path) -> Iterator[Path]:
         raise _not_writable(goal, error) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def replace_file(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file that appears complete or not at all; OSError where it cannot be written.
+
+    It is not synced: for what carries a checksum and can be made again after a power cut.
+    """
+    draft = path.with_name(f".{path.name}{DRAFT}")
+    try:
+        with draft.open("wb") as file:
+            file.writelines(parts)
+        os.replace(draft, path)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def require_folder(path: str | os.PathLike[str], *, marker: str) -> Path:
+    """A folder to write files into over a long time, made where there is none.
+
+    Refused before any work where it cannot be written to, or holds other things than what goes
+    with a file named `marker`.
+    """
+    folder = _usable(path).resolve()
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file. Name a folder, or one that does not exist yet.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / marker).is_file() and not _is_bare(folder, marker):
+            raise InputError(
+                f"{folder} exists and holds other things (there is no {marker} in it), so it is "
+                "left alone. Name a folder that does not exist yet."
+            )
+        os.rmdir(tempfile.mkdtemp(prefix=f".{marker}{DRAFT}", dir=folder))
+    except OSError as error:
+        raise _not_writable(folder, error) from error
+    return folder
+
+
+def _is_bare(folder: Path, marker: str) -> bool:
+    """Whether there is nothing but what a kill may leave of a folder that was to get a marker."""
+    names = [one.name for one in folder.iterdir()]
+    return all(name == LOCK or name.startswith(f".{marker}{DRAFT}") for name in names)
 
 
 def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) -> Path:

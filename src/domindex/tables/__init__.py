@@ -4,7 +4,7 @@ from domindex.tables.adding import AddedDomains, add_table
 from domindex.tables.configuration import read_settings
 from domindex.tables.demo import run_demo
 from domindex.tables.fit_request import FitRequest
-from domindex.tables.fitting import fit_table
+from domindex.tables.fitting import fit_table, resume_table
 from domindex.tables.mapping import TableIndex, index_table, write_graph
 from domindex.tables.predicting import TablePredictions, predict_table
 from domindex.tables.run import Run
@@ -27,6 +27,7 @@ __all__ = [
     "index_table",
     "predict_table",
     "read_settings",
+    "resume_table",
     "run_demo",
     "score_table",
     "summarise_table",

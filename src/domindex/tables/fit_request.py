@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -50,6 +52,32 @@ class FitRequest:
     domain_by: str | None = None
     spelling: Spelling = "ask"
     key: str | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """The arguments of `fit_table` in terms of JSON; `data` is None where it is no file."""
+        is_file = isinstance(self.data, str | os.PathLike)
+        inputs, form = self.inputs, self.form
+        shown = [name for name in inputs.exclude if name != self.key]
+        lists = {"features": inputs.features, "exclude": shown, "categorical": inputs.categorical}
+        lists |= {"sources": self.sources, "keep_columns": inputs.keep, "na": form.missing}
+        return {
+            "data": os.path.abspath(os.path.expanduser(self.data)) if is_file else None,
+            "delimiter": form.delimiter,
+            "decimal": form.decimal,
+            "encoding": form.encoding,
+            "domain": self.domain,
+            "domain_by": self.domain_by,
+            "key": self.key,
+            "target": list(self.targets),
+            **{name: None if one is None else list(one) for name, one in lists.items()},
+            "dates": inputs.dates,
+            "task": self.task,
+            "spelling": self.spelling,
+            "missing": inputs.missing,
+            "share": inputs.share,
+            "settings": json.loads(json.dumps(dict(self.settings), default=repr)),
+            "seed": self.seed,
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any, Literal
 
 import pandas as pd
 
 from domindex.cluster import spread_over
 from domindex.data.domain_data import Task
+from domindex.errors import InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.atomic import check_free
@@ -24,6 +26,12 @@ from domindex.tables.configuration import check_settings
 from domindex.tables.fit_request import FitRequest, FitTable
 from domindex.tables.labels import Spelling
 from domindex.tables.reading import read_with_notes
+from domindex.tables.resuming import (
+    RunCheckpoint,
+    checkpoint_of,
+    kept_until_complete,
+    write_or_rescue,
+)
 from domindex.tables.rows import LabelledRows, label_rows
 from domindex.tables.run import RUN, Run
 from domindex.tables.run_report import report_run
@@ -64,34 +72,94 @@ def fit_table(
     progress: bool = False,
     dask: str | None = None,
     share: bool = False,
+    checkpoint: bool = False,
 ) -> Run:
     """Fit the table in a file, and write the run to the folder `out`, complete or not at all.
 
     The other arguments are the attributes of `FitRequest`, of its `InputRequest` and of its
     `TextFormat`, where each is described. `report` writes a report as well, `force` replaces a run
-    that is there, `progress` draws bars, and `dask` is the address of a scheduler to work on.
+    that is there, `progress` draws bars, `dask` is the address of a scheduler to work on, and
+    `checkpoint` keeps what is finished beside `out` until the run is complete: the same call, or
+    `resume_table`, goes on from there.
     """
-    check_free(out, marker=RUN, overwrite=force)
     form = TextFormat(delimiter, decimal, encoding, tuple(na))
-    hidden = [*exclude, *([key] if key is not None else [])]
+    hidden = list(dict.fromkeys([*exclude, *([key] if key is not None else [])]))
     inputs = InputRequest(features, hidden, categorical, keep_columns, dates, missing, share)
     roles = (domain, tuple(target), sources)
     request = FitRequest(data, form, *roles, inputs, task, settings or {}, seed)
     request = replace(request, domain_by=domain_by, spelling=spelling, key=key)
-    with spread_over(dask), show_progress(progress) as shown:
-        start = time.perf_counter()
-        table = _read(request, shown)
-        model = _new_model(request, table.rows.labels.task, verbose=int(progress))
+    asked = request.plain() | {"report": report, "force": force}
+    with kept_until_complete(out, asked, checkpoint) as kept:
+        run = None if kept is None else kept.written_run(out)
+        if run is None:
+            check_free(out, marker=RUN, overwrite=force)
+        with spread_over(dask), show_progress(progress) as shown:
+            return _run(request, out, _Wishes(report, force, progress), kept, run, shown)
+
+
+@dataclass(frozen=True)
+class _Wishes:
+    """What is asked of a fit beside the model."""
+
+    report: bool
+    force: bool
+    progress: bool
+
+
+def resume_table(
+    out: str | os.PathLike[str], *, progress: bool = False, dask: str | None = None
+) -> Run:
+    """Go on with a fit that was cut off, as it was asked for; its data must be where it was."""
+    asked = dict(RunCheckpoint.open(out).request)
+    if asked.get("data") is None:
+        raise InputError(
+            f"The table of {out} was no file, so it cannot be found again. Call fit_table as "
+            "before, with checkpoint=True: it goes on from there."
+        )
+    try:
+        return fit_table(out=out, progress=progress, dask=dask, checkpoint=True, **asked)
+    except TypeError as error:
+        raise InputError(
+            f"{checkpoint_of(out)} is damaged ({error}). Remove the folder and fit anew."
+        ) from error
+
+
+def _run(
+    request: FitRequest,
+    out: str | os.PathLike[str],
+    wishes: _Wishes,
+    kept: RunCheckpoint | None,
+    run: Run | None,
+    shown: Progress,
+) -> Run:
+    """Read, fit and write; of a `run` that was written before it was cut off, only the report."""
+    start = time.perf_counter()
+    if kept is not None and not kept.is_new:
+        shown.say(f"Going on from {kept.folder} …")
+    table = _read(request, shown)
+    if run is not None:
+        model = run.model()
+    else:
+        model = _new_model(request, table.rows.labels.task, verbose=int(wishes.progress))
         _announce(table, shown)
         seconds = {"reading": time.perf_counter() - start}
-        _fit(model, table)
+        _fit(model, table, kept)
         for line in model.summary().splitlines():
             shown.say(line)
         seconds["fitting"] = time.perf_counter() - start - seconds["reading"]
         about = _about(request, table, model) | {"seconds": seconds}
-        run = Run.write(out, model, table.preparation, about, overwrite=force)
-        if report:
-            _report(run, model, table, shown, share)
+        if kept is not None:
+            about["checkpoint"] = kept.token
+        write = partial(
+            Run.write,
+            model=model,
+            preparation=table.preparation,
+            about=about,
+            overwrite=wishes.force,
+        )
+        run = write_or_rescue(out, write, kept)
+    if wishes.report:
+        _report(run, model, table, shown, request.inputs.share)
     return run
 
 
@@ -173,10 +241,14 @@ def _task_words(rows: LabelledRows) -> str:
     return f"classification: {', '.join(listed)}" + (f" and {more} more" if more else "")
 
 
-def _fit(model: BaseVDI, table: FitTable) -> None:
+def _fit(model: BaseVDI, table: FitTable, kept: RunCheckpoint | None) -> None:
     rows = table.rows
     model.fit(
-        table.inputs, rows.labels.values, sample_domain=rows.domains, source_domains=rows.sources
+        table.inputs,
+        rows.labels.values,
+        sample_domain=rows.domains,
+        source_domains=rows.sources,
+        checkpoint=None if kept is None else kept.pieces,
     )
 
 

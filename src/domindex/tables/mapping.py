@@ -11,9 +11,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
-from domindex.geometry import domain_graph
+from domindex.geometry.graph import point_graph
+from domindex.geometry.point_distances import nearest_points
 from domindex.persistence.atomic import check_free_file, new_file
 from domindex.progress import show_progress
 from domindex.reporting.distances import distances_to_sources
@@ -132,9 +132,7 @@ def _table(
 
 
 def _nearest(names: list[str], coordinates: NDArray[np.float64]) -> dict[str, list[str]]:
-    distances = cdist(coordinates, coordinates)
-    np.fill_diagonal(distances, np.inf)
-    order = np.argsort(distances, axis=1, kind="stable")[:, : min(N_NEIGHBORS, len(names) - 1)]
+    order, _ = nearest_points(coordinates, min(N_NEIGHBORS, len(names) - 1))
     return {
         f"nearest{rank}": [names[number] for number in column]
         for rank, column in enumerate(order.T, start=1)
@@ -144,9 +142,8 @@ def _nearest(names: list[str], coordinates: NDArray[np.float64]) -> dict[str, li
 def _graph(table: pd.DataFrame, coordinates: NDArray[np.float64]) -> nx.Graph:
     """Every domain joined to its nearest, with everything of the table on the nodes."""
     names = table["domain"].tolist()
-    distances = cdist(coordinates, coordinates)
     joined = min(N_NEIGHBORS, len(names) - 1)
-    graph = domain_graph(distances, n_neighbors=joined, domains=names)
+    graph = point_graph(coordinates, names, n_neighbors=joined)
     figures = table.loc[:, "role":"off_map"]
     for name, facts in zip(names, figures.to_dict("records")):
         graph.nodes[name].update(facts)

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from domindex.data import DomainData
 from domindex.data.batching import DomainBatches
-from domindex.geometry.neighbors import closest_pairs, order_of_arrival, spanning_tree
+from domindex.geometry.neighbors import DomainWeb
 from domindex.model.adversary import DomainFacts
 from domindex.model.batch import Batch
+from domindex.networks.chance import Chance
 from domindex.networks.shares import Share
 from domindex.training.settings import TrainingSettings
 
@@ -75,7 +76,8 @@ class BatchSampler:
     """Draws batches of rows for a given map of their domains.
 
     The graph of the domains joins the closest pairs on the map unless `links`, (domains, domains),
-    say which are joined. `share` says which rows of a batch are this process's; None: all.
+    say which are joined. `share` says which rows of a batch are this process's; None: all. What a
+    step draws beside rows comes from `chance`, one of the seed 0 if None.
     """
 
     share: Share | None = None
@@ -87,22 +89,21 @@ class BatchSampler:
         rng: np.random.Generator,
         coordinates: Floats,
         links: NDArray[np.bool_] | None = None,
+        chance: Chance | None = None,
     ) -> None:
         self.rows, self._settings, self._rng = rows, settings, rng
+        self.chance = Chance(0) if chance is None else chance
         self._domain_batches = DomainBatches(rows.data, settings.batch_size, rng, rows.row_weights)
         device = rows.inputs.device
-        distances = np.linalg.norm(coordinates[:, None, :] - coordinates[None, :, :], axis=-1)
-        if links is None:
-            links = closest_pairs(distances, settings.link_quantile)
-        self._tree = spanning_tree(distances)
-        self._arrival = order_of_arrival(distances, rows.data.is_source)
+        is_source, quantile = rows.data.is_source, settings.link_quantile
+        self._web = DomainWeb.of(coordinates, is_source, quantile, links)
+        self._arrival = self._web.arrival
         self._sizes = torch.tensor(rows.data.domain_sizes, device=device)
         self._raw_index = torch.tensor(coordinates, dtype=torch.float32, device=device)
-        self._links = torch.as_tensor(links, device=device)
 
     def on_map(self, coordinates: Floats) -> BatchSampler:
         """Batches of the same rows along another map."""
-        other = BatchSampler(self.rows, self._settings, self._rng, coordinates)
+        other = BatchSampler(self.rows, self._settings, self._rng, coordinates, chance=self.chance)
         other.share = self.share
         return other
 
@@ -126,7 +127,8 @@ class BatchSampler:
         neighbors = [self._neighbor(domain, domains) for domain in domains]
         chosen = torch.as_tensor(domains, device=device)
         sources = torch.as_tensor(np.flatnonzero(self.rows.data.is_source[domains]), device=device)
-        raw_index = self._raw_index[chosen]
+        raw_index, generator = self._raw_index[chosen], self.chance.on(device)
+        links = torch.as_tensor(self._web.links_among(domains))
         return Batch(
             x=self.rows.inputs[rows],
             represented=self.rows.represented[rows],
@@ -135,13 +137,23 @@ class BatchSampler:
             domain_sizes=self._sizes[chosen],
             raw_index=raw_index,
             neighbor_index=self._raw_index[torch.as_tensor(np.array(neighbors), device=device)],
-            facts=DomainFacts(chosen, raw_index, self._links[chosen][:, chosen]),
+            facts=DomainFacts(chosen, raw_index, links.to(device), generator),
             share=self.share,
+            generator=generator,
         )
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands: whose turn it is in every domain, and chance."""
+        return {"queues": self._domain_batches.queues, "chance": self._rng.bit_generator.state}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on drawing from where `state` was asked for."""
+        self._domain_batches.queues = list(state["queues"])
+        self._rng.bit_generator.state = state["chance"]
 
     def _neighbor(self, domain: int, present: NDArray[np.int64]) -> int:
         """One of those next to a domain on the tree, itself where none has arrived."""
-        near = present[self._tree[domain, present]]
+        near = self._web.next_to(domain, present)
         return int(self._rng.choice(near)) if len(near) else domain
 
     def _choose_domains(self, progress: float) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,9 +17,10 @@ from torch.optim import Optimizer
 from domindex.errors import InputError
 from domindex.model.adversary import Adversary, DomainFacts
 from domindex.model.batch import Batch
-from domindex.model.latents import Indices, Latents
+from domindex.model.latents import Indices, Latents, noise_like
 from domindex.model.module import EncodingModule, IndexModule
 from domindex.model.objectives import EncodingObjective, Weights
+from domindex.networks.chance import Chance
 from domindex.networks.shares import Share
 from domindex.networks.stacking import stacked, unstacked
 from domindex.training.batches import BatchSampler
@@ -52,12 +54,13 @@ def train_encoding_folds(
     starts = [start] * len(held_out) if isinstance(start, EncodingModule) else list(start)
     _check_folds(held_out, len(starts), batches)
     device, settings = trainer.fabric.device, trainer.settings
-    folds = [one.to(device) for one in _redrawn(starts)]
+    folds = [one.to(device) for one in _redrawn(starts, batches.chance)]
     adversary = None
     if not folds[0].alignment.is_settled:
         latent_dim, index_dim = folds[0].alignment.latent_dim, folds[0].index_dim
         n_domains = held_out.shape[1]
-        one = Adversary(adversary_kinds, latent_dim, n_domains, index_dim, folds[0].width)
+        with batches.chance.lent():
+            one = Adversary(adversary_kinds, latent_dim, n_domains, index_dim, folds[0].width)
         adversary = stacked([one.to(device)] * len(folds))
     objective = _FoldsObjective(stacked(folds), indices, adversary, weights, len(folds))
     phase = Phase(
@@ -84,12 +87,13 @@ def _check_folds(held_out: NDArray[np.bool_], n_starts: int, batches: BatchSampl
         raise InputError("A fold holds out every source. Leave it one to learn from.")
 
 
-def _redrawn(starts: Sequence[EncodingModule]) -> list[EncodingModule]:
+def _redrawn(starts: Sequence[EncodingModule], chance: Chance) -> list[EncodingModule]:
     """Copies to be trained, in which what starts at random is drawn alike."""
-    before, folds = torch.get_rng_state(), []
+    before, folds = chance.state(), []
     for start in starts:
-        torch.set_rng_state(before)
-        folds.append(start.redrawn())
+        chance.restore(before)
+        with chance.lent():
+            folds.append(start.redrawn())
     return folds
 
 
@@ -106,8 +110,18 @@ class _FoldBatches:
     batches: BatchSampler
     known: Tensor
 
+    @property
+    def chance(self) -> Chance:
+        return self.batches.chance
+
     def for_share(self, share: Share) -> _FoldBatches:
         return replace(self, batches=self.batches.for_share(share))
+
+    def state(self) -> dict[str, Any]:
+        return self.batches.state()
+
+    def resume(self, state: dict[str, Any]) -> None:
+        self.batches.resume(state)
 
     def draw(self, progress: float = 1.0) -> Batch:
         """`x` stays as it is: the indices are the same in all folds.
@@ -129,7 +143,9 @@ class _FoldBatches:
             domain_sizes=_repeated(batch.domain_sizes, n_folds),
             raw_index=raw_index,
             neighbor_index=_repeated(batch.neighbor_index, n_folds),
-            facts=DomainFacts(_repeated(numbers, n_folds), raw_index, batch.facts.links),
+            facts=DomainFacts(
+                _repeated(numbers, n_folds), raw_index, batch.facts.links, batch.generator
+            ),
             known=known.view(n_folds, -1),
         )
 
@@ -165,7 +181,7 @@ class _FoldsObjective(EncodingObjective):
         encoder = self.module.data_encoder
         posterior, prior = encoder(batch.represented, indices.u, indices.beta)
         one = posterior.mean[: len(batch.x)]
-        noise = torch.randn_like(one) if batch.share is None else batch.share.noise(one)
+        noise = noise_like(one, batch.share, batch.generator)
         z = posterior.mean + _repeated(noise, self._n_folds) * posterior.stddev
         return Latents(**vars(indices), z_posterior=posterior, z_prior=prior, z=z)
 

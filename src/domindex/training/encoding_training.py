@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import torch
 
@@ -39,11 +40,14 @@ def train_encoding(
     n_domains = len(batches.rows.data.domains)
     for _ in range(trainer.settings.starts):
         begin = len(history)
-        module = start.redrawn().to(trainer.fabric.device)
+        with batches.chance.lent():
+            module = start.redrawn().to(trainer.fabric.device)
         adversary = None
         if not module.alignment.is_settled:
             latent_dim, index_dim = module.alignment.latent_dim, module.index_dim
-            adversary = Adversary(adversary_kinds, latent_dim, n_domains, index_dim, module.width)
+            sizes = latent_dim, n_domains, index_dim, module.width
+            with batches.chance.lent():
+                adversary = Adversary(adversary_kinds, *sizes)
             adversary.to(trainer.fabric.device)
         averaged = _train_once(
             EncodingObjective(module, indices, adversary, weights), batches, trainer
@@ -91,7 +95,8 @@ def finished(
         layer.measure_anew()
     if measured:
         has_backbone = any(isinstance(layer, FeatureExtractor) for layer in layers)
-        with torch.no_grad():
+        drawn = batches.chance.lent() if has_backbone else nullcontext()
+        with torch.no_grad(), drawn:
             for _ in range(BACKBONE_NORM_BATCHES if has_backbone else NORM_BATCHES):
                 batch = batches.draw()
                 indices = objective.infer_indices(batch)

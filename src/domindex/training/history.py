@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -35,6 +35,18 @@ class History(Callback):
 
     def on_phase_end(self, phase: Phase) -> None:
         self._close_epoch()
+
+    def state(self) -> dict[str, Any]:
+        return {"rows": self._rows, "open": dict(self._open), "last": self._last}
+
+    def resume(self, phase: Phase, step: int, state: dict[str, Any]) -> None:
+        self.restore(state)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        self._rows = [dict(row) for row in state["rows"]]
+        self._open = defaultdict(list, state["open"])
+        self._last = state["last"]
 
     def __len__(self) -> int:
         """Epochs so far."""

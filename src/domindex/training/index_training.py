@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -9,6 +11,7 @@ from numpy.typing import NDArray
 from domindex.geometry.domain_map import DomainMap
 from domindex.model.module import IndexModule
 from domindex.model.objectives import IndexObjective, Weights
+from domindex.networks.chance import Chance
 from domindex.networks.shares import Share
 from domindex.training.batches import BatchSampler, TrainingRows
 from domindex.training.callbacks import Callback
@@ -44,6 +47,14 @@ class MapRefresh(Callback):
             self.coordinates = share.connection.send_object(self.coordinates)
         phase.batches = phase.batches.on_map(self.coordinates)
 
+    def state(self) -> dict[str, Any]:
+        return {"coordinates": self.coordinates}
+
+    def resume(self, phase: Phase, step: int, state: dict[str, Any]) -> None:
+        assert isinstance(phase.batches, BatchSampler)
+        self.coordinates = state["coordinates"]
+        phase.batches = phase.batches.on_map(self.coordinates)
+
 
 def train_indices(
     module: IndexModule,
@@ -54,6 +65,7 @@ def train_indices(
     rng: np.random.Generator,
     *,
     redraw: bool,
+    chance: Chance | None = None,
 ) -> Floats:
     """Maximise the terms of u and β along a map, which is redrawn from u where asked.
 
@@ -64,7 +76,7 @@ def train_indices(
         "indices",
         IndexObjective(module, weights),
         module.parameter_groups(),
-        BatchSampler(rows, settings, rng, domain_map.coordinates),
+        BatchSampler(rows, settings, rng, domain_map.coordinates, chance=chance),
         settings.index_steps,
         settings.index_learning_rate,
         memory=0.999,

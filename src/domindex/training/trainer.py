@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,9 +16,12 @@ from domindex.model.adversarial import Objective, Terms
 from domindex.model.batch import Batch
 from domindex.networks.alignments import ParameterGroup
 from domindex.networks.blocks import shared_statistics
+from domindex.networks.chance import Chance
+from domindex.networks.feature_extractor import FeatureExtractor
 from domindex.networks.shares import Share
 from domindex.training.callbacks import Callback, DivergenceAlarm
 from domindex.training.processes import Processes, Task
+from domindex.training.running import Running
 from domindex.training.schedules import adversary_ramp, warm_up_and_decay
 from domindex.training.settings import TrainingSettings
 
@@ -26,13 +30,23 @@ if TYPE_CHECKING:
 
 
 class Draws(Protocol):
-    """Whatever batches are drawn from."""
+    """Whatever batches are drawn from, and chance with them."""
+
+    @property
+    def chance(self) -> Chance:
+        """What a step draws from."""
 
     def draw(self, progress: float) -> Batch:
         """A batch of the domains that have arrived by `progress`."""
 
     def for_share(self, share: Share) -> Draws:
         """The same batches, of which only a share is drawn."""
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands."""
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on drawing from where `state` was asked for."""
 
 
 @dataclass
@@ -89,30 +103,30 @@ class Trainer:
 
         Returns the moving average of the objective's module, in training mode.
         """
-        share = self._share_out(phase, extra)
         callbacks = [*self.callbacks, *extra]
-        groups = [
-            {"params": group.parameters, "lr": phase.learning_rate * group.rate}
-            for group in phase.parameters
-            if group.parameters
-        ]
-        objective, optimizer = self.fabric.setup(
-            phase.objective, Adam(groups, lr=phase.learning_rate, betas=(0.9, phase.memory))
-        )
-        adversary = self._set_up_adversary(phase)
+        is_over = any(callback.is_over(phase) for callback in callbacks)
+        share = None if is_over else self._share_out(phase, extra)
+        objective, optimizer, adversary = self._set_up(phase)
         decay = get_ema_multi_avg_fn(self.settings.average)
         average = AveragedModel(phase.objective.module, multi_avg_fn=decay)
+        optimizers = [optimizer] if adversary is None else [optimizer, adversary.optimizer]
+        draws_by_itself = any(isinstance(one, FeatureExtractor) for one in objective.modules())
         for callback in callbacks:
             callback.on_phase_start(phase)
+        running = Running(phase, average, optimizers, callbacks, share)
+        first = max((callback.first_step(running) for callback in callbacks), default=0)
         with shared_statistics(phase.objective, share):
-            for step in range(phase.n_steps):
+            for step in range(first, phase.n_steps):
                 for callback in callbacks:
                     callback.before_step(phase, step)
                 batch = phase.batches.draw(phase.admitted(step))
-                latents = phase.objective.infer(batch)
                 rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
-                terms = {} if adversary is None else adversary.learn(phase, batch, latents, rate)
-                loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
+                with phase.batches.chance.lent() if draws_by_itself else nullcontext():
+                    latents = phase.objective.infer(batch)
+                    terms = {}
+                    if adversary is not None:
+                        terms = adversary.learn(phase, batch, latents, rate)
+                    loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
                 terms |= own
                 if share is not None:
                     terms = share.mean_terms(terms)
@@ -120,9 +134,21 @@ class Trainer:
                     callback.on_terms(phase, step, terms)
                 self._descend(objective, optimizer, loss, rate, share)
                 average.update_parameters(phase.objective.module)
+                for callback in callbacks:
+                    callback.after_step(running, step)
         for callback in callbacks:
             callback.on_phase_end(phase)
         return average.module
+
+    def _set_up(self, phase: Phase) -> tuple[nn.Module, Optimizer, _Adversary | None]:
+        """The objective on its device with its optimiser, and the same for the adversary."""
+        groups = [
+            {"params": group.parameters, "lr": phase.learning_rate * group.rate}
+            for group in phase.parameters
+            if group.parameters
+        ]
+        optimizer = Adam(groups, lr=phase.learning_rate, betas=(0.9, phase.memory))
+        return *self.fabric.setup(phase.objective, optimizer), self._set_up_adversary(phase)
 
     def _share_out(self, phase: Phase, extra: tuple[Callback, ...]) -> Share | None:
         """This process's share of the phase; the one that leads hands it to the others first."""

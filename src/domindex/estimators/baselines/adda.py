@@ -80,7 +80,8 @@ class ADDA(AdaptingBaseline):
         kinds = np.where(study.data.is_source, SOURCE, TARGET)
         study.use_index(kinds[:, None])
         two = PlainModule(TwoEncoders(module.encoder), module.predictor.requires_grad_(False))
-        adversary = SourceOrTarget(study.latent_dim, study.width)
+        with study.lent_chance():
+            adversary = SourceOrTarget(study.latent_dim, study.width)
         return study.train("targets", Matching(two, adversary, self._weight))
 
     def _give(self, name: object, scaled: Floats) -> Floats:

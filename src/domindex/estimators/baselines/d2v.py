@@ -139,9 +139,11 @@ class D2V(AdaptingBaseline):
 
     def _train(self, study: Study) -> PlainModule:
         latent_dim = study.latent_dim
-        embedder = PlainModule(study.encoder(), ClassPredictor(latent_dim, study.data.n_domains))
+        with study.lent_chance():
+            encoder, n_domains = study.encoder(), study.data.n_domains
+            embedder = PlainModule(encoder, ClassPredictor(latent_dim, n_domains))
         reader = LabelReader(study.predictor(latent_dim), study.n_outputs)
-        features = study.train("domains", DomainFeatures(embedder, reader, study.data.n_domains))
+        features = study.train("domains", DomainFeatures(embedder, reader, n_domains))
         clouds = study.clouds()
         self._vectors = DomainVectors.fit(deepcopy(features.encoder).cpu().double().eval(), clouds)
         self.domain_indices_ = np.stack([self._vectors.place(cloud) for cloud in clouds])

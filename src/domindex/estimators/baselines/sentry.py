@@ -43,7 +43,10 @@ class SelectiveEntropy(Adaptation):
         target = is_target(batch)
         opinion = self._classes(latents.z[target])
         x, given = batch.x[target], batch.raw_index[target]
-        views = [self._classes(self.module.encode(view(x), given)) for _ in range(N_VIEWS)]
+        views = []
+        for _ in range(N_VIEWS):
+            altered = view(x, batch.generator)
+            views.append(self._classes(self.module.encode(altered, given)))
         own = opinion.probs.argmax(dim=-1)
         votes = torch.stack([seen.probs.argmax(dim=-1) == own for seen in views])
         agreed = votes.float().mean(dim=0) > 0.5
@@ -63,10 +66,10 @@ class SelectiveEntropy(Adaptation):
         return predicted
 
 
-def view(x: Tensor) -> Tensor:
+def view(x: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """Rows seen through noise, with some features dropped."""
-    kept = torch.rand_like(x) > DROPPED
-    return (x + NOISE * torch.randn_like(x)) * kept
+    kept = torch.empty_like(x).uniform_(generator=generator) > DROPPED
+    return (x + NOISE * torch.empty_like(x).normal_(generator=generator)) * kept
 
 
 class SENTRY(AdaptingBaseline):
@@ -83,6 +86,7 @@ class SENTRY(AdaptingBaseline):
 
     def _train(self, study: Study) -> PlainModule:
         regression = study.data.task == "regression"
-        helper = ClassPredictor(study.latent_dim, 2) if regression else None
+        with study.lent_chance():
+            helper = ClassPredictor(study.latent_dim, 2) if regression else None
         objective = SelectiveEntropy(study.module(), helper, self._weight)
         return study.train("encoding", objective)

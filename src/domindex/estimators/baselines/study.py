@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import AbstractContextManager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,13 @@ class Study:
         """Give encoders and adversaries an index of the domains, and perhaps their graph."""
         self.index = index
         context = self._context
-        self._batches = BatchSampler(self.rows, context.training, context.rng, index, links)
+        self._batches = BatchSampler(
+            self.rows, context.training, context.rng, index, links, context.chance
+        )
+
+    def lent_chance(self) -> AbstractContextManager[None]:
+        """Networks made inside start from the fit's own random numbers."""
+        return self._context.chance.lent()
 
     def module(self) -> PlainModule:
         """A fresh encoder of x and the index, and a fresh predictor."""
@@ -70,19 +77,23 @@ class Study:
         """Behind a copy of the backbone, where there is one."""
         backbone, sizes = self._context.backbone, (self.index.shape[1], self.latent_dim, self.width)
         if backbone is None:
-            return PlainEncoder(self.rows.represented.shape[1], *sizes)
-        seen = SeenFeatures(copy.deepcopy(backbone.extractor))
-        return SeeingEncoder(seen, PlainEncoder(seen.n_features, *sizes))
+            with self.lent_chance():
+                return PlainEncoder(self.rows.represented.shape[1], *sizes)
+        with self.lent_chance():
+            seen = SeenFeatures(copy.deepcopy(backbone.extractor))
+            return SeeingEncoder(seen, PlainEncoder(seen.n_features, *sizes))
 
     def predictor(self, n_inputs: int) -> nn.Module:
         kind = ClassPredictor if self.data.task == "classification" else PlainValuePredictor
-        return kind(n_inputs, self.n_outputs)
+        with self.lent_chance():
+            return kind(n_inputs, self.n_outputs)
 
     def adversary(self, kind: str, n_inputs: int | None = None) -> Adversary:
         """Reads the domain, its index or its graph off z; see `model.adversary`."""
         size = n_inputs or self.latent_dim
         index_dim = max(1, self.index.shape[1])
-        return Adversary((kind,), size, self.data.n_domains, index_dim, self.width)
+        with self.lent_chance():
+            return Adversary((kind,), size, self.data.n_domains, index_dim, self.width)
 
     def train(self, name: str, objective: Adaptation) -> PlainModule:
         """Train whatever of the objective is not frozen; the averaged module."""

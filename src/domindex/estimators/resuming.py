@@ -1,0 +1,97 @@
+"""What a fit is determined by, so that only the same fit goes on from a checkpoint."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from torch import nn
+
+from domindex.data import DomainData
+from domindex.persistence.journal import Journal
+from domindex.training.launching import is_leading
+from domindex.versions import versions
+
+if TYPE_CHECKING:
+    from domindex.estimators.vdi import BaseVDI
+
+WITHOUT_EFFECT = ("verbose", "n_jobs", "random_state")
+"""Parameters that change no result, and the one that is known by the seed drawn from it."""
+
+
+@contextmanager
+def opened_journal(folder: str | os.PathLike[str] | None) -> Iterator[Journal | None]:
+    """The journal of a folder, held inside; None without one, and where another process leads."""
+    if folder is None or not is_leading():
+        yield None
+        return
+    journal = Journal.open(folder)
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+def fit_facts(
+    model: BaseVDI, data: DomainData, seed: int, n_processes: int, constants: Mapping[str, Any]
+) -> dict[str, str]:
+    """Everything that determines a fit, as texts by the name that a user knows it by."""
+    parameters = {
+        name: _text(value)
+        for name, value in sorted(model.get_params(deep=True).items())
+        if name not in WITHOUT_EFFECT
+    }
+    return {
+        "the estimator": type(model).__name__,
+        "the data": data_checksum(data),
+        **parameters,
+        "the seed": str(seed),
+        "the number of processes": str(n_processes),
+        "a constant of domindex": _checksum(_text(constants)),
+        **{f"the version of {name}": number for name, number in versions().items()},
+    }
+
+
+def data_checksum(data: DomainData) -> str:
+    """Of rows, labels, domains and weights behind the gate."""
+    digest = hashlib.blake2b(digest_size=32)
+    for field in fields(data):
+        value = getattr(data, field.name)
+        digest.update(f"{field.name}:".encode())
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            digest.update(f"{value.dtype}{value.shape}".encode())
+            digest.update(np.ascontiguousarray(value).view(np.uint8).data)
+        else:
+            kept = value.tolist() if isinstance(value, np.ndarray) else value
+            digest.update(_text(kept).encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
+def _text(value: Any) -> str:
+    """A value by what it says, without its place in memory; networks by their weights."""
+    if isinstance(value, nn.Module):
+        digest = hashlib.blake2b(repr(value).encode(), digest_size=32)
+        for name, tensor in value.state_dict().items():
+            digest.update(name.encode())
+            digest.update(tensor.detach().cpu().float().numpy().tobytes())
+        return f"{type(value).__name__} {digest.hexdigest()}"
+    if isinstance(value, np.ndarray):
+        return f"array{value.shape} {_checksum(str(value.tolist()))}"
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        inner = sorted(value.get_params(deep=False).items())
+        return f"{type(value).__name__}({', '.join(f'{n}={_text(one)}' for n, one in inner)})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_text(k)}: {_text(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "(" + ", ".join(_text(one) for one in value) + ")"
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

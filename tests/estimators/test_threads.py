@@ -1,0 +1,110 @@
+"""Fits and predictions in several threads at once are those of one thread."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from domindex import Training, VDIClassifier, VDIRegressor
+from domindex.committee import fit_context
+from domindex.datasets import make_circle
+from domindex.estimators.baselines import CIDA, D2V, DANN, GRDA, SENTRY
+
+SHORT = Training(index_steps=5, steps=8, batch_size=8)
+
+
+class Dropping(nn.Sequential):
+    """A backbone that draws by itself in every step."""
+
+    def __init__(self):
+        super().__init__(nn.Linear(2, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 3))
+
+
+@pytest.fixture(scope="module")
+def family():
+    return make_circle(n_domains=6, n_sources=3, samples_per_domain=20, random_state=0)
+
+
+MODELS = {
+    "network": lambda seed: VDIClassifier(predictor="network", training=SHORT, random_state=seed),
+    "paper": lambda seed: VDIClassifier(flow=None, training=SHORT, random_state=seed),
+    "backbone": lambda seed: VDIClassifier(
+        predictor="network",
+        representation="raw",
+        backbone=Dropping,
+        training=SHORT,
+        random_state=seed,
+    ),
+    "dann": lambda seed: DANN(training=SHORT, random_state=seed),
+    "d2v": lambda seed: D2V(training=SHORT, random_state=seed),
+    "sentry": lambda seed: SENTRY(training=SHORT, random_state=seed),
+}
+
+
+def predicted(model, family) -> np.ndarray:
+    model.fit(
+        family.X,
+        family.y,
+        sample_domain=family.sample_domain,
+        source_domains=family.source_domains,
+    )
+    return model.predict_proba(family.X, sample_domain=family.sample_domain)
+
+
+@pytest.mark.parametrize("kind", ["network", "backbone", "d2v", "sentry"])
+def test_two_fits_at_once_are_those_one_after_the_other(family, kind):
+    serial = [predicted(MODELS[kind](seed), family) for seed in (0, 1)]
+    with ThreadPoolExecutor(2) as threads:
+        at_once = list(threads.map(lambda seed: predicted(MODELS[kind](seed), family), (0, 1)))
+    np.testing.assert_array_equal(serial, at_once)
+    assert not np.array_equal(serial[0], serial[1])
+
+
+def test_eight_fits_of_several_kinds_at_once(family):
+    tasks = [(kind, seed) for seed in (0, 1) for kind in ("network", "paper", "dann", "sentry")]
+    serial = [predicted(MODELS[kind](seed), family) for kind, seed in tasks]
+    with ThreadPoolExecutor(8) as threads:
+        at_once = list(threads.map(lambda task: predicted(MODELS[task[0]](task[1]), family), tasks))
+    for task, one, other in zip(tasks, serial, at_once):
+        np.testing.assert_array_equal(one, other, err_msg=str(task))
+
+
+def test_many_threads_predict_as_one(family):
+    model = VDIRegressor(random_state=0, training=SHORT, predictor="network")
+    model.fit(
+        family.X,
+        family.X.sum(axis=1),
+        sample_domain=family.sample_domain,
+        source_domains=family.source_domains,
+    )
+    expected = model.predict(family.X, sample_domain=family.sample_domain)
+    with ThreadPoolExecutor(20) as threads:
+        tasks = [
+            threads.submit(model.predict, family.X, sample_domain=family.sample_domain)
+            for _ in range(40)
+        ]
+        for task in tasks:
+            np.testing.assert_array_equal(task.result(), expected)
+
+
+@pytest.mark.parametrize("kind", list(MODELS))
+def test_a_fit_draws_nothing_from_the_generator_of_the_process(family, kind, monkeypatch):
+    monkeypatch.setattr(fit_context, "generators_kept", lambda seed, devices: nullcontext())
+    before = torch.get_rng_state()
+    predicted(MODELS[kind](0), family)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_baselines_that_are_told_of_domains_draw_from_their_own_too(family, monkeypatch):
+    monkeypatch.setattr(fit_context, "generators_kept", lambda seed, devices: nullcontext())
+    names = sorted(set(family.sample_domain))
+    graph = nx.relabel_nodes(nx.path_graph(len(names)), dict(enumerate(names)))
+    index = {name: float(number) for number, name in enumerate(names)}
+    before = torch.get_rng_state()
+    predicted(GRDA(graph, training=SHORT, random_state=0), family)
+    predicted(CIDA(index, training=SHORT, random_state=0), family)
+    assert torch.equal(before, torch.get_rng_state())

@@ -40,6 +40,9 @@ _HOMES = {
     "register_predictor": "domindex.committee.predictors",
     "register_representation": "domindex.representations",
 }
+_ROOMS = ("data", "datasets", "errors", "evaluation", "geometry", "reporting", "tables")
+"""What users import from by name, opened on first use as well."""
+
 __all__ = [
     "Backbone",
     "MomentFlow",
@@ -60,10 +63,12 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import on first use: the geometry and the datasets start without torch."""
+    if name in _ROOMS:
+        return import_module(f"domindex.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'domindex' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_ROOMS, "__version__"])

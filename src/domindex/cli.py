@@ -5,6 +5,7 @@ Libraries are imported inside the commands, so that asking for help is quick.
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from domindex.benchmark import BenchmarkRun
 
+Asked = dict[str, Any]
 STANDARD_OUTPUT = "-"
 WRONG_INPUT = 2
 """Exit code where what was asked for cannot be done as it is."""
@@ -36,6 +38,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help takes half the time to draw
 )
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from domindex._version import __version__
+
+        typer.echo(f"domindex {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Say which it is."),
+    ] = False,
+) -> None:
+    """A map of your data's domains, and predictions in the ones without labels."""
+
 
 DataHome = Annotated[
     Path | None,
@@ -64,7 +85,16 @@ Config = Annotated[
     Path | None, typer.Option(help="TOML file with settings of the model: index_dim = 2")
 ]
 Delimiter = Annotated[
-    str | None, typer.Option(help="Between the columns of a text file.  [default: a comma]")
+    str | None,
+    typer.Option(
+        "--sep", "--delimiter", help="Between the columns of a text file.  [default: as it looks]"
+    ),
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Before decimals: . or ,  [default: as it looks]")
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of a text file, such as cp1252.  [default: utf-8]")
 ]
 WithReport = Annotated[bool, typer.Option("--report/--no-report", help="Write a report as well.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
@@ -78,23 +108,51 @@ TableOrFolder = Annotated[
 RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
 
 
+DomainBy = Annotated[
+    str | None, typer.Option(help="month or year of dates, or the width of bands of numbers.")
+]
+RowId = Annotated[
+    str | None, typer.Option("--id", help="Column that names rows; kept in predictions.")
+]
+KeepColumn = Annotated[
+    str | None, typer.Option(help="Columns to use although they seem to name rows or domains.")
+]
+Dates = Annotated[bool, typer.Option("--dates", help="Use year, month, weekday and hour of dates.")]
+TaskName = Annotated[str, typer.Option(help="auto, classification or regression.")]
+SpellingName = Annotated[str, typer.Option(help="Classes Yes and yes: ask, merge or exact.")]
+MissingName = Annotated[str, typer.Option(help="Missing inputs: impute or error.")]
+MissingValues = Annotated[
+    str | None, typer.Option(help="Values that stand for missing ones, by commas: -200")
+]
+Share = Annotated[bool, typer.Option("--share", help="Hide counts below 5: the run is for others.")]
+
+
 @app.command()
 def fit(
     data: TableToFit = None,
     target: Target = None,
     domain: Domain = None,
+    domain_by: DomainBy = None,
     sources: Sources = None,
     features: Features = None,
     exclude: Exclude = None,
+    key: RowId = None,
     categorical: Categorical = None,
-    task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
-    missing: Annotated[str, typer.Option(help="Missing inputs: impute or error.")] = "impute",
+    keep_column: KeepColumn = None,
+    dates: Dates = False,
+    task: TaskName = "auto",
+    spelling: SpellingName = "ask",
+    missing: MissingName = "impute",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    na: MissingValues = None,
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("run"),
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.", min=0)] = 0,
     config: Config = None,
     with_report: WithReport = True,
     dask: Dask = None,
+    share: Share = False,
     force: Force = False,
     resume: Resume = None,
     as_json: AsJson = False,
@@ -118,27 +176,17 @@ def fit(
             return
         if data is None or target is None or domain is None:
             raise InputError("Give DATA, --target and --domain, or --resume RUN.")
-        run = fit_table(
-            data,
-            target=_names([target]) or [],
-            domain=domain,
-            out=out,
-            sources=_some(sources),
-            features=_some(features),
-            exclude=_some(exclude) or (),
-            categorical=_some(categorical) or (),
-            task=task,  # type: ignore[arg-type]
-            missing=missing,  # type: ignore[arg-type]
-            delimiter=delimiter,
-            settings=None if config is None else read_settings(config),
-            seed=seed,
-            report=with_report,
-            force=force,
-            progress=True,
-            dask=dask,
-            checkpoint=True,
-        )
-        _tell_run(run, as_json)
+        form: Asked = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+        lists = {"exclude": exclude, "categorical": categorical, "keep_columns": keep_column}
+        columns: Asked = {name: _some(text) or () for name, text in {**lists, "na": na}.items()}
+        columns |= {"sources": _some(sources), "features": _some(features), "dates": dates}
+        roles: Asked = {"target": _names([target]) or [], "domain": domain, "domain_by": domain_by}
+        labels: Asked = {"task": task, "spelling": spelling, "missing": missing, "key": key}
+        labels["settings"] = None if config is None else read_settings(config)
+        how: Asked = {"seed": seed, "share": share, "report": with_report, "dask": dask}
+        how |= {"force": force, "progress": True, "checkpoint": True}
+        asked = {**form, **columns, **roles, **labels, **how}
+        _tell_run(fit_table(data, out=out, **asked), as_json)
 
 
 def _resume(out: Path, dask: str | None, as_json: bool, extra: object) -> None:
@@ -174,6 +222,11 @@ def predict(
             "--escape-formulas", help="Put ' before texts that a spreadsheet would run: = + - @."
         ),
     ] = False,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Columns to stand beside predictions, by commas.")
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -195,6 +248,9 @@ def predict(
             data,
             out=_file(out),
             delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            keep=_some(keep) or (),
             force=force,
             progress=True,
             escape=escape,
@@ -213,6 +269,45 @@ def predict(
         else:
             placed = f", {len(result.new_domains)} new domains" if result.new_domains else ""
             typer.echo(f"Predictions: {out} ({result.n_rows} rows{placed})", err=True)
+
+
+@app.command()
+def score(
+    run: RunFolder,
+    data: Annotated[Path, typer.Argument(help="Table with labels that turned up later.")],
+    out: Annotated[
+        str, typer.Option(help="CSV or Parquet to write; - for standard output.")
+    ] = STANDARD_OUTPUT,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare predictions with labels, by domain, beside what was forecast.
+
+    \b
+    Example:
+      domindex score run followup.csv
+    """
+    with one_line_errors():
+        from domindex.tables import score_table
+
+        result = score_table(
+            run,
+            data,
+            out=_file(out),
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            force=force,
+            progress=True,
+        )
+        if as_json:
+            _print_json({"overall": result.overall, "domains": result.table.to_dict("records")})
+            return
+        _print_table(result.table, out)
+        typer.echo(f"Scores: {result.summary()}", err=True)
 
 
 @app.command()
@@ -531,7 +626,8 @@ def _names(texts: list[str] | None) -> list[str] | None:
     """Names out of texts that may hold several, by commas; None where nothing was said."""
     if not texts:
         return None
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+    rows = csv.reader(texts, skipinitialspace=True)
+    return [name.strip() for row in rows for name in row if name.strip()]
 
 
 def _some(text: str | None) -> list[str] | None:

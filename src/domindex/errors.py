@@ -33,6 +33,14 @@ class CollapseWarning(UserWarning):
     """A map or an encoding in which nothing can be told apart."""
 
 
+class NoDomainWarning(UserWarning):
+    """Rows without the name of a domain, which all count as one that was never seen."""
+
+
+class PreparationWarning(UserWarning):
+    """What was done to the columns of a data frame to make inputs of them."""
+
+
 class TrainingError(DomindexError, RuntimeError):
     """A training that cannot go on: one of its processes ended, or is out of reach."""
 

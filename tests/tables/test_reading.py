@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.tables.reading import read_table, require_columns, write_table
+from domindex.preparation.columns import require_columns
+from domindex.tables.reading import read_table, read_with_notes, write_table
+from domindex.tables.text_format import TextFormat
 
 TABLE = pd.DataFrame({"site": ["01", "NA", "b,c"], "x": [0.1, 0.2, np.nan], "n": [1, 2, 3]})
 
@@ -64,8 +66,6 @@ def test_another_delimiter_can_be_named(tmp_path):
         ("", "is empty"),
         ("\n\n", "is empty"),
         ("a,b\n", "a header and no rows"),
-        ("a;b;c\n1;2;3\n", r"a semicolon between them. Pass --delimiter ';'"),
-        ("a\tb\n1\t2\n", r"a tab between them. Pass --delimiter '\\t'"),
         ("a,b,a\n1,2,3\n", "several columns named 'a'"),
         (",a,b\n0,1,2\n", r"no name for column 1.*to_csv\(index=False\)"),
         ("a,b\n1,2\n3,4,5\n", "same columns in every row"),
@@ -90,13 +90,83 @@ def test_a_missing_file_is_named_with_the_nearest(tmp_path):
 
 def test_a_name_that_says_nothing_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"names end in \.csv"):
-        read_table(write(tmp_path, "a,b\n1,2\n", "data.xlsx"))
+        read_table(write(tmp_path, "a,b\n1,2\n", "data.ods"))
 
 
-def test_text_in_another_encoding_is_refused(tmp_path):
-    (tmp_path / "a.csv").write_bytes("a,b\nü,1\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"not UTF-8 text .*0xfc"):
-        read_table(tmp_path / "a.csv")
+def test_text_in_another_encoding_is_read_with_a_note(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("a,b\nü,1\n".encode("latin-1"))
+    table, notes = read_with_notes(path, TextFormat())
+    assert table["a"].tolist() == ["ü"]
+    assert notes == ("a.csv is not UTF-8: read as cp1252. Pass --encoding if names look wrong.",)
+    path.write_bytes("a;b\nŁódź;1\n".encode("utf-16"))
+    assert read_table(path)["a"].tolist() == ["Łódź"]
+    path.write_bytes("a,b\nŁódź,1\n".encode("cp1250"))
+    assert read_table(path, form=TextFormat(encoding="cp1250"))["a"].tolist() == ["Łódź"]
+    with pytest.raises(InputError, match=r"not utf-8 text .*0xa3.*--encoding"):
+        read_table(path, form=TextFormat(encoding="utf-8"))
+    with pytest.raises(InputError, match="Python does not know"):
+        TextFormat(encoding="klingon")
+
+
+@pytest.mark.parametrize(("mark", "name"), [(";", "a semicolon"), ("\t", "a tab"), ("|", "a bar")])
+def test_another_delimiter_is_told_by_the_header(tmp_path, mark, name):
+    path = write(tmp_path, mark.join("abc") + "\n" + mark.join("123") + "\n")
+    table, notes = read_with_notes(path, TextFormat())
+    assert list(table.columns) == ["a", "b", "c"]
+    assert notes == (f"Read data.csv with {name} between its columns.",)
+
+
+def test_decimal_commas_are_numbers(tmp_path):
+    path = write(tmp_path, "site;x;n;day\n01;1,45;1;01.02.2020\n02;-1.000,5;2;02.02.2020\n03;;3;\n")
+    table, notes = read_with_notes(path, TextFormat(), texts=["site"])
+    np.testing.assert_array_equal(table["x"], [1.45, -1000.5, np.nan])
+    assert table["day"].tolist()[0] == "01.02.2020"
+    assert notes[-1] == "Read decimal commas as numbers: 'x'."
+    unclear = write(tmp_path, "a;b\n1,234;x\n2,345;y\n")
+    with pytest.raises(InputError, match=r"'a' holds numbers such as '1,234'.*--decimal"):
+        read_table(unclear)
+    assert read_table(unclear, form=TextFormat(decimal=","))["a"].tolist() == [1.234, 2.345]
+    assert read_table(unclear, form=TextFormat(decimal="."))["a"].tolist() == ["1,234", "2,345"]
+    listed = write(tmp_path, 'a,b\n"1,5 mg",2\n"2,5 mg",3\n')
+    assert read_table(listed)["a"].tolist() == ["1,5 mg", "2,5 mg"]
+
+
+def test_blanks_after_commas_and_columns_and_rows_of_nothing_are_dropped(tmp_path):
+    path = write(tmp_path, "a, b, c\n1, x y, -200\n2, z, 3\n")
+    table = read_table(path, form=TextFormat(missing=("-200",)))
+    assert table["b"].tolist() == ["x y", "z"]
+    assert np.isnan(table["c"][0])
+    table, notes = read_with_notes(write(tmp_path, "a,b,,\n1,2,,\n,,,\n3,4,,\n"), TextFormat())
+    assert table.to_numpy().tolist() == [[1, 2], [3, 4]]
+    assert notes == (
+        "Dropped 2 columns without a name or a value.",
+        "Dropped 1 rows without a value.",
+    )
+
+
+def test_a_file_put_together_of_two_is_read_as_one(tmp_path):
+    part = "site,x\na,1.5\nb,2\n"
+    text = part + "=======,\n" + part
+    table, notes = read_with_notes(write(tmp_path, text), TextFormat(), texts=["site"])
+    assert table["x"].tolist() == [1.5, 2.0, 1.5, 2.0]
+    assert notes == (
+        "Dropped 1 lines of marks such as '======='.",
+        "Dropped 1 rows that say the header again.",
+        "2 of 4 rows are exact copies of rows before them. Remove them if they are not "
+        "observations of their own.",
+    )
+
+
+def test_a_workbook_is_read(tmp_path):
+    pytest.importorskip("openpyxl")
+    TABLE.to_excel(tmp_path / "a.xlsx", index=False)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "a.xlsx"), TABLE, check_dtype=False)
+    (tmp_path / "b.xlsx").write_bytes(b"no workbook")
+    with pytest.raises(InputError, match="not a whole workbook"):
+        read_table(tmp_path / "b.xlsx")
+    with pytest.raises(InputError, match="only read"):
+        write_table(TABLE, tmp_path / "c.xlsx", overwrite=False)
 
 
 def test_a_truncated_gzip_is_refused(tmp_path):

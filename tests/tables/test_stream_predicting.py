@@ -127,7 +127,7 @@ def test_csv_in_and_out_gives_the_same_as_parquet(run, folder, big, tmp_path, mo
     np.testing.assert_allclose(a["p(ill)"], b["p(ill)"], rtol=1e-12)
 
 
-def test_categories_and_changes_that_only_rare_rows_have_are_known(big, tmp_path, monkeypatch):
+def test_categories_of_rare_rows_are_pooled_and_changes_are_known(big, tmp_path, monkeypatch):
     monkeypatch.setattr(sampling, "SAMPLE", SampleSize(a_domain=20, in_all=160))
     rare = big.assign(still=0.0)
     rare.loc[7, ["kind", "still"]] = ["unique", 1.0]
@@ -140,7 +140,6 @@ def test_categories_and_changes_that_only_rare_rows_have_are_known(big, tmp_path
         "z",
         "kind=new",
         "kind=old",
-        "kind=unique",
         "still",
     ]
     assert any("sample of 160 of 1600 rows, at most 20" in note for note in other.notes)
@@ -201,13 +200,14 @@ def test_a_wrong_request_is_explained(folder, tmp_path, change, message):
     assert not list(tmp_path.iterdir())
 
 
-def test_texts_beyond_categories_and_mixtures_are_refused(big, tmp_path):
+def test_texts_beyond_categories_are_left_out_and_mixtures_refused(big, tmp_path):
     names = big.assign(kind=[f"row {k}" for k in range(len(big))])
-    with pytest.raises(InputError, match="'kind' holds over 1000 different texts"):
-        fit_table(write(tmp_path / "a", [names]), out=tmp_path / "run", **ROLES, **QUICK)
+    named = fit_table(write(tmp_path / "a", [names]), out=tmp_path / "run", **ROLES, **QUICK)
+    assert named.preparation().features == ["x", "z"]
+    assert any("name rows" in note and "'kind'" in note for note in named.notes)
     mixed = big.assign(kind=np.where(big["kind"] == "old", "3", "four"))
     with pytest.raises(InputError, match="'kind' mixes numbers and texts"):
-        fit_table(write(tmp_path / "b", [mixed]), out=tmp_path / "run", **ROLES, **QUICK)
+        fit_table(write(tmp_path / "b", [mixed]), out=tmp_path / "other", **ROLES, **QUICK)
 
 
 def test_an_empty_folder_is_said(tmp_path):

@@ -74,7 +74,8 @@ def run_benchmark(
 
     Parameters
     ----------
-    datasets, methods : names, or None for all of the suites
+    datasets : names, or None for all of the suites
+    methods : names, or None for all of the suites
     suite : a name or several; see `list_suites`
     seeds : how many, 0, 1, …, or None for what the suite says; a method without chance runs once
     out : folder of the results, record.jsonl and a document for every suite

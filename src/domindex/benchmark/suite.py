@@ -66,8 +66,10 @@ class Suite:
     Attributes
     ----------
     name : what it is asked for by; its tables are written to NAME.md
-    title, about : heading and first paragraph of the document
-    datasets, methods : by name, in the order of the tables
+    title : heading of the document
+    about : its first paragraph
+    datasets : by name, in the order of the tables
+    methods : by name, in the order of the tables
     seeds : how many; a method without chance runs once
     figures : what is scored, see `domindex.benchmark.figures`
     headline : the figure that a dataset is about, by its task

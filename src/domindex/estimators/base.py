@@ -27,6 +27,14 @@ from domindex.data.row_weights import with_row_weights
 from domindex.data.streamed_rows import sample_rows as sample_stream
 from domindex.data.streams import is_stream
 from domindex.errors import InputError
+from domindex.estimators.frames import (
+    ToldRows,
+    frame_preparation,
+    named_column,
+    prepared_inputs,
+    told_rows,
+    warn_without_domain,
+)
 from domindex.estimators.row_sources import is_on_disk, row_source
 from domindex.estimators.streaming import (
     SampledRows,
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from domindex.networks.feature_extractor import FeatureExtractor, TrainedBackbone
+    from domindex.preparation import TablePreparation
 
 Floats = NDArray[np.float64]
 Names = list[Hashable] | None
@@ -59,6 +68,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     _extractor: FeatureExtractor | None = None
     """A frozen backbone, whose features stand for the inputs behind the gate."""
+
+    _preparation: TablePreparation | None = None
+    """How a data frame with texts or gaps becomes numbers; None where it holds numbers."""
+
+    _domain_column: str | None = None
+    """The column of a data frame that named the domains in `fit`."""
 
     _journal: Journal | None = None
     """Of a fit in progress that may be cut off and resumed."""
@@ -79,10 +94,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             and learned from by a sample: a memory-mapped array; a torch `Dataset` of (x, y,
             domain); a pyarrow dataset, a polars LazyFrame or a Dask DataFrame, of which `y` and
             `sample_domain` name columns, and all others are inputs
-        y : labels, one per row; what stands in rows of target domains is never read
-        sample_domain : a domain name per row
+            Data frames may hold texts and missing values, which are prepared as of a table
+        y : labels, one per row, or the name of a column of a data frame; what stands in rows of
+            target domains is never read
+        sample_domain : a domain name per row, or the name of a column of a data frame
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
-            negative for targets
+            negative for targets, or where labels of targets are NaN or None
         """
         return self._fit_checked(X, y, sample_domain, source_domains)
 
@@ -114,6 +131,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         """Through the gate, and fit; of rows on disk, or read in parts, with a sample."""
         self._check_parameters()
         on_disk, self._extractor = is_on_disk(X), None
+        self._preparation, self._domain_column = None, None
+        if not on_disk and not is_stream(X):
+            told = told_rows(ToldRows(X, y, sample_domain, source_domains, sample_weight))
+            X, y, sample_domain = told.X, told.y, told.sample_domain
+            source_domains, sample_weight = told.source_domains, told.sample_weight
+            self._domain_column = told.domain_column
+            self._preparation = frame_preparation(X, sample_domain, source_domains)
         if on_disk:
             rows = self._sampled(X, y, sample_domain, source_domains, sample_weight)
             X, y, sample_domain, sample_weight, self._input_shape = rows
@@ -122,7 +146,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             seed = self._stream_seed()
             X, y, sample_domain = sample_stream(X, y, sample_domain, source_domains, seed)
         data = check_domain_data(
-            X,
+            X if self._preparation is None else prepared_inputs(self._preparation, X),
             y,
             sample_domain,
             source_domains,
@@ -153,8 +177,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         """The likeliest class, or the expected values, of every row.
 
         Domains never seen in `fit` are placed by their rows; without `sample_domain` all rows are
-        one new domain.
+        one new domain, with a warning. `sample_domain` may name a column of a data frame.
         """
+        X, sample_domain = named_column(X, sample_domain, self._domain_column)
+        warn_without_domain(sample_domain)
         inputs, names = self._check_query(X, sample_domain)
         return self._as_labels(self._predict_mean(inputs, names))
 
@@ -162,6 +188,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     @streams
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """Probabilities (rows, classes), in the order of `classes_`: deterministic."""
+        X, sample_domain = named_column(X, sample_domain, self._domain_column)
+        warn_without_domain(sample_domain)
         inputs, names = self._check_query(X, sample_domain)
         probabilities = self._predict_mean(inputs, names)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
@@ -276,7 +304,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _check_rows(self, X: Any) -> NDArray:
         """Rows as everything behind the gate takes them: through a frozen backbone, if any."""
         check_is_fitted(self)
-        inputs = check_inputs(X)
+        prepared = None if self._preparation is None else prepared_inputs(self._preparation, X)
+        inputs = check_inputs(X if prepared is None else prepared)
         if (
             inputs.shape[1:] != self._input_shape
             and max(inputs.ndim - 1, len(self._input_shape)) > 1
@@ -303,6 +332,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         if is_on_disk(X):
             source = row_source(X, sample_domain, getattr(self, "n_jobs", None))
             X, sample_domain = sample_query(source, sample_domain)
+        X, sample_domain = named_column(X, sample_domain, self._domain_column)
         inputs = self._check_rows(X)
         if sample_domain is None:
             return inputs, None

@@ -105,11 +105,11 @@ def warn_off_map(flagged: Sequence[Hashable | None]) -> None:
         "domains are from the others. What held on known domains need not hold there; "
         "`place_domains` gives the scores.",
         OffMapWarning,
-        stacklevel=_frames_inside(),
+        stacklevel=frames_inside(),
     )
 
 
-def _frames_inside() -> int:
+def frames_inside() -> int:
     """How many frames up the library was called from outside."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("domindex"):

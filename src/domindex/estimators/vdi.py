@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -99,6 +100,7 @@ from domindex.networks.feature_extractor import FeatureExtractor
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.model_folder import save_model
 from domindex.persistence.table_states import table_from_state, table_state
+from domindex.preparation import TablePreparation
 from domindex.progress import Progress
 from domindex.representations import PlacedRows
 from domindex.representations.grid_flow import GridFlowAligned
@@ -281,10 +283,12 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
             and learned from by a sample: a memory-mapped array; a torch `Dataset` of (x, y,
             domain); a pyarrow dataset, a polars LazyFrame or a Dask DataFrame, of which `y` and
             `sample_domain` name columns, and all others are inputs
-        y : labels, one per row; what stands in rows of target domains is never read
-        sample_domain : a domain name per row
+            Data frames may hold texts and missing values, which are prepared as of a table
+        y : labels, one per row, or the name of a column of a data frame; what stands in rows of
+            target domains is never read
+        sample_domain : a domain name per row, or the name of a column of a data frame
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
-            negative for targets
+            negative for targets, or where labels of targets are NaN or None
         sample_weight : how much each row counts in learning; not read in rows of targets
         checkpoint : a folder for what is finished of the fit. The same fit with the same folder
             goes on where it was cut off, with the result it would have had; it stays there until
@@ -487,6 +491,21 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         self._n_features_out = indices.module.local_dim
 
     @property
+    def map_(self) -> pd.DataFrame:
+        """The map: a row a domain, with its role, coordinates and their uncertainty."""
+        check_is_fitted(self)
+        sources, added = set(self.source_domains_), set(self.added_domains_)
+        roles = [
+            "source" if n in sources else "added" if n in added else "target" for n in self.domains_
+        ]
+        columns: dict[str, Any] = {"domain": self.domains_, "role": roles}
+        columns |= {f"index_{n}": one for n, one in enumerate(self.domain_indices_.T, start=1)}
+        columns |= {f"std_{n}": one for n, one in enumerate(self.domain_index_std_.T, start=1)}
+        if self.domain_angles_ is not None:
+            columns["angle"] = self.domain_angles_
+        return pd.DataFrame(columns)
+
+    @property
     def added_domains_(self) -> list[Hashable]:
         """Names of the domains that were added after the fit, in their order."""
         domain_map = self._indices.domain_map
@@ -649,10 +668,12 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
 
     def state(self) -> dict[str, Any]:
         """The fitted model: plain values and arrays, nested."""
-        extractor = self._extractor
+        extractor, preparation = self._extractor, self._preparation
         return {
             "parameters": self._parameter_state(),
             "extractor": None if extractor is None else extractor.state(),
+            "preparation": None if preparation is None else json.dumps(preparation.to_dict()),
+            "domain_column": self._domain_column,
             "input_shape": list(self._input_shape),
             "n_features_in": int(self.n_features_in_),
             "feature_names_in": [str(n) for n in getattr(self, "feature_names_in_", [])],
@@ -711,6 +732,11 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
             shape = (self._extractor.n_features,)
         if shape != indices.module.flatten.input_shape:
             raise ValueError("the shape of the inputs does not fit the networks")
+        if state.get("preparation") is not None:
+            self._preparation = TablePreparation.from_dict(json.loads(state["preparation"]))
+            if len(self._preparation.features) != self._input_shape[0]:
+                raise ValueError("the preparation does not fit the inputs")
+        self._domain_column = state.get("domain_column")
         self.n_features_in_ = int(state["n_features_in"])
         if state["feature_names_in"]:
             self.feature_names_in_ = np.array(state["feature_names_in"], dtype=object)

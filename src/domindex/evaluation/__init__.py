@@ -1,6 +1,7 @@
 """How good a map and its predictions are."""
 
 from domindex.evaluation.audit import Condition, IndexAudit, audit_index
+from domindex.evaluation.cross_validation import cross_validate_domains
 from domindex.evaluation.information import entropy, mutual_information
 from domindex.evaluation.metrics import (
     MapStability,
@@ -28,6 +29,7 @@ from domindex.evaluation.scores import (
 from domindex.evaluation.splitting import DomainKFold
 
 __all__ = [
+    "cross_validate_domains",
     "ClassProbe",
     "Condition",
     "DomainKFold",

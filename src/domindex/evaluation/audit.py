@@ -68,12 +68,17 @@ class IndexAudit:
 
     Attributes
     ----------
-    domain_from_encoding, domain_from_inputs : the domain, predicted from z and from x
-    index_from_encoding, index_from_inputs : β, predicted from z and from x
+    domain_from_encoding : the domain, predicted from z
+    domain_from_inputs : the domain, predicted from x
+    index_from_encoding : β, predicted from z
+    index_from_inputs : β, predicted from x
     inputs_from_latents : x, predicted from u, β and z
     best_linear_r2 : what the best linear summary of x keeps with as many numbers as u, β and z
-    labels_from_encoding, labels_from_inputs : y, predicted from z and from x, on source rows
-    n_rows, n_domains, n_source_rows : how many were used
+    labels_from_encoding : y, predicted from z, on source rows
+    labels_from_inputs : y, predicted from x, on source rows
+    n_rows : how many were used
+    n_domains : how many they were of
+    n_source_rows : how many of them were of sources
     """
 
     domain_from_encoding: ClassProbe

@@ -19,6 +19,7 @@ from domindex.reporting.report import CONTENT_FILE, REPORT_FILE
 from domindex.tables.predicting import read_rows, say_off_map
 from domindex.tables.rows import PreparedRows
 from domindex.tables.run import RUN, Run, opened
+from domindex.tables.text_format import TextFormat
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ def add_table(
     run : a run, or its folder
     data : a CSV or Parquet file with the domain and the inputs; targets are not needed
     out : the folder of the new run; None replaces the run itself, which needs `force`
-    delimiter : between the columns of a text file; a comma where None
+    delimiter : between the columns of a text file; as in the fit, or told by its header
     force : replace a run that is there
     progress : speak on standard error
     """
@@ -74,7 +75,7 @@ def add_table(
     check_free(folder, marker=RUN, overwrite=force)
     model, preparation = run.model(), run.preparation()
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, delimiter, shown)
+        rows = read_rows(data, preparation, TextFormat(delimiter).over(run.form), shown)
         inputs, names = _new_rows(rows, set(model.domains_), Path(data), shown)
         table = model.place_domains(inputs, sample_domain=names)
         say_off_map(table, shown)

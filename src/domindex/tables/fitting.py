@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Literal
 
@@ -17,22 +17,29 @@ from domindex.errors import InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.atomic import check_free
+from domindex.preparation import InputRequest, Missing, TablePreparation
+from domindex.preparation.columns import require_columns
+from domindex.preparation.domain_rule import DomainRule
 from domindex.progress import Progress, show_progress
 from domindex.tables.configuration import check_settings
 from domindex.tables.fit_request import FitRequest, FitTable
-from domindex.tables.preparation import Missing, TablePreparation
-from domindex.tables.reading import read_table
+from domindex.tables.labels import Spelling
+from domindex.tables.reading import read_with_notes
 from domindex.tables.resuming import (
     RunCheckpoint,
     checkpoint_of,
     kept_until_complete,
 )
-from domindex.tables.rows import label_rows
+from domindex.tables.rows import LabelledRows, label_rows
 from domindex.tables.run import RUN, Run
 from domindex.tables.run_report import report_run
 from domindex.tables.sampling import read_sample
 from domindex.tables.streaming import Data, is_large, name_of
+from domindex.tables.text_format import TextFormat
 from domindex.versions import versions
+
+MOST_CLASSES = 6
+"""Classes whose shares are said before a fit."""
 
 
 def fit_table(
@@ -40,46 +47,45 @@ def fit_table(
     *,
     target: Sequence[str],
     domain: str,
+    domain_by: str | None = None,
     out: str | os.PathLike[str],
     sources: Sequence[str] | None = None,
+    key: str | None = None,
     features: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    keep_columns: Sequence[str] = (),
+    dates: bool = False,
     task: Task | Literal["auto"] = "auto",
+    spelling: Spelling = "ask",
     missing: Missing = "impute",
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    na: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     report: bool = True,
     force: bool = False,
     progress: bool = False,
     dask: str | None = None,
+    share: bool = False,
     checkpoint: bool = False,
 ) -> Run:
-    """Fit the table in a file, and write the run to the folder `out`.
+    """Fit the table in a file, and write the run to the folder `out`, complete or not at all.
 
-    Parameters
-    ----------
-    data : a CSV or Parquet file, or what is read in parts: a large file, a folder of Parquet files,
-        a pyarrow dataset, a polars LazyFrame, a Dask data frame
-    target : the column to predict, or several for values
-    domain : the column that names the domain of every row
-    out : the folder, which appears complete or not at all
-    sources : the labelled domains; None takes those with a label in any row
-    features, exclude : the inputs, or what is not an input; all other columns where None
-    categorical : columns whose values are categories even if they look like numbers
-    task : "auto" takes texts and few whole numbers for classes
-    missing : "impute" or "error"
-    settings : parameters of the estimator
-    report : write a report as well, which takes a quarter of the time of the fit at most
-    force : replace a run that is there
-    progress : draw bars on standard error
-    dask : address of a Dask scheduler, over whose workers the work is spread
-    checkpoint : keep what is finished beside `out` until the run is complete; the same call, or
-        `resume_table`, goes on from there
+    The other arguments are the attributes of `FitRequest`, of its `InputRequest` and of its
+    `TextFormat`, where each is described. `report` writes a report as well, `force` replaces a run
+    that is there, `progress` draws bars, `dask` is the address of a scheduler to work on, and
+    `checkpoint` keeps what is finished beside `out` until the run is complete: the same call, or
+    `resume_table`, goes on from there.
     """
-    columns = (domain, tuple(target), sources, features, exclude, categorical)
-    request = FitRequest(data, delimiter, *columns, task, missing, settings or {}, seed)
+    form = TextFormat(delimiter, decimal, encoding, tuple(na))
+    hidden = list(dict.fromkeys([*exclude, *([key] if key is not None else [])]))
+    inputs = InputRequest(features, hidden, categorical, keep_columns, dates, missing, share)
+    roles = (domain, tuple(target), sources)
+    request = FitRequest(data, form, *roles, inputs, task, settings or {}, seed)
+    request = replace(request, domain_by=domain_by, spelling=spelling, key=key)
     asked = request.plain() | {"report": report, "force": force}
     with kept_until_complete(out, asked, checkpoint) as kept:
         run = None if kept is None else kept.written_run(out)
@@ -144,13 +150,13 @@ def _run(
             about["checkpoint"] = kept.token
         run = Run.write(out, model, table.preparation, about, overwrite=wishes.force)
     if wishes.report:
-        _report(run, model, table, shown)
+        _report(run, model, table, shown, request.inputs.share)
     return run
 
 
-def _report(run: Run, model: Any, table: FitTable, progress: Progress) -> None:
+def _report(run: Run, model: Any, table: FitTable, progress: Progress, share: bool) -> None:
     progress.say(f"The run is in {run.folder}. Gathering the report …")
-    for note in report_run(run, model, table.inputs, table.rows, table.others):
+    for note in report_run(run, model, table.inputs, table.rows, table.others, share=share):
         progress.say(f"note: {note}")
 
 
@@ -158,36 +164,43 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     if is_large(request.data):
         progress.say(f"{name_of(request.data)} is read in parts …")
         return read_sample(request)
-    table = read_table(
-        request.data,
-        delimiter=request.delimiter,
-        texts=[request.domain],
-        open_file=progress.open_file,
+    table, read = read_with_notes(
+        request.data, request.form, texts=[request.domain], open_file=progress.open_file
     )
+    require_columns(table.columns, [request.domain], "domain")
+    rule = DomainRule.fit(table[request.domain], request.domain_by)
     rows = label_rows(
         table,
         domain=request.domain,
         targets=request.targets,
         sources=request.sources,
         task=request.task,
+        rule=rule,
+        spelling=request.spelling,
     )
     preparation, notes = TablePreparation.fit(
         rows.table,
         domain=request.domain,
         targets=request.targets,
         is_source=rows.is_source,
-        features=request.features,
-        exclude=request.exclude,
-        categorical=request.categorical,
-        missing=request.missing,
+        domains=rows.domains,
+        request=request.inputs,
+        rule=rule,
     )
     inputs = preparation.apply(rows.table)
     return FitTable(
         rows,
         preparation,
         pd.DataFrame(inputs.values, columns=preparation.features),
-        (*rows.notes, *notes, *inputs.notes),
+        (
+            *read,
+            *rows.notes,
+            *notes,
+            *inputs.changes.notes(request.inputs.least_shown, with_texts=False),
+        ),
         {"file": name_of(request.data), "rows": len(table), "columns": list(table.columns)},
+        hidden=frozenset(request.inputs.exclude),
+        asked_for_all=request.inputs.features is None,
     )
 
 
@@ -204,8 +217,19 @@ def _announce(table: FitTable, progress: Progress) -> None:
     n_rows = table.source["rows"] if "sampled" in table.source else len(rows.domains)
     progress.say(
         f"{n_rows} rows in {rows.n_domains} domains, {len(rows.sources)} of them with "
-        f"labels; {table.inputs.shape[1]} inputs; {rows.labels.task}. Mapping the domains …"
+        f"labels; {table.inputs.shape[1]} inputs; {_task_words(rows)}. Mapping the domains …"
     )
+
+
+def _task_words(rows: LabelledRows) -> str:
+    """The task, and the classes with their shares in the sources."""
+    if rows.labels.task != "classification":
+        return rows.labels.task
+    known = rows.labels.values[rows.is_source & rows.labels.known]
+    shares = pd.Series(known).value_counts(normalize=True)
+    listed = [f"{name} {share:.0%}" for name, share in shares.head(MOST_CLASSES).items()]
+    more = len(shares) - len(listed)
+    return f"classification: {', '.join(listed)}" + (f" and {more} more" if more else "")
 
 
 def _fit(model: BaseVDI, table: FitTable, kept: RunCheckpoint | None) -> None:
@@ -223,7 +247,9 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
     return {
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "data": table.source,
+        "form": request.form.to_dict(),
         "domain": request.domain,
+        "key": request.key,
         "targets": list(request.targets),
         "task": table.rows.labels.task,
         "features": table.preparation.features,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -13,10 +14,13 @@ from numpy.typing import NDArray
 from domindex.data.domain_data import Task
 from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
-from domindex.tables.columns import kind_of, numbers_of, texts_of
+from domindex.preparation.columns import a_date, kind_of, numbers_of, texts_of
 
 MAX_CLASSES = 20
 """Different whole numbers up to which a target is taken for classes, unless the user says."""
+
+
+Spelling = Literal["ask", "merge", "exact"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +33,22 @@ class TableLabels:
 
 
 def read_labels(
-    table: pd.DataFrame, targets: Sequence[str], task: Task | Literal["auto"]
+    table: pd.DataFrame,
+    targets: Sequence[str],
+    task: Task | Literal["auto"],
+    spelling: Spelling = "exact",
 ) -> TableLabels:
-    """Classes or values from the target columns; an empty field is no label."""
+    """Classes or values from the target columns; an empty field is no label.
+
+    `spelling` says what becomes of classes that differ in capitals or blanks only.
+    """
+    if spelling not in get_args(Spelling):
+        raise InputError(f"spelling is {spelling!r}. Choose ask, merge or exact.")
     if task not in ("auto", *get_args(Task)):
         raise InputError(f"task is {task!r}. Choose auto, classification or regression.")
     kinds = {name: kind_of(table[name]) for name in targets}
+    for name in (name for name, kind in kinds.items() if kind == "dates"):
+        raise a_date(table[name])
     texts = [name for name, kind in kinds.items() if kind == "texts"]
     if len(targets) > 1 or task == "regression":
         if texts or (task == "classification" and len(targets) > 1):
@@ -42,7 +56,7 @@ def read_labels(
         return _values(table, targets)
     (name,) = targets
     if texts:
-        return _text_classes(table[name])
+        return _text_classes(table[name], spelling)
     numbers = numbers_of(table[name])
     known = ~np.isnan(numbers)
     whole = bool((np.mod(numbers[known], 1) == 0).all())
@@ -63,6 +77,7 @@ def choose_sources(
     """The labelled domains: those that are named, or those with a label in any row."""
     present = list(dict.fromkeys(domains))
     if named is not None:
+        named = _joined(named, set(present))
         for name in named:
             if name not in present:
                 hint = did_you_mean(name, present)
@@ -85,16 +100,51 @@ def choose_sources(
     return [name for name in present if name in labelled]
 
 
+def _joined(pieces: Sequence[str], present: set[str]) -> list[str]:
+    """Names that hold commas, put together again from what was split there."""
+    found, rest = list[str](), list(pieces)
+    while rest:
+        for length in range(len(rest), 0, -1):
+            texts = [mark.join(rest[:length]) for mark in (",", ", ")]
+            known = [text for text in texts if text in present]
+            if known or length == 1:
+                found.append(known[0] if known else rest[0])
+                rest = rest[length:]
+                break
+    return found
+
+
 def _values(table: pd.DataFrame, targets: Sequence[str]) -> TableLabels:
     columns = np.column_stack([numbers_of(table[name]) for name in targets])
     known = np.asarray(~np.isnan(columns).any(axis=1))
     return TableLabels(columns if len(targets) > 1 else columns[:, 0], known, "regression")
 
 
-def _text_classes(column: pd.Series) -> TableLabels:
-    texts = texts_of(column)
+def _text_classes(column: pd.Series, spelling: Spelling) -> TableLabels:
+    texts = _spelled(texts_of(column), str(column.name), spelling)
     known = np.array([text is not None for text in texts])
     return TableLabels(np.array([text or "" for text in texts]), known, "classification")
+
+
+def _spelled(texts: Sequence[str | None], name: str, spelling: Spelling) -> list[str | None]:
+    """Classes that read the same as one, where that was said; refused where nothing was."""
+    if spelling == "exact":
+        return list(texts)
+    counts = Counter(text for text in texts if text is not None)
+    alike: dict[str, list[str]] = {}
+    for text in counts:
+        alike.setdefault(" ".join(text.split()).casefold(), []).append(text)
+    twice = [sorted(group, key=lambda t: (-counts[t], t)) for group in alike.values() if group[1:]]
+    if twice and spelling == "ask":
+        listed = "; ".join(
+            " and ".join(f"{text!r} ({counts[text]} rows)" for text in group) for group in twice[:3]
+        )
+        raise InputError(
+            f"Classes of {name!r} differ in capitals or blanks only: {listed}. Pass --spelling "
+            "merge to take them for one, or --spelling exact if they are not."
+        )
+    chosen = {text: group[0].strip() for group in twice for text in group}
+    return [None if text is None else chosen.get(text, text) for text in texts]
 
 
 def _not_values(texts: Sequence[str], targets: Sequence[str]) -> InputError:

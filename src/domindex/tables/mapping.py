@@ -21,6 +21,7 @@ from domindex.tables.predicting import coordinates_of, read_rows, say_off_map
 from domindex.tables.reading import check_table_path, write_table
 from domindex.tables.rows import PreparedRows
 from domindex.tables.run import Run, opened
+from domindex.tables.text_format import TextFormat
 
 N_NEIGHBORS = 3
 
@@ -55,7 +56,7 @@ def index_table(
     data : a CSV or Parquet file with the domain and the inputs
     out : a CSV or Parquet file to write as well
     graph : a GraphML file to write as well
-    delimiter : between the columns of a text file; a comma where None
+    delimiter : between the columns of a text file; as in the fit, or told by its header
     force : replace files that are there
     progress : draw bars on standard error
     """
@@ -75,7 +76,8 @@ def index_table(
     ]
     if data is not None:
         with show_progress(progress) as shown:
-            new = _new_places(model, read_rows(data, run.preparation(), delimiter, shown))
+            form = TextFormat(delimiter).over(run.form)
+            new = _new_places(model, read_rows(data, run.preparation(), form, shown))
             if new is not None:
                 off_map |= set(say_off_map(new, shown))
                 places |= dict(zip(map(str, new["domain"]), coordinates_of(new)))

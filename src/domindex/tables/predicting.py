@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +16,16 @@ from domindex.data import group_rows, order_names
 from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
+from domindex.preparation import TablePreparation
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.tables.formulas import escape_formulas
-from domindex.tables.preparation import TablePreparation
-from domindex.tables.reading import check_table_path, read_table, write_table
+from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
-from domindex.tables.stream_predicting import free_name, predict_stream
+from domindex.tables.stream_predicting import free_name, predict_stream, with_kept
 from domindex.tables.streaming import Data, is_large, name_of, open_stream
+from domindex.tables.text_format import TextFormat
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,9 @@ def predict_table(
     *,
     out: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    keep: Sequence[str] = (),
     force: bool = False,
     progress: bool = False,
     escape: bool = False,
@@ -67,7 +72,11 @@ def predict_table(
     data : a CSV or Parquet file with the domain and the inputs; targets are not needed. What `fit`
         reads in parts is predicted in parts as well
     out : a CSV or Parquet file to write as well; it must be named where data is read in parts
-    delimiter : between the columns of a text file; a comma where None
+    delimiter : between the columns of a text file; as in the fit, or told by its header
+    decimal : "." or ","; as in the fit, or told by the numbers
+    encoding : of a text file; as in the fit
+    keep : columns of the data that stand beside the predictions, as they are. The `key` of the fit
+        always does
     force : replace a file that is there
     progress : draw bars on standard error
     escape : put an apostrophe before texts that a spreadsheet would take for formulas
@@ -76,10 +85,12 @@ def predict_table(
         check_table_path(out, overwrite=force)
     run = opened(run)
     model, preparation = run.model(), run.preparation()
+    form = TextFormat(delimiter, decimal, encoding).over(run.form)
     if is_large(data):
-        return _predict_large(model, preparation, data, out, delimiter, force, progress, escape)
+        large = (out, form, _kept(run, keep), force, progress, escape)
+        return _predict_large(run, model, data, *large)
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, delimiter, shown)
+        rows = read_rows(data, preparation, form, shown, _kept(run, keep))
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
         predicted = _predict_rows(model, rows, places, preparation, shown)
         off_map = say_off_map(places, shown)
@@ -91,12 +102,19 @@ def predict_table(
     return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
 
 
+def _kept(run: Run, keep: Sequence[str]) -> list[str]:
+    """The key of the run, and what was asked for."""
+    key = run.about.get("key")
+    return list(dict.fromkeys([*([key] if key else []), *keep]))
+
+
 def _predict_large(
+    run: Run,
     model: Any,
-    preparation: TablePreparation,
     data: Data,
     out: str | os.PathLike[str] | None,
-    delimiter: str | None,
+    form: TextFormat,
+    kept: Sequence[str],
     force: bool,
     progress: bool,
     escape: bool,
@@ -106,10 +124,18 @@ def _predict_large(
             f"{name_of(data)} is read in parts, and its predictions have to go to a file. "
             "Name one (out=, --out FILE)."
         )
-    stream = open_stream(data, delimiter=delimiter, texts=[preparation.domain])
+    preparation = run.preparation()
+    stream = open_stream(data, form=form, texts=[preparation.domain])
     with show_progress(progress) as shown:
         done = predict_stream(
-            model, preparation, stream, out, force=force, progress=shown, escape=escape
+            model,
+            preparation,
+            stream,
+            out,
+            kept=kept,
+            force=force,
+            progress=shown,
+            escape=escape,
         )
         for note in done.notes:
             shown.say(f"note: {note}")
@@ -120,15 +146,16 @@ def _predict_large(
 def read_rows(
     data: str | os.PathLike[str],
     preparation: TablePreparation,
-    delimiter: str | None,
+    form: TextFormat,
     progress: Progress,
+    kept: Sequence[str] = (),
 ) -> PreparedRows:
     """The rows of a file as the model wants them; what was done to them is said."""
-    table = read_table(
-        data, delimiter=delimiter, texts=[preparation.domain], open_file=progress.open_file
+    table, read = read_with_notes(
+        data, form, texts=[preparation.domain, *kept], open_file=progress.open_file
     )
-    rows = prepare_rows(table, preparation)
-    for note in rows.notes:
+    rows = prepare_rows(table, preparation, kept)
+    for note in (*read, *rows.notes):
         progress.say(f"note: {note}")
     return rows
 
@@ -172,19 +199,21 @@ def _predict_rows(
         warnings.simplefilter("ignore", OffMapWarning)  # the column says it
         for name, members in progress.each("predicting", list(groups.items())):
             part, domain = rows.inputs.iloc[members], [name] * len(members)
-            parts.append((members, _predict(model, part, domain, preparation.targets)))
+            parts.append((members, predicted_columns(model, part, domain, preparation.targets)))
     order = np.concatenate([members for members, _ in parts])
     predicted = pd.concat([part for _, part in parts]).iloc[np.argsort(order)]
     predicted.index = rows.inputs.index
     predicted.insert(0, preparation.domain, rows.domains)
+    predicted = with_kept(rows.kept, predicted)
     predicted[free_name("distance", predicted)] = gaps
     predicted[free_name("off_map", predicted)] = off_map
     return predicted
 
 
-def _predict(
+def predicted_columns(
     model: Any, inputs: pd.DataFrame, domain: list[Any], targets: tuple[str, ...]
 ) -> pd.DataFrame:
+    """The class and the probability of each, or values and their deviations."""
     if isinstance(model, VDIClassifier):
         chances = model.predict_proba(inputs, sample_domain=domain)
         columns = {targets[0]: model.classes_[chances.argmax(axis=1)]}

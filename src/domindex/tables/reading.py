@@ -6,9 +6,11 @@ import gzip
 import io
 import os
 import warnings
+import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -17,12 +19,28 @@ import pandas as pd
 from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
 from domindex.persistence.atomic import check_free_file, new_file
+from domindex.tables.debris import check_names, without_debris
+from domindex.tables.text_format import (
+    DELIMITERS,
+    FALLBACK_ENCODING,
+    TextFormat,
+    as_missing,
+    delimiter_of,
+    encoding_of,
+    likely_delimiter,
+    with_decimals,
+)
 
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "parquet", "excel"]
 Opener = Callable[[Path], IO[bytes]]
 
-SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet"}
-DELIMITERS = {"\t": "a tab", ";": "a semicolon", "|": "a bar", " ": "a space"}
+SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".xlsx": "excel",
+}
 
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)
 """What pyarrow and pandas raise on metadata of a Parquet file that make no sense."""
@@ -38,40 +56,69 @@ def read_table(
     delimiter: str | None = None,
     texts: Iterable[str] = (),
     open_file: Opener | None = None,
+    form: TextFormat | None = None,
 ) -> pd.DataFrame:
     """The table in a file, columns named by texts, rows numbered from 0.
 
     Parameters
     ----------
-    path : .csv, .tsv, .txt or .parquet, each also with .gz behind it
-    delimiter : between the columns of a text file; a comma where None, a tab in .tsv
+    path : .csv, .tsv, .txt, .parquet or .xlsx, the first four also with .gz behind them
+    delimiter : between the columns of a text file; told by its header where None
     texts : columns to be read as they are spelled: "01" and "NA" stay what they are
     open_file : how to open the file, for a progress bar
+    form : all that is said of a text file, instead of `delimiter`
 
     Only an empty field counts as missing here. A word such as NA is read as a text, and whoever
     takes the column for numbers decides what it means.
     """
+    said = form or TextFormat(delimiter)
+    return read_with_notes(path, said, texts=texts, open_file=open_file)[0]
+
+
+def read_with_notes(
+    path: str | os.PathLike[str],
+    form: TextFormat,
+    *,
+    texts: Iterable[str] = (),
+    open_file: Opener | None = None,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """As `read_table`, with a word on whatever had to be guessed."""
     file = Path(path).expanduser()
     kind = table_format(file)
     require_file(file)
-    with (open_file or _open)(file) as stream:
-        content: IO[bytes] = stream
-        if file.suffix.lower() == ".gz":
-            content = gzip.GzipFile(fileobj=stream)  # type: ignore[assignment]
-        table = (
-            _read_parquet(file, content)
-            if kind == "parquet"
-            else _read_csv(file, content, delimiter_of(file, delimiter), set(texts))
-        )
+    opener, notes, named = open_file or _open, list[str](), set(texts)
+    if kind == "csv":
+        try:
+            table = _read_csv(file, opener, form, named, notes)
+        except UnicodeDecodeError as error:
+            if form.encoding is not None:
+                raise _not_in(file, form.encoding, error) from None
+            notes.append(
+                f"{file.name} is not UTF-8: read as {FALLBACK_ENCODING}. Pass --encoding if names "
+                "look wrong."
+            )
+            taken = replace(form, encoding=FALLBACK_ENCODING)
+            try:
+                table = _read_csv(file, opener, taken, named, notes)
+            except UnicodeDecodeError:
+                raise _not_in(file, "UTF-8", error) from None
+        table, commas = with_decimals(table, form.decimal, named)
+        if commas:
+            notes.append(f"Read decimal commas as numbers: {preview(commas)}.")
+    else:
+        with opener(file) as stream:
+            table = _unpacked(file, stream, _read_parquet if kind == "parquet" else _read_excel)
+        table = as_missing(table, form.missing)
+    table = without_debris(file, table, named, notes)
     if not len(table):
         raise InputError(f"{file} has a header and no rows. Check the export that wrote it.")
-    return table
+    return table, tuple(notes)
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Write CSV or Parquet, as the name says, complete or not at all."""
     file = Path(path).expanduser()
-    kind = table_format(file)
+    kind = _written_format(file)
     if kind == "parquet":
         require_pyarrow(file)
     with new_file(file, overwrite=overwrite) as draft:
@@ -86,8 +133,17 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
 def check_table_path(path: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Refuse before long work what `write_table` would refuse after it."""
     file = Path(path).expanduser()
-    table_format(file)
+    _written_format(file)
     check_free_file(file, overwrite=overwrite)
+
+
+def _written_format(file: Path) -> Format:
+    kind = table_format(file)
+    if kind == "excel":
+        raise InputError(
+            f"{file} would be a workbook, which is only read. Name a .csv or .parquet."
+        )
+    return kind
 
 
 def table_format(path: Path) -> Format:
@@ -103,43 +159,44 @@ def table_format(path: Path) -> Format:
     return SUFFIXES[suffixes[-1]]
 
 
-def require_columns(columns: Iterable[str], names: Sequence[str], role: str) -> None:
-    """All of `names` are columns; the first that is not is reported with the nearest one."""
-    known = list(columns)
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise InputError(
-                f"There is no column {name!r} for the {role}; there are "
-                f"{preview(known, 12)}. {hint or 'Spell it as in the header.'}"
-            )
+def _unpacked(file: Path, stream: IO[bytes], read: Callable[[Path, IO[bytes]], Any]) -> Any:
+    packed = file.suffix.lower() == ".gz"
+    return read(file, gzip.GzipFile(fileobj=stream) if packed else stream)  # type: ignore[arg-type]
 
 
-def _read_csv(file: Path, stream: IO[bytes], delimiter: str, texts: set[str]) -> pd.DataFrame:
+def _read_csv(
+    file: Path, opener: Opener, form: TextFormat, texts: set[str], notes: list[str]
+) -> pd.DataFrame:
+    with opener(file) as stream:
+        return _unpacked(file, stream, lambda _, one: _parse_csv(file, one, form, texts, notes))
+
+
+def _parse_csv(
+    file: Path, stream: IO[bytes], form: TextFormat, texts: set[str], notes: list[str]
+) -> pd.DataFrame:
     buffered = io.BufferedReader(stream, 2**20)  # type: ignore[type-var]
     try:
         head = buffered.peek(2**16)
-        columns = _check_header(file, head, delimiter)
+        encoding = encoding_of(head, form.encoding)
+        columns, delimiter = _check_header(file, head, form, encoding, notes)
+        after_comma = len(columns) > 1 and all(name.startswith(" ") for name in columns[1:])
+        spelled = [name for name in columns if (name.strip() if after_comma else name) in texts]
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             return pd.read_csv(
                 buffered,
                 sep=delimiter,
-                encoding="utf-8-sig",
+                encoding=encoding,
                 index_col=False,
                 keep_default_na=False,
-                na_values=[""],
-                dtype={name: str for name in columns if name in texts},
+                na_values=["", *form.missing],
+                dtype={name.strip() if after_comma else name: str for name in spelled},
+                skipinitialspace=after_comma,
                 low_memory=False,
                 **EXACT_FLOATS,
             )
-    except InputError:
+    except (InputError, UnicodeDecodeError):
         raise
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{file} is not UTF-8 text (byte {error.start} is {error.object[error.start]:#x}). "
-            "Save it again as UTF-8."
-        ) from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
             f"{file} is not a whole gzip file ({error}). Copy or compress it again."
@@ -153,53 +210,56 @@ def _read_csv(file: Path, stream: IO[bytes], delimiter: str, texts: set[str]) ->
         raise InputError(f"{file} cannot be read ({_short(error)}). Export it again.") from error
 
 
-def _check_header(file: Path, head: bytes, delimiter: str) -> list[str]:
+def _check_header(
+    file: Path, head: bytes, form: TextFormat, encoding: str, notes: list[str]
+) -> tuple[list[str], str]:
+    """Names of the columns as they are spelled, and what stands between them."""
     if not head.strip():
         raise InputError(f"{file} is empty. Check the export that wrote it.")
-    if b"\0" in head:
+    if b"\0" in head and encoding != "utf-16":
         raise InputError(
             f"{file} is not a text file, whatever its name says. Export the table as CSV."
         )
-    first = pd.read_csv(
-        io.BytesIO(head),
-        sep=delimiter,
-        encoding="utf-8-sig",
-        encoding_errors="ignore",
-        header=None,
-        nrows=1,
-        dtype=str,
-        keep_default_na=False,
-        engine="c",
+    delimiter = delimiter_of(file, form.delimiter)
+    columns = _header(head, delimiter, encoding)
+    other = likely_delimiter(columns[0]) if len(columns) == 1 and form.delimiter is None else None
+    if other is not None:
+        delimiter = other
+        columns = _header(head, delimiter, encoding)
+        notes.append(f"Read {file.name} with {DELIMITERS[other]} between its columns.")
+    check_names(file, [name for name in columns if name.strip()])
+    return columns, delimiter
+
+
+def _header(head: bytes, delimiter: str, encoding: str) -> list[str]:
+    text = head.decode(encoding, errors="ignore")
+    options: dict[str, Any] = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
+    first = pd.read_csv(io.StringIO(text), sep=delimiter, engine="c", **options)
+    return [str(name) for name in first.iloc[0]]
+
+
+def _not_in(file: Path, encoding: str, error: UnicodeDecodeError) -> InputError:
+    return InputError(
+        f"{file} is not {encoding} text (byte {error.start} is {error.object[error.start]:#x}). "
+        "Name its encoding (--encoding), or save it again as UTF-8."
     )
-    columns = [str(name) for name in first.iloc[0]]
-    if len(columns) == 1:
-        _require_delimiter(file, columns[0], delimiter)
-    check_names(file, columns)
-    return columns
 
 
-def _require_delimiter(file: Path, header: str, delimiter: str) -> None:
-    for other, called in {**DELIMITERS, ",": "a comma"}.items():
-        if other != delimiter and other in header:
-            spelled = "\\t" if other == "\t" else other
-            raise InputError(
-                f"{file} has a single column, {header[:60]!r}, which looks like several with "
-                f"{called} between them. Pass --delimiter '{spelled}'."
-            )
-
-
-def check_names(file: Path, columns: list[str]) -> None:
-    twice = [name for name, count in Counter(columns).items() if count > 1 and name.strip()]
-    if twice:
+def _read_excel(file: Path, stream: IO[bytes]) -> pd.DataFrame:
+    if find_spec("openpyxl") is None:
         raise InputError(
-            f"{file} has several columns named {preview(twice)}. Give every column its own name."
+            f"{file} is a workbook, which needs openpyxl. Install it "
+            "(pip install 'domindex[excel]'), or export the sheet as CSV."
         )
-    blank = [number for number, name in enumerate(columns, start=1) if not name.strip()]
-    if blank:
+    try:
+        content = io.BytesIO(stream.read())
+        table = pd.read_excel(content, keep_default_na=False, na_values=[""], engine="openpyxl")
+    except (OSError, ValueError, KeyError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise InputError(
-            f"{file} has no name for column {preview(blank)}. Name it in the header; if it holds "
-            "row numbers, export without them (in pandas, to_csv(index=False))."
-        )
+            f"{file} is not a whole workbook ({_short(error)}). Save it again as .xlsx."
+        ) from None
+    table.columns = [str(name) for name in table.columns]
+    return table
 
 
 def _read_parquet(file: Path, stream: IO[bytes]) -> pd.DataFrame:
@@ -251,15 +311,6 @@ def _open(file: Path) -> IO[bytes]:
         raise InputError(
             f"{file} cannot be opened ({error.strerror}). Give yourself the right to read it."
         ) from error
-
-
-def delimiter_of(file: Path, given: str | None) -> str:
-    if given is None:
-        return "\t" if ".tsv" in [suffix.lower() for suffix in file.suffixes] else ","
-    named = {"\\t": "\t", "tab": "\t"}.get(given, given)
-    if len(named) != 1 or named in '"\r\n':
-        raise InputError(f"The delimiter is {given!r}. Pass one character, such as ';' or '\\t'.")
-    return named
 
 
 def _short(error: Any) -> str:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from domindex.data.domain_data import Task
 from domindex.errors import InputError
-from domindex.tables.columns import check_domain_column
-from domindex.tables.labels import TableLabels, choose_sources, read_labels
-from domindex.tables.preparation import TablePreparation
-from domindex.tables.reading import require_columns
+from domindex.preparation import TablePreparation
+from domindex.preparation.columns import require_columns
+from domindex.preparation.domain_rule import DomainRule
+from domindex.tables.labels import Spelling, TableLabels, choose_sources, read_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +40,12 @@ class LabelledRows:
 
 @dataclass(frozen=True, eq=False)
 class PreparedRows:
-    """Inputs as the model wants them, and the domain of every row."""
+    """Inputs as the model wants them, the domain of every row, and columns that are kept."""
 
     inputs: pd.DataFrame
     domains: list[str]
     notes: tuple[str, ...]
+    kept: pd.DataFrame
 
 
 def label_rows(
@@ -54,13 +55,15 @@ def label_rows(
     targets: Sequence[str],
     sources: Sequence[str] | None,
     task: Task | Literal["auto"],
+    rule: DomainRule | None = None,
+    spelling: Spelling = "ask",
 ) -> LabelledRows:
     """Rows of source domains without a label are left out; labels elsewhere are ignored."""
     check_roles(domain, targets)
     require_columns(table.columns, [domain], "domain")
     require_columns(table.columns, targets, "target")
-    domains = check_domain_column(table[domain])
-    labels = read_labels(table, targets, task)
+    domains = (rule or DomainRule()).names(table[domain])
+    labels = read_labels(table, targets, task, spelling)
     chosen = choose_sources(domains, labels.known, sources)
     every = LabelledRows(table, domains, labels, chosen)
     return _without_lost_rows(every, every.is_source & ~labels.known)
@@ -75,13 +78,16 @@ def check_roles(domain: str, targets: Sequence[str]) -> None:
         )
 
 
-def prepare_rows(table: pd.DataFrame, preparation: TablePreparation) -> PreparedRows:
-    """The rows of a later table, prepared as the first was."""
+def prepare_rows(
+    table: pd.DataFrame, preparation: TablePreparation, kept: Sequence[str] = ()
+) -> PreparedRows:
+    """The rows of a later table, prepared as the first was, and columns that are kept as is."""
     require_columns(table.columns, [preparation.domain], "domain")
-    domains = check_domain_column(table[preparation.domain])
+    require_columns(table.columns, kept, "columns to keep")
+    domains = preparation.rule.names(table[preparation.domain])
     inputs = preparation.apply(table)
     frame = pd.DataFrame(inputs.values, columns=preparation.features)
-    return PreparedRows(frame, domains, inputs.notes)
+    return PreparedRows(frame, domains, inputs.notes, table[list(kept)])
 
 
 def _without_lost_rows(rows: LabelledRows, lost: NDArray[np.bool_]) -> LabelledRows:

@@ -14,8 +14,9 @@ from domindex.estimators import load
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.atomic import new_folder
 from domindex.persistence.json_files import read_json, write_json
+from domindex.preparation import TablePreparation
 from domindex.reporting.report import REPORT_FILE
-from domindex.tables.preparation import TablePreparation
+from domindex.tables.text_format import TextFormat
 
 FORMAT_VERSION = 1
 RUN, PREPARATION, MODEL = "run.json", "preparation.json", "model"
@@ -92,6 +93,11 @@ class Run:
         """The report as one HTML file, where it was drawn."""
         path = self.folder / REPORT_FILE
         return path if path.is_file() else None
+
+    @property
+    def form(self) -> TextFormat:
+        """What was said of the text file that was fitted."""
+        return TextFormat.from_dict(self.about.get("form", {}))
 
     def model(self) -> Any:
         """The fitted estimator."""

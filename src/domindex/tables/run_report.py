@@ -13,20 +13,27 @@ from domindex.persistence.atomic import new_file
 from domindex.persistence.json_files import write_json
 from domindex.reporting import report_data, write_run_report
 from domindex.reporting.report import CONTENT_FILE
+from domindex.tables.privacy import without_row_values
 from domindex.tables.rows import LabelledRows
 from domindex.tables.run import Run
 
 
 def report_run(
-    run: Run, model: Any, inputs: pd.DataFrame, rows: LabelledRows, others: pd.DataFrame
+    run: Run,
+    model: Any,
+    inputs: pd.DataFrame,
+    rows: LabelledRows,
+    others: pd.DataFrame,
+    *,
+    share: bool = False,
 ) -> list[str]:
     """Gather the content of the report into the run and draw it; says what could not be done.
 
     A fit is worth keeping without its report, so nothing is raised. `others` are columns that are
-    no inputs, by which the map can be coloured.
+    no inputs, by which the map can be coloured. `share` hides small counts.
     """
     try:
-        _gather(run, model, inputs, rows, others)
+        _gather(run, model, inputs, rows, others, share)
     except DomindexError as error:
         return [f"there is no report: {error}"]
     try:
@@ -42,7 +49,12 @@ def draw_report(folder: str | os.PathLike[str]) -> Path:
 
 
 def _gather(
-    run: Run, model: Any, inputs: pd.DataFrame, rows: LabelledRows, others: pd.DataFrame
+    run: Run,
+    model: Any,
+    inputs: pd.DataFrame,
+    rows: LabelledRows,
+    others: pd.DataFrame,
+    share: bool,
 ) -> None:
     content = report_data(
         model,
@@ -55,4 +67,4 @@ def _gather(
         seconds=run.about["seconds"]["fitting"],
     )
     with new_file(run.folder / CONTENT_FILE, overwrite=True) as draft:
-        write_json(draft, content.to_dict())
+        write_json(draft, without_row_values(content.to_dict(), share=share))

@@ -4,6 +4,7 @@ say of its columns."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -16,10 +17,10 @@ from domindex.data.stream_summary import StreamPlan, StreamSummary
 from domindex.data.streams import Stream
 from domindex.data.summarising import summarise
 from domindex.errors import InputError
+from domindex.preparation import TablePreparation, input_names
+from domindex.preparation.columns import require_columns
 from domindex.tables.fit_request import FitRequest, FitTable
 from domindex.tables.labels import MAX_CLASSES, choose_sources
-from domindex.tables.preparation import TablePreparation, input_names
-from domindex.tables.reading import require_columns
 from domindex.tables.rows import check_roles, label_rows
 from domindex.tables.streaming import Data, name_of, open_stream
 
@@ -50,11 +51,12 @@ def summarise_table(
     ----------
     data : a CSV or Parquet file, a folder of Parquet files, a pyarrow dataset, a polars LazyFrame
         or a Dask data frame
-    domain, targets : columns by name
+    domain : the column that names the domain
+    targets : the columns to predict
     inputs : the other columns to read; all where None
     sources : the labelled domains; labels of others are not read. None takes all with any label
     categorical : columns of numbers that are categories
-    delimiter : between the columns of a text file; a comma where None
+    delimiter : between the columns of a text file; told by its header where None
     seed : of the sample
     """
     stream = open_stream(data, delimiter=delimiter, texts=[domain])
@@ -95,16 +97,11 @@ def read_sample(request: FitRequest) -> FitTable:
     Which columns change and which categories there are is told by all rows; medians and commonest
     texts, which stand in for missing values, by the sample.
     """
-    check_roles(request.domain, request.targets)
-    stream = open_stream(request.data, delimiter=request.delimiter, texts=[request.domain])
-    columns = stream.columns
-    require_columns(columns, [request.domain], "domain")
-    require_columns(columns, request.targets, "target")
-    require_columns(columns, request.exclude, "columns to leave out")
-    require_columns(columns, request.categorical, "categories")
-    roles = (request.domain, request.targets)
-    inputs = input_names(columns, *roles, request.features, request.exclude)
-    plan = stream_plan(stream, *roles, inputs, request.sources, request.categorical, request.seed)
+    stream = open_stream(request.data, form=request.form, texts=[request.domain])
+    columns, wanted, roles = stream.columns, request.inputs, (request.domain, request.targets)
+    _check_request(request, columns)
+    inputs = input_names(columns, *roles, wanted.features, wanted.exclude)
+    plan = stream_plan(stream, *roles, inputs, request.sources, wanted.categorical, request.seed)
     summary = summarise(stream, plan)
     sources = _sources(summary, request.sources)
     table = summary.sample(sources)
@@ -114,15 +111,20 @@ def read_sample(request: FitRequest) -> FitTable:
         targets=request.targets,
         sources=sources,
         task=_task(request, summary),
+        spelling=request.spelling,
     )
     preparation, notes = TablePreparation.fit(
         rows.table,
         domain=request.domain,
         targets=request.targets,
         is_source=rows.is_source,
-        features=inputs,
-        categorical=[name for name in request.categorical if name in inputs],
-        missing=request.missing,
+        domains=rows.domains,
+        request=replace(
+            wanted,
+            exclude=(),
+            categorical=[name for name in wanted.categorical if name in inputs],
+            keep=[name for name in wanted.keep if name in inputs],
+        ),
         facts=summary.columns,
     )
     _check_missing(summary, preparation)
@@ -139,7 +141,24 @@ def read_sample(request: FitRequest) -> FitTable:
             "columns": columns,
             "sampled": len(table),
         },
+        hidden=frozenset(request.inputs.exclude),
+        asked_for_all=request.inputs.features is None,
     )
+
+
+def _check_request(request: FitRequest, columns: Sequence[str]) -> None:
+    check_roles(request.domain, request.targets)
+    if request.domain_by is not None:
+        raise InputError(
+            f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "
+            "the domain of every row into a column of its own."
+        )
+    wanted = request.inputs
+    require_columns(columns, [request.domain], "domain")
+    require_columns(columns, request.targets, "target")
+    require_columns(columns, wanted.exclude, "columns to leave out")
+    require_columns(columns, wanted.categorical, "categories")
+    require_columns(columns, wanted.keep, "columns to keep")
 
 
 def _sources(summary: StreamSummary, named: Sequence[str] | None) -> list[str]:

@@ -24,11 +24,14 @@ from domindex.data.streams import Part, Stream
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators.part_predicting import PartPredictor, domains_to_sample
 from domindex.persistence.atomic import new_file
+from domindex.preparation import TablePreparation
+from domindex.preparation.columns import require_columns
+from domindex.preparation.encoded import InputChanges
+from domindex.preparation.number_column import NumberColumn
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.tables.formulas import escape_formulas
-from domindex.tables.preparation import InputChanges, NumberColumn, TablePreparation
-from domindex.tables.reading import require_columns, table_format
+from domindex.tables.reading import table_format
 from domindex.tables.writing import PartWriter
 
 PREDICTED_ROWS = 32_768
@@ -56,6 +59,7 @@ def predict_stream(
     stream: Stream,
     out: str | os.PathLike[str],
     *,
+    kept: Sequence[str] = (),
     force: bool,
     progress: Progress,
     escape: bool = False,
@@ -70,23 +74,26 @@ def predict_stream(
     columns = [column.name for column in preparation.columns]
     require_columns(stream.columns, [preparation.domain], "domain")
     require_columns(stream.columns, columns, "inputs")
+    require_columns(stream.columns, kept, "columns to keep")
     present = _domains(stream, preparation.domain)
     unknown = domains_to_sample(model, present)
     predictor = _settled(model, preparation, stream, unknown)
     off_map = frozenset(predictor.model.off_map_domains_)
-    task = _Task(predictor, preparation, stream.numbers, _distances(predictor), off_map)
+    task = _Task(
+        predictor, preparation, stream.numbers, _distances(predictor), off_map, tuple(kept)
+    )
     known, changes, n_rows = set(model.domains_), InputChanges(), 0
     with (
         new_file(Path(out), overwrite=force) as draft,
         PartWriter(draft, table_format(Path(out))) as writer,
     ):
-        parts = stream.parts([preparation.domain, *columns])
+        parts = stream.parts(list(dict.fromkeys([preparation.domain, *columns, *kept])))
         for table, changed in side_by_side(task, smaller(progress.each("predicting", parts))):
             writer.write(escape_formulas(table) if escape else table)
             changes, n_rows = changes + changed, n_rows + len(table)
     new = [str(name) for name in present if name not in known]
     off = [str(name) for name in present if name in off_map]
-    return StreamPredictions(n_rows, len(present), new, off, changes.notes)
+    return StreamPredictions(n_rows, len(present), new, off, changes.notes())
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +105,7 @@ class _Task:
     numbers: frozenset[str]
     distances: dict[Hashable, float]
     off_map: frozenset[Hashable]
+    kept: tuple[str, ...] = ()
 
     def __call__(self, part: Part) -> tuple[pd.DataFrame, InputChanges]:
         preparation = self.preparation
@@ -108,7 +116,17 @@ class _Task:
         table.insert(0, preparation.domain, np.array(names, dtype=object)[rows])
         table[free_name("distance", table)] = np.array([self.distances[n] for n in names])[rows]
         table[free_name("off_map", table)] = np.array([n in self.off_map for n in names])[rows]
-        return table, prepared.changes
+        kept = pd.DataFrame({name: part.table.column(name).to_pandas() for name in self.kept})
+        return with_kept(kept, table), prepared.changes
+
+
+def with_kept(kept: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Columns of the data before those of the predictions; one that is predicted is marked."""
+    named = {name: f"{name} (given)" if name in table else name for name in kept.columns}
+    if not named:
+        return table
+    renamed = kept.rename(columns=named).set_axis(table.index)
+    return pd.concat([renamed, table], axis=1)
 
 
 def predictions_table(model: Any, predicted: Prediction, targets: Sequence[str]) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,14 @@ from domindex.data.streams import (
     reading,
 )
 from domindex.errors import InputError
-from domindex.tables.columns import MISSING_WORDS
+from domindex.preparation.spelling import MISSING_WORDS
+from domindex.tables.debris import check_names
 from domindex.tables.reading import (
-    check_names,
-    delimiter_of,
     require_file,
     require_pyarrow,
     table_format,
 )
+from domindex.tables.text_format import TextFormat, delimiter_of, likely_delimiter
 
 LARGE_BYTES = 250_000_000
 """Size of a file from which on it is read in parts. A table of that size takes one to two GB in
@@ -69,14 +69,21 @@ def is_large(data: Data) -> bool:
     return kind == "parquet" and not packed and _parquet_rows(path) >= LARGE_ROWS
 
 
-def open_stream(data: Data, *, delimiter: str | None = None, texts: Sequence[str] = ()) -> Stream:
+def open_stream(
+    data: Data,
+    *,
+    delimiter: str | None = None,
+    texts: Sequence[str] = (),
+    form: TextFormat | None = None,
+) -> Stream:
     """A table as a stream.
 
     Parameters
     ----------
     data : a CSV or Parquet file, a folder of Parquet files, or what `as_stream` takes
-    delimiter : between the columns of a text file; a comma where None, a tab in .tsv
+    delimiter : between the columns of a text file; told by its header where None
     texts : columns of a text file to be read as they are spelled
+    form : all that is said of a text file, instead of `delimiter`
     """
     if is_stream(data):
         return as_stream(data)
@@ -86,7 +93,7 @@ def open_stream(data: Data, *, delimiter: str | None = None, texts: Sequence[str
         return ArrowStream.of(_folder(path), str(path))
     require_file(path)
     if table_format(path) == "csv":
-        return CsvStream.of(path, delimiter_of(path, delimiter), texts)
+        return CsvStream.of(path, form or TextFormat(delimiter), texts)
     import pyarrow.dataset as ds
 
     with reading(str(path)):
@@ -100,33 +107,37 @@ class CsvStream(Stream):
     """A text file, plain or gzipped."""
 
     path: Path
-    delimiter: str
+    form: TextFormat
     types: dict[str, Any]
     what: str
 
     @classmethod
-    def of(cls, path: Path, delimiter: str, texts: Sequence[str]) -> CsvStream:
+    def of(cls, path: Path, form: TextFormat, texts: Sequence[str]) -> CsvStream:
         """Kinds of columns by the first block: whole numbers may be followed by others."""
         import pyarrow as pa
 
-        with reading(str(path)), _opened(path, delimiter, {}) as reader:
+        form = replace(form, delimiter=delimiter_of(path, form.delimiter))
+        with reading(str(path)), _opened(path, form, {}) as reader:
             schema = reader.schema
+        other = likely_delimiter(schema.names[0]) if len(schema.names) == 1 else None
+        if other is not None and other != form.delimiter:
+            return cls.of(path, replace(form, delimiter=other), texts)
         check_names(path, schema.names)
         types = {name: _csv_type(kind) for name, kind in zip(schema.names, schema.types)}
         types |= {name: pa.string() for name in texts if name in types}
-        return cls(path, delimiter, types, str(path))
+        return cls(path, form, types, str(path))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         import pyarrow as pa
 
-        with reading(self.what), _opened(self.path, self.delimiter, self.types) as reader:
+        with reading(self.what), _opened(self.path, self.form, self.types) as reader:
             for batch in reader:
                 table = pa.Table.from_batches([batch]).select(list(columns))
                 for start in range(0, table.num_rows, BATCH_ROWS):
                     yield Part(self.what, table.slice(start, BATCH_ROWS))
 
 
-def _opened(path: Path, delimiter: str, types: dict[str, Any]) -> Any:
+def _opened(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
     """A reader of blocks; words for missing values count in columns of numbers only."""
     import pyarrow as pa
     from pyarrow import csv
@@ -134,10 +145,13 @@ def _opened(path: Path, delimiter: str, types: dict[str, Any]) -> Any:
     words = [spelled(word) for word in MISSING_WORDS for spelled in (str, str.upper, str.title)]
     return csv.open_csv(
         pa.input_stream(str(path), compression="detect"),
-        read_options=csv.ReadOptions(block_size=CSV_BLOCK),
-        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        read_options=csv.ReadOptions(block_size=CSV_BLOCK, encoding=form.encoding or "utf8"),
+        parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
-            column_types=types, null_values=["", *words, "NaN"], strings_can_be_null=False
+            column_types=types,
+            null_values=["", *words, "NaN", *form.missing],
+            strings_can_be_null=False,
+            decimal_point=form.decimal or ".",
         ),
     )
 

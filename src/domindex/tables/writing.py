@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from domindex.tables.reading import Format, delimiter_of
+from domindex.tables.reading import Format
+from domindex.tables.text_format import delimiter_of
 
 
 class PartWriter:

@@ -45,8 +45,10 @@ def plot_domain_map(
     index : a fitted model or its map; the first two components are drawn, one alone against zero
     std : (domains, components), drawn as ellipses of one deviation; a model brings its own
     color : a number per domain, or a text for each of up to 8 groups
-    source_domains : squares; None takes those of a model
+    color_label : what the bar of colours says, where they stand for numbers
+    source_domains : names of those that are drawn as squares; None takes those of a model
     graph : joined domains get a line
+    ax : axes of Matplotlib to draw on; new ones where None
     """
     sources_named = sources_of(index, source_domains)
     std = getattr(index, "domain_index_std_", None) if std is None else std

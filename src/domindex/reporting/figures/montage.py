@@ -40,6 +40,7 @@ def plot_montage(
     kind : "nearest" shows the row nearest to the domain's mean, "mean" the mean of its rows
     source_domains : framed in another colour; of more than 60 domains, 60 that are spread over the
         map get a picture
+    ax : axes of Matplotlib to draw on; new ones where None
     """
     sources_named, index = sources_of(index, source_domains), as_index(index)
     axes = new_axes(ax)  # before Matplotlib's parts are imported: it says where it is missing

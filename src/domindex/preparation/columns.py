@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -13,34 +12,35 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from domindex.data.arrow_columns import is_blank, text_of
-from domindex.data.messages import preview
+from domindex.data.messages import did_you_mean, preview
 from domindex.data.names import is_missing
 from domindex.errors import InputError
+from domindex.preparation.date_column import are_dates
+from domindex.preparation.spelling import number_of, stands_for_none
 
-Kind = Literal["numbers", "texts"]
-
-MISSING_WORDS = frozenset(["na", "n/a", "nan", "null", "none", "-", "?", "missing", "#n/a", "."])
-"""What stands for a missing value in a column of numbers. Among texts they are texts."""
-
-_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?")
+Kind = Literal["numbers", "texts", "dates"]
 
 
 def kind_of(column: pd.Series, *, in_rows: bool = True) -> Kind:
-    """Whether a column holds numbers or texts; dates, mixtures and anything else are refused.
+    """Whether a column holds numbers, texts or dates; mixtures and anything else are refused.
 
     `in_rows` says that the values stand as in the table, so that an error may name a row.
     """
     if column.dtype.kind in "biuf":
         return "numbers"
     if column.dtype.kind in "mM":
-        raise _a_date(column, column.dropna().iloc[:1].astype(str).tolist())
+        if column.dtype.kind == "m":
+            raise a_date(column)
+        return "dates"
     values = [value for value in column.tolist() if not is_missing(value)]
     if all(isinstance(value, str) for value in values):
         return _kind_of_texts(column, values, in_rows)
     if all(isinstance(v, bool | int | float | np.number | decimal.Decimal) for v in values):
         return "numbers"
+    if all(isinstance(value, datetime.date | datetime.time) for value in values):
+        return "dates"
     if any(isinstance(value, datetime.date | datetime.timedelta) for value in values):
-        raise _a_date(column, [str(values[0])])
+        raise a_date(column)
     kinds = sorted({type(value).__name__ for value in values})
     raise InputError(
         f"Column {column.name!r} holds {' and '.join(kinds)} values, such as {values[0]!r}. "
@@ -54,9 +54,9 @@ def numbers_of(column: pd.Series) -> NDArray[np.float64]:
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         values = column.tolist()
-        numbers = np.array([_number(value) for value in values])
+        numbers = np.array([number_of(value) for value in values])
         unread = np.flatnonzero(np.isnan(numbers)).tolist()
-        wrong = [row for row in unread if not _stands_for_none(values[row])]
+        wrong = [row for row in unread if not stands_for_none(values[row])]
         if wrong:
             raise InputError(
                 f"Column {column.name!r} should hold numbers, but {len(wrong)} of its "
@@ -91,12 +91,12 @@ def check_domain_column(column: pd.Series) -> list[str]:
 
 def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> Kind:
     distinct = list(dict.fromkeys(values))
-    given = [value for value in distinct if not _stands_for_none(value)]
-    numeric = [value for value in given if not np.isnan(_number(value))]
+    given = [value for value in distinct if not stands_for_none(value)]
+    numeric = [value for value in given if not np.isnan(number_of(value))]
     if given and len(numeric) == len(given):
         return "numbers"
-    if given and all(_DATE.fullmatch(value.strip()) for value in given):
-        raise _a_date(column, given)
+    if are_dates(given):
+        return "dates"
     if numeric:
         others = [value for value in given if value not in set(numeric)]
         where = f" (first in row {column.tolist().index(others[0]) + 1})" if in_rows else ""
@@ -109,25 +109,23 @@ def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> K
     return "texts"
 
 
-def _number(value: object) -> float:
-    """NaN for anything that is not a number."""
-    if isinstance(value, str) and ("_" in value or _stands_for_none(value)):
-        return np.nan
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return np.nan
-
-
-def _stands_for_none(value: object) -> bool:
-    if isinstance(value, str):
-        return not value.strip() or value.strip().lower() in MISSING_WORDS
-    return is_missing(value)
-
-
-def _a_date(column: pd.Series, values: Sequence[str]) -> InputError:
+def a_date(column: pd.Series) -> InputError:
+    """For dates where there can be none."""
+    values = [str(value) for value in column.tolist() if not is_missing(value)][:2]
     return InputError(
         f"Column {column.name!r} holds dates or times ({preview(values, 2)}), which are not taken "
         "as they are. Turn them into numbers that mean something, such as the month or the days "
         f"since a start, or leave the column out (--exclude {column.name})."
     )
+
+
+def require_columns(columns: Iterable[str], names: Sequence[str], role: str) -> None:
+    """All of `names` are columns; the first that is not is reported with the nearest one."""
+    known = list(columns)
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise InputError(
+                f"There is no column {name!r} for the {role}; there are "
+                f"{preview(known, 12)}. {hint or 'Spell it as in the header.'}"
+            )

@@ -11,19 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domindex.errors import InputError
-from domindex.tables.preparation import TablePreparation
+from domindex.preparation import InputRequest, TablePreparation
 
-IS_SOURCE = np.array([True, True, True, False])
+IS_SOURCE = np.array([True, True, True, False] * 2)
 
 
 def table(**columns):
+    """Four rows of three sites, and the same again in three others: a category of one site alone
+    is none."""
     base = {"site": ["a", "a", "b", "c"], "y": [1.0, 2.0, 3.0, np.nan]}
-    return pd.DataFrame(base | {name: list(values) for name, values in columns.items()})
+    once = pd.DataFrame(base | {name: list(values) for name, values in columns.items()})
+    again = once.assign(site=["d", "d", "e", "f"])
+    return pd.concat([once, again], ignore_index=True)
 
 
 def fit(data, **how):
-    how = {"domain": "site", "targets": ["y"], "is_source": IS_SOURCE} | how
-    return TablePreparation.fit(data, **how)
+    """What is not of the table itself is asked of its inputs."""
+    own = {name: how.pop(name) for name in ("is_source", "facts") if name in how}
+    roles = {"domain": "site", "targets": ["y"], "is_source": IS_SOURCE} | own
+    return TablePreparation.fit(data, **roles, request=InputRequest(**how))
 
 
 def test_numbers_stay_and_texts_become_a_feature_each():
@@ -33,7 +39,7 @@ def test_numbers_stay_and_texts_become_a_feature_each():
     preparation, notes = fit(data)
     assert preparation.features == ["x", "color=blue", "color=green", "color=red", "yes"]
     np.testing.assert_array_equal(
-        preparation.apply(data).values,
+        preparation.apply(data).values[:4],
         [[1, 0, 0, 1, 1], [2, 1, 0, 0, 0], [3, 0, 0, 1, 1], [4, 0, 1, 0, 1]],
     )
     assert notes == ("One-hot encoded 1 column: 'color'.",)
@@ -45,13 +51,13 @@ def test_missing_inputs_take_the_median_of_the_sources():
     prepared = preparation.apply(data)
     np.testing.assert_array_equal(prepared.values[1], [2.0, 0.0, 1.0])
     assert "Filled in missing inputs" in prepared.notes[0]
-    assert "x (1)" in prepared.notes[0]
+    assert "x (2)" in prepared.notes[0]
 
 
 def test_missing_inputs_can_be_refused():
     data = table(x=[1.0, np.nan, 3.0, 4.0])
     preparation, _ = fit(data, missing="error")
-    with pytest.raises(InputError, match=r"1 inputs are missing in 1 column.*--missing impute"):
+    with pytest.raises(InputError, match=r"2 inputs are missing in 1 column.*--missing impute"):
         preparation.apply(data)
 
 
@@ -61,7 +67,7 @@ def test_missing_inputs_can_be_refused():
 def test_columns_that_never_change_are_dropped_with_a_note(constant):
     preparation, notes = fit(table(x=[1, 2, 3, 4], same=constant))
     assert preparation.features == ["x"]
-    assert notes == ("Dropped 1 column that never change: 'same'.",)
+    assert notes == ("Dropped 1 column that never change, or hardly ever: 'same'.",)
 
 
 def test_nothing_left_is_an_error():
@@ -73,7 +79,7 @@ def test_words_for_nothing_are_missing_among_numbers_and_texts_among_texts():
     data = table(x=["1", "NA", "3.5", "n/a"], color=["red", "NA", "red", "NA"])
     preparation, _ = fit(data)
     assert preparation.features == ["x", "color=NA", "color=red"]
-    np.testing.assert_array_equal(preparation.apply(data).values[:, 0], [1, 2.25, 3.5, 2.25])
+    np.testing.assert_array_equal(preparation.apply(data).values[:4, 0], [1, 2.25, 3.5, 2.25])
 
 
 @pytest.mark.parametrize(
@@ -81,12 +87,8 @@ def test_words_for_nothing_are_missing_among_numbers_and_texts_among_texts():
     [
         (["1", "2", "abc", "4"], r"mixes numbers and texts: '1', '2', '4', but also 'abc' .*row 3"),
         ([1, "two", 3, 4], "holds int and str values"),
-        (["2020-01-01", "2020-02-01", "2021-01-01", "2022-01-01"], r"dates.*--exclude x"),
-        (["1/2/2020", "3/4/2020", "5/6/2020", None], "dates"),
-        (pd.date_range("2020-01-01", periods=4), "dates"),
-        ([datetime.date(2020, 1, n) for n in (1, 2, 3, 4)], "dates"),
         ([[1], [2], [3], [4]], "holds list values"),
-        ([1.0, np.inf, 2.0, 3.0], "infinite in 1 rows, the first is row 2"),
+        ([1.0, np.inf, 2.0, 3.0], "infinite in 2 rows, the first is row 2"),
     ],
 )
 def test_columns_that_are_no_numbers_and_no_categories_are_refused(values, message):
@@ -94,13 +96,46 @@ def test_columns_that_are_no_numbers_and_no_categories_are_refused(values, messa
         fit(table(x=values))
 
 
-def test_a_column_that_names_rows_is_refused():
-    data = pd.DataFrame(
-        {"site": ["a", "b"] * 75, "y": 1.0, "x": range(150), "id": [f"r{n}" for n in range(150)]}
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ["2020-01-01", "2020-02-01", "2021-01-01", "2022-01-01"],
+        ["1/2/2020", "3/4/2020", "5/6/2020", None],
+        pd.date_range("2020-01-01", periods=4),
+        [datetime.date(2020, 1, n) for n in (1, 2, 3, 4)],
+        ["18.00.00", "19.30.00", "20.00.00", "21.00.00"],
+    ],
+)
+def test_dates_are_left_out_unless_their_parts_are_asked_for(dates):
+    data = table(x=[1, 2, 3, 4], day=dates)
+    preparation, notes = fit(data)
+    assert preparation.features == ["x"]
+    assert notes == (
+        "Left out 1 column of dates or times: 'day'. Pass --dates to use the year, month, weekday "
+        "and hour.",
     )
-    with pytest.raises(InputError, match=r"150 different texts.*--exclude id"):
-        fit(data, is_source=np.ones(150, dtype=bool))
-    assert fit(data, is_source=np.ones(150, dtype=bool), exclude=["id"])[0].features == ["x"]
+    assert any(name.startswith("day: ") for name in fit(data, dates=True)[0].features)
+
+
+def test_the_parts_of_a_date_are_those_of_the_calendar():
+    data = table(when=["10/03/2004 18:00", "28/02/2005 00:30", None, "1/1/2004 3:15"])
+    preparation, _ = fit(data, dates=True)
+    assert preparation.features == [
+        f"when: {part}" for part in ("year", "month", "weekday", "hour")
+    ]
+    found = preparation.apply(data).values
+    np.testing.assert_array_equal(found[:2], [[2004, 3, 2, 18], [2005, 2, 0, 0]])
+    month_first = table(when=["03/28/2004", "2/27/2005", None, "1/1/2004"])
+    found = fit(month_first, dates=True)[0].apply(month_first).values
+    np.testing.assert_array_equal(found[:2, :2], [[2004, 3], [2005, 2]])
+    with pytest.raises(InputError, match=r"should hold dates, but holds 'soon'"):
+        preparation.apply(data.assign(when="soon"))
+
+
+def test_all_columns_that_cannot_be_used_are_reported_at_once():
+    data = table(a=["1", "2", "abc", "4"], b=[1, "two", 3, 4], c=[1, 2, 3, 4])
+    with pytest.raises(InputError, match=r"2 columns cannot.*\(1\) Column 'a'.*\(2\) Column 'b'"):
+        fit(data)
 
 
 def test_numbers_can_be_declared_categories():
@@ -112,7 +147,7 @@ def test_numbers_can_be_declared_categories():
 
 def test_decimals_are_numbers():
     data = table(x=[decimal.Decimal(n) / 2 for n in range(4)])
-    assert fit(data)[0].apply(data).values[:, 0].tolist() == [0, 0.5, 1, 1.5]
+    assert fit(data)[0].apply(data).values[:4, 0].tolist() == [0, 0.5, 1, 1.5]
 
 
 def test_inputs_can_be_named_but_not_the_target():
@@ -129,8 +164,8 @@ def test_a_later_table_is_read_the_same_way_whatever_the_order_of_its_columns():
     preparation, _ = fit(data)
     later = pd.DataFrame({"color": ["violet", "red"], "more": [0, 0], "x": [np.nan, "7"]})
     prepared = preparation.apply(later)
-    np.testing.assert_array_equal(prepared.values, [[2, 0, 0, 0], [7, 0, 0, 1]])
-    assert "'violet', which fit never saw" in prepared.notes[1]
+    np.testing.assert_array_equal(prepared.values, [[2, 0.25, 0.25, 0.5], [7, 0, 0, 1]])
+    assert "'violet', which fit never saw or saw rarely" in prepared.notes[1]
 
 
 def test_a_later_table_must_hold_the_inputs_as_numbers():

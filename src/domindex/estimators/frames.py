@@ -1,0 +1,225 @@
+"""Data frames as users have them: a column that names domains, texts, gaps, labels left empty."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from domindex.data import check_domain_names
+from domindex.data import labels as label_rules
+from domindex.data.domain_data import HIDDEN_CLASS
+from domindex.data.messages import did_you_mean, preview
+from domindex.errors import InputError, NoDomainWarning, PreparationWarning
+from domindex.estimators.new_domains import frames_inside
+from domindex.preparation import TablePreparation
+
+
+@dataclass(frozen=True, eq=False)
+class ToldRows:
+    """What `fit` was given, as everything behind it takes it.
+
+    Attributes
+    ----------
+    X : without columns that name domains or hold labels
+    y : labels, one a row
+    sample_domain : names, one a row
+    sample_weight : how much each row counts
+    source_domains : names, or None where signs tell
+    domain_column : the column of X that named the domains; None where they came by themselves
+    """
+
+    X: Any
+    y: Any
+    sample_domain: Any
+    source_domains: Iterable[Hashable] | None
+    sample_weight: Any
+    domain_column: str | None = None
+
+
+def told_rows(rows: ToldRows) -> ToldRows:
+    """Columns that were named taken out of X, sources told by labels where nothing else tells."""
+    if is_frame(rows.X) and isinstance(rows.y, str):
+        labels, rest = _take(rows.X, rows.y, "y")
+        rows = replace(rows, X=rest, y=labels)
+    if is_frame(rows.X) and isinstance(rows.sample_domain, str):
+        column, rest = _take(rows.X, rows.sample_domain, "sample_domain")
+        rows = replace(rows, X=rest, sample_domain=column, domain_column=rows.sample_domain)
+    if rows.sample_domain is None or rows.y is None:
+        return rows
+    try:
+        names = check_domain_names(rows.sample_domain, len(rows.y))
+    except (InputError, TypeError):
+        return rows  # the gate says what is wrong
+    if rows.source_domains is None:
+        return _by_labels(rows, names)
+    rows = replace(rows, source_domains=_listed(rows.source_domains))
+    _refuse_placeholders(rows, names)
+    return rows
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame in memory, of pandas, polars or another library."""
+    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def named_column(X: Any, sample_domain: Any, column: str | None) -> tuple[Any, Any]:
+    """Rows and the domain of each: a column of X that is named here, or was named in `fit`."""
+    if not is_frame(X):
+        return X, sample_domain
+    if isinstance(sample_domain, str):
+        names, rest = _take(X, sample_domain, "sample_domain")
+        return rest, names
+    if column is not None and column in nw.from_native(X, eager_only=True).columns:
+        names, rest = _take(X, column, "sample_domain")
+        return rest, names if sample_domain is None else sample_domain
+    return X, sample_domain
+
+
+def frame_preparation(
+    X: Any, sample_domain: Any, source_domains: Iterable[Hashable] | None
+) -> TablePreparation | None:
+    """How a frame with texts or gaps becomes numbers, as for a table; None where it is numbers.
+
+    What was done to its columns is said in a warning.
+    """
+    if not is_frame(X) or not _needs_preparation(X):
+        return None
+    names = check_domain_names(sample_domain, len(X))
+    chosen = None if source_domains is None else set(_listed(source_domains))
+    is_source = np.array(
+        [name in chosen if chosen is not None else _is_positive(name) for name in names]
+    )
+    table = pandas_frame(X)
+    preparation, notes = TablePreparation.fit(
+        table, domain="", targets=(), is_source=is_source, domains=[str(name) for name in names]
+    )
+    said = (*notes, *preparation.apply(table).changes.notes(with_texts=False))
+    if said:
+        warnings.warn(" ".join(said), PreparationWarning, stacklevel=frames_inside())
+    return preparation
+
+
+def prepared_inputs(preparation: TablePreparation, X: Any) -> NDArray[np.float64]:
+    """The inputs of a frame, as the preparation of the fit makes them."""
+    if not is_frame(X):
+        names = preview([column.name for column in preparation.columns])
+        raise InputError(
+            f"fit was given a data frame with texts or missing values, and X is a "
+            f"{type(X).__name__}. Pass a data frame with the columns {names}."
+        )
+    return preparation.apply(pandas_frame(X)).values
+
+
+def pandas_frame(X: Any) -> pd.DataFrame:
+    """Any data frame as one of pandas, columns named by texts, rows numbered from 0."""
+    table = X if isinstance(X, pd.DataFrame) else nw.from_native(X, eager_only=True).to_pandas()
+    table = table.reset_index(drop=True)
+    return table.set_axis([str(name) for name in table.columns], axis=1)
+
+
+def warn_without_domain(sample_domain: Any) -> None:
+    """Say that all rows count as one domain that was never seen, where no domain is named."""
+    if sample_domain is None:
+        warnings.warn(
+            "sample_domain is not given, so all rows count as one new domain. Pass the domain of "
+            "every row, for example sample_domain=table['hospital'].",
+            NoDomainWarning,
+            stacklevel=frames_inside(),
+        )
+
+
+def _needs_preparation(X: Any) -> bool:
+    frame = nw.from_native(X, eager_only=True)
+    for name, dtype in frame.schema.items():
+        if not (dtype.is_numeric() or dtype == nw.Boolean):
+            return True
+        values = frame[name]
+        if values.null_count() or (dtype.is_float() and values.is_nan().any()):
+            return True
+    return False
+
+
+def _take(X: Any, name: str, role: str) -> tuple[NDArray, Any]:
+    frame = nw.from_native(X, eager_only=True)
+    if name not in frame.columns:
+        hint = did_you_mean(name, map(str, frame.columns))
+        raise InputError(
+            f"{role} is {name!r}, and X has no such column; there are "
+            f"{preview(frame.columns, 12)}. {hint or 'Name a column, or pass one value per row.'}"
+        )
+    return frame[name].to_numpy(), frame.drop(name).to_native()
+
+
+def _by_labels(rows: ToldRows, names: Sequence[Hashable]) -> ToldRows:
+    """Domains with a label as sources, where neither names nor signs say, and labels are left out.
+
+    Rows of a source without a label are left out, with a word, as of a table.
+    """
+    labels = label_rules.check_label_array(rows.y, len(names))
+    if any(isinstance(name, numbers.Integral) and not _is_positive(name) for name in names):
+        return rows
+    hidden = label_rules.hidden_marks(labels, minus_one_hides=False)
+    if not hidden.any():
+        return rows
+    sources = {name for name, gone in zip(names, hidden) if not gone}
+    lost = np.array([gone and name in sources for name, gone in zip(names, hidden)])
+    told = replace(rows, sample_domain=names, source_domains=list(sources) or None)
+    if not lost.any() or not sources:
+        return told
+    warnings.warn(
+        f"Left out {int(lost.sum())} rows of source domains that have no label; they can be "
+        "predicted.",
+        PreparationWarning,
+        stacklevel=frames_inside(),
+    )
+    return _only(told, np.flatnonzero(~lost))
+
+
+def _only(rows: ToldRows, kept: NDArray[np.int64]) -> ToldRows:
+    def some(values: Any) -> Any:
+        return None if values is None else _safe_indexing(values, kept)
+
+    return replace(
+        rows,
+        X=some(rows.X),
+        y=some(rows.y),
+        sample_domain=some(rows.sample_domain),
+        sample_weight=some(rows.sample_weight),
+    )
+
+
+def _refuse_placeholders(rows: ToldRows, names: Sequence[Hashable]) -> None:
+    """−1 in all rows of targets is a placeholder; then it is no label in a source either."""
+    values = label_rules.check_label_array(rows.y, len(names))
+    if values.dtype.kind not in "iu" or values.ndim != 1:
+        return
+    sources = set(rows.source_domains or ())
+    is_source = np.array([name in sources for name in names])
+    marked = values == HIDDEN_CLASS
+    if marked[~is_source].all() and (~is_source).any() and marked[is_source].any():
+        if set(np.unique(values[is_source]).tolist()) <= {HIDDEN_CLASS, 1}:
+            return  # a class of its own, beside 1
+        raise InputError(
+            f"y is −1 in all rows of targets, where it stands for no label, and in "
+            f"{int(marked[is_source].sum())} rows of sources. Drop these rows, or give the class "
+            "another number."
+        )
+
+
+def _listed(names: Iterable[Hashable]) -> Sequence[Hashable] | Any:
+    if isinstance(names, str | bytes):
+        return names
+    return list(getattr(names, "tolist", lambda: names)())
+
+
+def _is_positive(name: Hashable) -> bool:
+    return isinstance(name, numbers.Integral) and name >= 0

@@ -1,0 +1,277 @@
+"""From a table to numbers, learned once and repeated on every later table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from domindex.data.column_facts import ColumnFacts
+from domindex.data.messages import preview
+from domindex.errors import InputError
+from domindex.preparation.category_column import CategoryColumn
+from domindex.preparation.columns import require_columns
+from domindex.preparation.date_column import PARTS, DateColumn
+from domindex.preparation.domain_rule import DomainRule
+from domindex.preparation.encoded import InputChanges
+from domindex.preparation.imputing import Imputation, learn_imputation, uneven_domains
+from domindex.preparation.learning import Column, LearnedColumns, count_columns, learn_columns
+from domindex.preparation.number_column import NumberColumn
+from domindex.preparation.requests import InputRequest, Missing
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedInputs:
+    """Inputs (rows, features), and what was done to them that a user should know."""
+
+    values: Floats
+    changes: InputChanges
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.changes.notes()
+
+
+@dataclass(frozen=True)
+class TablePreparation:
+    """Which columns are inputs, and how they become numbers.
+
+    Attributes
+    ----------
+    domain : the column that names the domain
+    targets : the columns to predict
+    columns : the inputs, in the order of the features they become
+    missing : "impute" fills missing inputs with the source rows' median, or most frequent text;
+        "error" refuses them
+    imputations : of columns whose gaps would place a domain
+    rule : how the domain column names domains
+    """
+
+    domain: str
+    targets: tuple[str, ...]
+    columns: tuple[Column, ...]
+    missing: Missing = "impute"
+    imputations: tuple[Imputation, ...] = ()
+    rule: DomainRule = field(default_factory=DomainRule)
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features, one per column of the prepared inputs."""
+        return [feature for column in self.columns for feature in column.features]
+
+    @classmethod
+    def fit(
+        cls,
+        table: pd.DataFrame,
+        *,
+        domain: str,
+        targets: Sequence[str],
+        is_source: NDArray[np.bool_],
+        domains: Sequence[str] | None = None,
+        request: InputRequest | None = None,
+        facts: Mapping[str, ColumnFacts] | None = None,
+        rule: DomainRule | None = None,
+    ) -> tuple[TablePreparation, tuple[str, ...]]:
+        """Learn from a table whose source rows are marked; also returns notes for the user.
+
+        Parameters
+        ----------
+        table : all rows
+        domain : the column that names the domain
+        targets : the columns to predict
+        is_source : (rows,)
+        domains : the domain of every row; as the column has it where None
+        request : which columns are inputs. By default all but the domain, the targets and those
+            that never change or that name rows or domains
+        facts : where the table is a sample of a larger one, what all rows hold: which columns
+            change, and the categories of each
+        rule : how the domain column names domains; as it is spelled where None
+        """
+        rule = rule or DomainRule()
+        request = request or InputRequest()
+        require_columns(table.columns, request.exclude, "columns to leave out")
+        require_columns(table.columns, request.categorical, "categories")
+        require_columns(table.columns, request.keep, "columns to keep")
+        chosen = input_names(
+            list(table.columns), domain, targets, request.features, request.exclude
+        )
+        names = rule.names(table[domain]) if domains is None else list(domains)
+        learned = learn_columns(table, chosen, is_source, names, request, facts or {})
+        if not learned.columns:
+            raise _nothing_left(chosen, learned)
+        plain = cls(domain, tuple(targets), learned.columns, request.missing, (), rule)
+        imputations, notes = _impute(plain, table, names, request)
+        return replace(plain, imputations=imputations), (
+            *learned.notes(request.least_shown),
+            *notes,
+        )
+
+    def apply(self, table: pd.DataFrame) -> PreparedInputs:
+        """The inputs of a table, prepared as the first was; the table is not changed."""
+        simple, missing, changes = self._encode(table)
+        filled = changes.filled
+        if filled and self.missing == "error":
+            name, count = filled.most_common(1)[0]
+            raise InputError(
+                f"{sum(filled.values())} inputs are missing in {count_columns(filled)}, most in "
+                f"{name!r} ({count}). Fill them in, or let them be imputed (--missing impute)."
+            )
+        features = simple.copy()
+        for imputation in self.imputations:
+            name = self._owner(imputation.feature)
+            imputation.fill(simple, missing[name], features)
+            changes.drawn[name] = changes.filled.pop(name, 0)
+        return PreparedInputs(features, changes)
+
+    def _encode(
+        self, table: pd.DataFrame
+    ) -> tuple[Floats, dict[str, NDArray[np.bool_]], InputChanges]:
+        """Features with simple fills, where each column was missing, and what was done."""
+        require_columns(table.columns, [column.name for column in self.columns], "inputs")
+        parts, missing, unknown = [], {}, dict[str, frozenset[str]]()
+        filled, bounded = Counter[str](), Counter[str]()
+        for column in self.columns:
+            encoded = column.encode(table[column.name])
+            parts.append(encoded.values)
+            missing[column.name] = encoded.missing
+            if encoded.missing.any():
+                filled[column.name] = int(encoded.missing.sum())
+            if encoded.n_bounded:
+                bounded[column.name] = encoded.n_bounded
+            if encoded.unknown:
+                unknown[column.name] = encoded.unknown
+        return np.hstack(parts), missing, InputChanges(filled, bounded, unknown)
+
+    def _slices(self) -> dict[str, slice]:
+        """Which features each column becomes."""
+        found, start = {}, 0
+        for column in self.columns:
+            found[column.name] = slice(start, start + len(column.features))
+            start += len(column.features)
+        return found
+
+    def _owner(self, feature: int) -> str:
+        return next(name for name, one in self._slices().items() if one.start == feature)
+
+    def to_dict(self) -> dict[str, Any]:
+        """In terms of JSON."""
+        return {
+            "domain": self.domain,
+            "targets": list(self.targets),
+            "missing": self.missing,
+            "columns": [_plain(column) for column in self.columns],
+            "imputations": [one.to_dict() for one in self.imputations],
+            "rule": self.rule.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> TablePreparation:
+        """What `to_dict` gave; ValueError, KeyError or TypeError for anything else."""
+        columns = tuple(_revive(column) for column in content["columns"])
+        texts = [content["domain"], *content["targets"]]
+        if not columns or not all(isinstance(text, str) for text in texts):
+            raise ValueError("there are no columns, or their names are no texts")
+        if content["missing"] not in get_args(Missing):
+            raise ValueError(f"missing is {content['missing']!r}")
+        imputations = tuple(Imputation.from_dict(one) for one in content.get("imputations", ()))
+        rule = DomainRule.from_dict(content.get("rule", {}))
+        targets = tuple(content["targets"])
+        found = cls(content["domain"], targets, columns, content["missing"], imputations, rule)
+        starts = {one.start for one in found._slices().values()}
+        n_weights = len(found.features) + 1
+        if any(
+            one.feature not in starts or len(one.weights) not in (0, n_weights)
+            for one in imputations
+        ):
+            raise ValueError("an imputation does not fit the columns")
+        return found
+
+
+def input_names(
+    columns: Sequence[str],
+    domain: str,
+    targets: Sequence[str],
+    features: Sequence[str] | None,
+    exclude: Sequence[str],
+) -> list[str]:
+    """The columns that are inputs: those asked for, or all that are nothing else."""
+    reserved = {domain, *targets}
+    if features is not None:
+        require_columns(columns, features, "inputs")
+        taken = [name for name in features if name in reserved]
+        if taken:
+            raise InputError(
+                f"{preview(taken)} cannot be an input: it is the domain or a target. "
+                "Leave it out of --features."
+            )
+        return [name for name in dict.fromkeys(features) if name not in exclude]
+    return [name for name in columns if name not in reserved and name not in exclude]
+
+
+def _impute(
+    plain: TablePreparation, table: pd.DataFrame, domains: Sequence[str], request: InputRequest
+) -> tuple[tuple[Imputation, ...], tuple[str, ...]]:
+    """Draws for columns whose gaps are not spread evenly, and a word on each."""
+    if request.missing == "error":
+        return (), ()
+    features, missing, _ = plain._encode(table)
+    lacking = {
+        column.name: uneven_domains(missing[column.name], domains)
+        for column in plain.columns
+        if missing[column.name].any() and not isinstance(column, DateColumn)
+    }
+    lacking = {name: where for name, where in lacking.items() if where}
+    slices = plain._slices()
+    usable = np.ones(features.shape[1], dtype=bool)
+    for name in lacking:
+        usable[slices[name]] = False
+    found = tuple(
+        learn_imputation(features, missing[name], slices[name], usable, domains) for name in lacking
+    )
+    notes = tuple(
+        f"Column {name!r} is missing in much more of {preview(where, 3)} than elsewhere: drawn "
+        "there from what the other inputs say of it, so that the gap does not place a domain."
+        for name, where in lacking.items()
+    )
+    return found, notes
+
+
+def _nothing_left(chosen: Sequence[str], learned: LearnedColumns) -> InputError:
+    why = "; ".join(learned.notes()) or "there are no columns"
+    return InputError(
+        f"No input is left of {preview(chosen)}: {why} Name columns that differ between rows "
+        "(--features), or keep some of these (--keep-column)."
+    )
+
+
+def _plain(column: Column) -> dict[str, Any]:
+    """Bounds that are none are left out: JSON has no infinity."""
+    content = asdict(column)
+    return {name: one for name, one in content.items() if one not in (np.inf, -np.inf)}
+
+
+def _revive(content: Mapping[str, Any]) -> Column:
+    if not isinstance(content["name"], str):
+        raise ValueError("a column's name is no text")
+    if "levels" in content:
+        levels = tuple(str(level) for level in content["levels"])
+        shares = tuple(float(one) for one in content.get("shares", ()))
+        if len(shares) not in (0, len(levels)):
+            raise ValueError("a category has no share")
+        others = bool(content.get("has_others", False))
+        return CategoryColumn(content["name"], levels, str(content["fill"]), shares, others)
+    if "parts" in content:
+        fills = tuple(float(one) for one in content["fills"])
+        parts = tuple(str(part) for part in content["parts"])
+        if len(fills) != len(parts) or not set(parts) <= set(PARTS):
+            raise ValueError("the parts of a date are unknown")
+        return DateColumn(content["name"], parts, fills, bool(content["month_first"]))
+    low, high = float(content.get("low", -np.inf)), float(content.get("high", np.inf))
+    return NumberColumn(content["name"], float(content["fill"]), low, high)

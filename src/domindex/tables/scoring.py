@@ -1,0 +1,183 @@
+"""How good predictions of a run were, where labels of its targets turn up later."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+from domindex.data.arrow_columns import text_of
+from domindex.data.names import group_rows
+from domindex.errors import InputError
+from domindex.estimators import VDIClassifier
+from domindex.preparation.columns import require_columns
+from domindex.progress import show_progress
+from domindex.tables.labels import TableLabels, read_labels
+from domindex.tables.predicting import predicted_columns
+from domindex.tables.reading import check_table_path, read_with_notes, write_table
+from domindex.tables.rows import PreparedRows, prepare_rows
+from domindex.tables.run import Run, opened
+from domindex.tables.text_format import TextFormat
+
+NORMAL_80 = 1.2815515655446004
+"""Deviations of a normal law to each side of its middle that hold 80 % of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableScores:
+    """How predictions compare with labels that the run was not given.
+
+    Attributes
+    ----------
+    table : a row a domain, the worst first: its role, rows with a label, figures, and beside them
+        what the run had forecast (expected, low, high) and whether that held
+    overall : the same figures over all rows of domains that are no sources, or of all domains
+        where the table holds sources only
+    notes : what was left out
+    """
+
+    table: pd.DataFrame
+    overall: dict[str, float]
+    notes: tuple[str, ...]
+
+    def summary(self) -> str:
+        """The figures in a line."""
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in self.overall.items())
+        told = self.table["as_forecast"].dropna()
+        held = f"; {int(told.sum())} of {len(told)} domains as forecast" if len(told) else ""
+        return f"{figures}{held}"
+
+
+def score_table(
+    run: Run | str | os.PathLike[str],
+    data: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    force: bool = False,
+    progress: bool = False,
+) -> TableScores:
+    """Compare a run's predictions with the labels of a table, domain by domain.
+
+    Parameters
+    ----------
+    run : a run, or its folder
+    data : a file with the domain, the inputs and the target; rows without a label are left out
+    out : a CSV or Parquet file to write the table of scores to as well
+    delimiter : between the columns of a text file; as in the fit, or told by its header
+    decimal : "." or ","; as in the fit, or told by the numbers
+    encoding : of a text file; as in the fit
+    force : replace a file that is there
+    progress : draw bars on standard error
+    """
+    if out is not None:
+        check_table_path(out, overwrite=force)
+    run = opened(run)
+    model, preparation = run.model(), run.preparation()
+    form = TextFormat(delimiter, decimal, encoding).over(run.form)
+    with show_progress(progress) as shown:
+        table, read = read_with_notes(
+            data, form, texts=[preparation.domain], open_file=shown.open_file
+        )
+        require_columns(table.columns, preparation.targets, "target")
+        labels = read_labels(table, preparation.targets, run.about["task"])
+        if not labels.known.any():
+            raise InputError(
+                f"No row of {data} has a target, so there is nothing to compare with. Fill in "
+                f"{', '.join(preparation.targets)}."
+            )
+        rows = prepare_rows(table[labels.known].reset_index(drop=True), preparation)
+        notes = (*read, *rows.notes, *_left_out(labels))
+        for note in notes:
+            shown.say(f"note: {note}")
+        scored = _by_domain(model, rows, labels.values[labels.known], preparation.targets)
+    if out is not None:
+        write_table(scored, out, overwrite=force)
+    return TableScores(scored, _overall(scored), notes)
+
+
+def _by_domain(
+    model: Any, rows: PreparedRows, labels: NDArray, targets: tuple[str, ...]
+) -> pd.DataFrame:
+    places = model.place_domains(rows.inputs, sample_domain=rows.domains)
+    forecasts = places.set_index("domain")
+    sources, known = set(model.source_domains_), set(model.domains_)
+    records = []
+    for name, members in group_rows(rows.domains, len(rows.domains)):
+        part, domain = rows.inputs.iloc[members], [name] * len(members)
+        predicted = predicted_columns(model, part, domain, targets)
+        figures = _figures(model, predicted, labels[members], targets)
+        expected = forecasts.loc[name]
+        role = "source" if name in sources else "target" if name in known else "new"
+        measured = figures["accuracy" if "accuracy" in figures else "error"]
+        low, high = float(expected["low"]), float(expected["high"])
+        records.append(
+            {"domain": name, "role": role, "rows": len(members), **figures}
+            | {
+                "expected": float(expected[model._forecast_column]),
+                "low": low,
+                "high": high,
+                "as_forecast": None if role == "source" else bool(low <= measured <= high),
+            }
+        )
+    found = pd.DataFrame(records)
+    better = "accuracy" in found
+    worst_first = {"by": "accuracy" if better else "error", "ascending": better}
+    return found.sort_values(**worst_first, kind="stable", ignore_index=True)
+
+
+def _figures(
+    model: Any, predicted: pd.DataFrame, labels: NDArray, targets: tuple[str, ...]
+) -> dict[str, float]:
+    if isinstance(model, VDIClassifier):
+        given = np.array([text_of(one) for one in labels.tolist()])
+        classes = np.array([text_of(one) for one in model.classes_.tolist()])
+        chances = predicted.iloc[:, 1:].to_numpy(dtype=np.float64)
+        hits = given[:, None] == classes
+        said = np.array([text_of(one) for one in predicted.iloc[:, 0].tolist()])
+        return {
+            "accuracy": float((said == given).mean()),
+            "auc": _auc(hits, chances),
+            "brier": float(((chances - hits) ** 2).sum(axis=1).mean()),
+        }
+    values = labels.reshape(len(labels), -1)
+    mean = predicted[list(targets)].to_numpy(dtype=np.float64)
+    deviation = predicted[[f"std({name})" for name in targets]].to_numpy(dtype=np.float64)
+    gaps = np.abs(mean - values)
+    return {
+        "error": float(np.sqrt((gaps**2).mean())),
+        "bias": float((mean - values).mean()),
+        "coverage_80": float((gaps <= NORMAL_80 * deviation).mean()),
+    }
+
+
+def _auc(hits: NDArray[np.bool_], chances: NDArray[np.float64]) -> float:
+    """The mean over classes that some rows have and others have not; NaN where there is none."""
+    areas = [
+        roc_auc_score(hit, chance)
+        for hit, chance in zip(hits.T, chances.T)
+        if hit.any() and not hit.all()
+    ]
+    return float(np.mean(areas)) if areas else float("nan")
+
+
+def _overall(scored: pd.DataFrame) -> dict[str, float]:
+    """Means over domains, of which the sources are left out where there are others."""
+    others = scored[scored["role"] != "source"]
+    chosen = others if len(others) else scored
+    names = [
+        name for name in ("accuracy", "auc", "brier", "error", "coverage_80") if name in scored
+    ]
+    return {name: float(chosen[name].mean()) for name in names}
+
+
+def _left_out(labels: TableLabels) -> list[str]:
+    lost = int((~labels.known).sum())
+    return [f"Left out {lost} rows without a label."] if lost else []

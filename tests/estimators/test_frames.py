@@ -1,0 +1,155 @@
+"""Data frames in Python as tables on the shell: texts, gaps, columns by name, labels left empty."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import domindex
+from domindex import Training, VDIClassifier
+from domindex.errors import InputError, NoDomainWarning, PreparationWarning
+from domindex.preparation import TablePreparation
+
+N_ROWS = 30
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Six sites that drift, three of them with labels."""
+    rng = np.random.default_rng(0)
+    place = np.repeat(np.arange(6), N_ROWS)
+    rows = rng.normal(size=(len(place), 2))
+    return pd.DataFrame(
+        {
+            "site": [f"s{number}" for number in place],
+            "x": rows[:, 0] + place,
+            "z": np.where(rng.random(len(place)) < 0.1, np.nan, rows[:, 1]),
+            "color": np.where(rng.random(len(place)) < 0.5, "red", "blue"),
+            "outcome": np.where(rows[:, 0] > 0, "well", "ill"),
+        }
+    )
+
+
+SOURCES = ["s0", "s1", "s2"]
+INPUTS = ["x", "z", "color"]
+
+
+def make():
+    return VDIClassifier(
+        candidates=[("raw", "linear")], training=Training(index_steps=2), random_state=0
+    )
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    with pytest.warns(PreparationWarning, match=r"One-hot encoded.*Filled in missing"):
+        return make().fit(
+            table[INPUTS],
+            table["outcome"],
+            sample_domain=table["site"],
+            source_domains=SOURCES,
+        )
+
+
+def test_texts_and_gaps_are_prepared_as_of_a_table(model, table):
+    preparation, _ = TablePreparation.fit(
+        table[["site", *INPUTS]],
+        domain="site",
+        targets=[],
+        is_source=table["site"].isin(SOURCES).to_numpy(),
+    )
+    prepared = preparation.apply(table).values
+    plain = make().fit(
+        prepared, table["outcome"], sample_domain=table["site"], source_domains=SOURCES
+    )
+    found = model.predict_proba(table[INPUTS], sample_domain=table["site"])
+    expected = plain.predict_proba(prepared, sample_domain=table["site"])
+    np.testing.assert_array_equal(found, expected)
+    assert model.feature_names_in_.tolist() == INPUTS
+    with pytest.raises(InputError, match="Pass a data frame with the columns 'x', 'z', 'color'"):
+        model.predict(prepared[:, :3], sample_domain=table["site"])
+
+
+def test_a_saved_model_prepares_frames_as_before(model, table, tmp_path):
+    model.save(tmp_path / "model")
+    again = domindex.load(tmp_path / "model")
+    rows = {"sample_domain": table["site"]}
+    np.testing.assert_array_equal(
+        again.predict_proba(table[INPUTS], **rows), model.predict_proba(table[INPUTS], **rows)
+    )
+
+
+def test_columns_may_be_named_and_labels_left_empty_mark_targets(model, table):
+    late = table.copy()
+    late.loc[~late["site"].isin(SOURCES), "outcome"] = None
+    with pytest.warns(PreparationWarning):
+        named = make().fit(late, "outcome", sample_domain="site")
+    assert set(named.source_domains_) == set(SOURCES)
+    rows = table.drop(columns="outcome")
+    found = named.predict_proba(rows, sample_domain="site")
+    np.testing.assert_array_equal(found, named.predict_proba(rows))
+    expected = model.predict_proba(table[INPUTS], sample_domain=table["site"])
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(InputError, match=r"no such column.*Did you mean 'site'"):
+        make().fit(late, "outcome", sample_domain="sight")
+
+
+def test_rows_of_sources_without_a_label_are_left_out(table):
+    late = table.assign(z=0.0)[["site", "x", "outcome"]].copy()
+    late.loc[~late["site"].isin(SOURCES), "outcome"] = None
+    late.loc[[0, 1], "outcome"] = None
+    with pytest.warns(PreparationWarning, match="Left out 2 rows of source domains"):
+        fitted = make().fit(late[["x"]], late["outcome"], sample_domain=late["site"])
+    kept = late.drop(index=[0, 1])
+    expected = make().fit(
+        kept[["x"]], kept["outcome"], sample_domain=kept["site"], source_domains=SOURCES
+    )
+    rows = {"sample_domain": late["site"]}
+    np.testing.assert_array_equal(
+        fitted.predict_proba(late[["x"]], **rows), expected.predict_proba(late[["x"]], **rows)
+    )
+
+
+def test_numbers_without_gaps_are_left_as_they_are(table):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = make().fit(
+            table[["x"]], table["outcome"], sample_domain=table["site"], source_domains=SOURCES
+        )
+    assert fitted._preparation is None
+
+
+def test_predictions_without_a_domain_are_warned_about(model, table):
+    for act in (model.predict, model.predict_proba):
+        with pytest.warns(NoDomainWarning, match="all rows count as one new domain"):
+            act(table[INPUTS])
+    with pytest.warns(NoDomainWarning):
+        model.score(table[INPUTS], table["outcome"])
+
+
+def test_minus_one_among_sources_is_refused_where_it_marks_targets(table):
+    y = np.where(table["site"].isin(SOURCES), (table["outcome"] == "well").astype(int), -1)
+    y[3] = -1
+    rows = {"sample_domain": table["site"], "source_domains": SOURCES}
+    with pytest.raises(InputError, match=r"−1 in all rows of targets.*in 1 rows of sources"):
+        make().fit(table[["x"]], y, **rows)
+
+
+def test_the_map_is_a_table(model):
+    found = model.map_
+    assert found["domain"].tolist() == model.domains_
+    assert found["role"].tolist() == ["source"] * 3 + ["target"] * 3
+    np.testing.assert_array_equal(found[["index_1", "index_2"]], model.domain_indices_)
+    np.testing.assert_array_equal(found[["std_1", "std_2"]], model.domain_index_std_)
+
+
+def test_local_indices_come_as_a_frame_where_asked_for(model, table):
+    told = make().set_output(transform="pandas")
+    told.__dict__.update({k: v for k, v in model.__dict__.items() if k not in told.__dict__})
+    assert list(told.transform(table[INPUTS]).columns) == list(model.get_feature_names_out())
+
+
+def test_the_package_lists_what_it_offers():
+    assert {"VDIClassifier", "load", "tables", "reporting", "errors"} <= set(dir(domindex))
+    assert domindex.tables.fit_table is not None

@@ -1,0 +1,40 @@
+"""Sources held out in groups, with their rows kept and their labels hidden."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from domindex import MomentFlow
+from domindex.datasets import make_circle
+from domindex.errors import InputError
+from domindex.evaluation import cross_validate_domains
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_circle(n_domains=8, n_sources=4, samples_per_domain=30, random_state=0)
+
+
+def rows(data, **more):
+    return {"sample_domain": data.sample_domain, "source_domains": data.source_domains} | more
+
+
+def test_every_source_is_held_out_once_and_predicted_without_its_labels(data):
+    model = MomentFlow(LogisticRegression())
+    table = cross_validate_domains(model, data.X, data.y, **rows(data, n_splits=2))
+    assert sorted(table["domain"]) == sorted(data.source_domains)
+    assert table["fold"].value_counts().tolist() == [2, 2]
+    assert not hasattr(model, "domains_")
+    held_out = table.loc[table["fold"] == 0, "domain"].tolist()
+    swapped = np.where(np.isin(data.sample_domain, held_out), 1 - data.y, data.y)
+    other = cross_validate_domains(model, data.X, swapped, **rows(data, n_splits=2))
+    first, second = (one.set_index("domain").loc[held_out, "accuracy"] for one in (table, other))
+    np.testing.assert_allclose(first + second, 1.0, err_msg="its own labels were not used")
+
+
+def test_too_few_sources_and_folds_are_refused(data):
+    model = MomentFlow(LogisticRegression())
+    with pytest.raises(InputError, match="two labelled domains or more"):
+        cross_validate_domains(model, data.X, data.y, **rows(data, source_domains=[0]))
+    with pytest.raises(InputError, match="Choose from 2 to 4"):
+        cross_validate_domains(model, data.X, data.y, **rows(data, n_splits=9))

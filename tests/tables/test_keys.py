@@ -1,0 +1,119 @@
+"""Rows keep their names, domains may be made of a column, and classes are not split by a blank."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from domindex.errors import InputError
+from domindex.preparation.domain_rule import DomainRule
+from domindex.tables import fit_table, predict_table
+from domindex.tables.labels import choose_sources, read_labels
+
+QUICK = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}
+
+
+@pytest.fixture(scope="module")
+def keyed(table, tmp_path_factory):
+    """The table with a record number, and a run that knows it."""
+    folder = tmp_path_factory.mktemp("keyed")
+    numbered = table.assign(record=[f"r{row:04}" for row in range(len(table))])
+    numbered.to_csv(folder / "data.csv", index=False)
+    run = fit_table(
+        folder / "data.csv",
+        target=["outcome"],
+        domain="site",
+        key="record",
+        features=["x", "z"],
+        out=folder / "run",
+        settings=QUICK,
+        report=False,
+    )
+    return run, folder / "data.csv"
+
+
+def test_predictions_carry_the_key_and_what_is_to_be_kept(keyed, table, tmp_path):
+    run, data = keyed
+    found = predict_table(run, data, keep=["latitude", "outcome"], out=tmp_path / "p.csv").table
+    assert list(found.columns[:4]) == ["record", "latitude", "outcome (given)", "site"]
+    assert found["record"].tolist() == [f"r{row:04}" for row in range(len(table))]
+    assert pd.read_csv(tmp_path / "p.csv")["record"].tolist() == found["record"].tolist()
+    with pytest.raises(InputError, match="no column 'colour' for the columns to keep"):
+        predict_table(run, data, keep=["colour"])
+
+
+def test_a_table_in_parts_keeps_them_too(keyed, tmp_path):
+    pytest.importorskip("pyarrow")
+    run, data = keyed
+    (tmp_path / "parts").mkdir()
+    pd.read_csv(data).to_parquet(tmp_path / "parts" / "a.parquet")
+    predict_table(run, tmp_path / "parts", keep=["latitude"], out=tmp_path / "p.csv")
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert list(found.columns[:3]) == ["record", "latitude", "site"]
+    assert found["record"].tolist() == pd.read_csv(data)["record"].tolist()
+
+
+def test_domains_are_made_of_dates_and_of_bands():
+    days = pd.Series(["10/03/2004", "28/02/2005", "01/03/2004"], name="day")
+    by_month = DomainRule.fit(days, "month")
+    assert by_month.names(days) == ["2004-03", "2005-02", "2004-03"]
+    assert DomainRule.fit(days, "year").names(days) == ["2004", "2005", "2004"]
+    height = pd.Series([0.0, 0.49, -0.1, 37.5, 2.0], name="height")
+    rule = DomainRule.fit(height, "0.5")
+    assert rule.names(height) == ["0", "0", "-0.5", "37.5", "2"]
+    assert DomainRule.from_dict(rule.to_dict()) == rule
+    for wrong in ("week", "-1", "nan"):
+        with pytest.raises(InputError, match="Choose month or year"):
+            DomainRule.fit(height, wrong)
+
+
+def test_a_run_makes_the_same_domains_of_a_later_table(table, tmp_path):
+    table.assign(height=table["latitude"] * 10.0 + 3.0).to_csv(tmp_path / "a.csv", index=False)
+    run = fit_table(
+        tmp_path / "a.csv",
+        target=["outcome"],
+        domain="height",
+        domain_by="10",
+        features=["x", "z"],
+        out=tmp_path / "run",
+        settings=QUICK,
+        report=False,
+    )
+    assert run.about["sources"] == ["500", "510", "520"]
+    assert predict_table(run, tmp_path / "a.csv").table["height"].tolist()[-1] == "570"
+
+
+def test_names_that_hold_commas_can_be_sources():
+    present = ["Kent, UK", "Essex", "A,B"]
+    known = np.array([True, True, False])
+    assert choose_sources(present, known, ["Kent", "UK", "Essex"]) == ["Kent, UK", "Essex"]
+    assert choose_sources(present, known, ["A", "B"]) == ["A,B"]
+    with pytest.raises(InputError, match="no domain 'Kent'"):
+        choose_sources(present, known, ["Kent", "Essex"])
+
+
+def test_classes_that_differ_in_capitals_or_blanks_are_asked_about():
+    table = pd.DataFrame({"y": ["Yes", "no", "yes ", "yes", "Yes", None]})
+    with pytest.raises(
+        InputError, match=r"'Yes' \(2 rows\) and 'yes' \(1 rows\).*--spelling merge"
+    ):
+        read_labels(table, ["y"], "auto", "ask")
+    merged = read_labels(table, ["y"], "auto", "merge")
+    assert merged.values[merged.known].tolist() == ["Yes", "no", "Yes", "Yes", "Yes"]
+    assert len(set(read_labels(table, ["y"], "auto", "exact").values)) == 5
+    with pytest.raises(InputError, match="Choose ask, merge or exact"):
+        read_labels(table, ["y"], "auto", "guess")
+
+
+def test_the_classes_and_their_shares_are_said_before_a_fit(keyed, table, tmp_path, capsys):
+    fit_table(
+        keyed[1],
+        target=["outcome"],
+        domain="site",
+        features=["x", "z"],
+        out=tmp_path / "run",
+        settings=QUICK,
+        report=False,
+        progress=True,
+    )
+    share = (table["outcome"].dropna() == "well").mean()
+    assert f"well {share:.0%}" in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,113 @@
+"""No value of an excluded column, no row and no unique text is in any file of a run."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from domindex.tables import fit_table
+from domindex.tables.privacy import shown_columns, without_row_values
+
+QUICK = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}
+SECRETS = ["P-0", "Mrs Jones", "Dr Smith", "1950-0", "SECRET", "987654.25", "4711.5", "JON-77"]
+
+
+@pytest.fixture(scope="module")
+def patients():
+    """Wards that drift; one has a single patient; names, notes and codes that point to people."""
+    rng = np.random.default_rng(0)
+    ward = np.r_[np.repeat(np.arange(7), 25), [7], [8] * 4]
+    n = len(ward)
+    table = pd.DataFrame(
+        {
+            "ward": [f"w{number}" for number in ward],
+            "patient": [f"P-0{number:05}" for number in range(n)],
+            "note": ["Mrs Jones called" if row % 2 else "seen by Dr Smith" for row in range(n)],
+            "born": [f"1950-0{1 + row % 9}-{1 + row % 28:02}" for row in range(n)],
+            "age": rng.normal(size=n) + ward,
+            "dose": rng.normal(size=n),
+            "drug": np.where(rng.random(n) > 0.5, "aspirin", "none"),
+            "seat": rng.integers(0, 5, size=n),
+            "outcome": np.where(rng.random(n) > 0.5, "well", "ill"),
+        }
+    )
+    table.loc[3, "drug"] = "SECRET"
+    table.loc[n - 5, ["age", "dose"]] = [987654.25, 4711.5]
+    table.loc[10, "seat"] = 1234567
+    table["staff"] = np.where(np.arange(n) % 3 > 0, "A", "B")
+    table.loc[11, "staff"] = "JON-77"
+    table.loc[ward >= 4, "outcome"] = None
+    table.loc[:4, "dose"] = None
+    return table
+
+
+def texts_of(folder):
+    """Every file of a run, the weights too, as text in which a planted word would be found."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_no_file_of_a_run_holds_a_planted_secret(patients, tmp_path, share):
+    pytest.importorskip("plotly")
+    patients.to_csv(tmp_path / "patients.csv", index=False)
+    run = fit_table(
+        tmp_path / "patients.csv",
+        target=["outcome"],
+        domain="ward",
+        exclude=["patient", "note", "born"],
+        features=["age", "dose", "drug"],
+        out=tmp_path / "run",
+        settings=QUICK,
+        share=share,
+    )
+    assert run.report is not None
+    found = [
+        (path, secret)
+        for path, content in texts_of(run.folder).items()
+        for secret in SECRETS
+        if secret.encode() in content
+    ]
+    assert not found
+    content = json.loads((run.folder / "report.json").read_text())
+    assert not {"patient", "note", "born"} & set(content["columns"])
+    assert content["columns"]["missing: dose"][0] == 0.2
+    rows = {domain["name"]: domain["rows"] for domain in content["domains"]}
+    assert rows["w8"] == (None if share else 4)
+    assert rows["w0"] == 25
+
+
+def test_columns_that_name_rows_are_not_shown_and_neither_is_what_occurs_once():
+    table = pd.DataFrame(
+        {
+            "name": [f"n{number}" for number in range(20)],
+            "number": range(100, 120),
+            "day": pd.date_range("2020-01-01", periods=20),
+            "level": np.linspace(0.0, 1.0, 20),
+            "staff": ["A"] * 19 + ["Jones"],
+        }
+    )
+    shown = shown_columns(table)
+    assert list(shown.columns) == ["level", "staff"]
+    assert shown["staff"].tolist() == ["A"] * 19 + [None]
+
+
+def test_figures_of_a_row_or_two_are_hidden():
+    content = {
+        "domains": [
+            {"name": "a", "rows": 9, "held_out_score": 1.0},
+            {"name": "b", "rows": 1, "held_out_score": 0.0, "differences": ["x"]},
+            {"name": "c", "rows": 4, "held_out_score": 0.5},
+        ],
+        "columns": {"x": [1.0, 2.0, 3.0]},
+        "held_out": {"scores": [{"name": "a"}, {"name": "b"}, {"name": "c"}]},
+    }
+    own = without_row_values(content, share=False)
+    shared = without_row_values(content, share=True)
+    assert own["columns"]["x"] == [1.0, None, 3.0]
+    assert [domain["rows"] for domain in own["domains"]] == [9, 1, 4]
+    assert own["domains"][1]["differences"] == []
+    assert shared["columns"]["x"] == [1.0, None, None]
+    assert [domain["rows"] for domain in shared["domains"]] == [9, None, None]
+    assert [one["name"] for one in shared["held_out"]["scores"]] == ["a"]
+    assert content["domains"][1]["held_out_score"] == 0.0

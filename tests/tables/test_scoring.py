@@ -1,0 +1,60 @@
+"""Labels that turn up later: how good a run was, domain by domain, beside its forecast."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from domindex.errors import InputError
+from domindex.tables import predict_table, score_table
+
+
+@pytest.fixture(scope="module")
+def followup(table):
+    """The same rows, with what came out in all sites."""
+    rng = np.random.default_rng(0)
+    late = table.copy()
+    late["outcome"] = np.where(rng.random(len(late)) > 0.5, "well", "ill")
+    late["dose"] = rng.normal(size=len(late))
+    return late
+
+
+def test_figures_are_those_of_the_predictions(classes, followup, tmp_path):
+    followup.to_csv(tmp_path / "late.csv", index=False)
+    scores = score_table(classes, tmp_path / "late.csv", out=tmp_path / "scores.csv")
+    predicted = predict_table(classes, tmp_path / "late.csv").table
+    right = predicted["outcome"].to_numpy() == followup["outcome"].to_numpy()
+    expected = pd.Series(right).groupby(followup["site"]).mean()
+    found = scores.table.set_index("domain")["accuracy"]
+    pd.testing.assert_series_equal(found.sort_index(), expected, check_names=False)
+    assert scores.table["accuracy"].is_monotonic_increasing
+    targets = scores.table[scores.table["role"] == "target"]
+    assert scores.overall["accuracy"] == pytest.approx(targets["accuracy"].mean())
+    assert scores.table.loc[scores.table["role"] == "source", "as_forecast"].isna().all()
+    inside = (targets["low"] <= targets["accuracy"]) & (targets["accuracy"] <= targets["high"])
+    assert targets["as_forecast"].tolist() == inside.tolist()
+    assert f"{int(inside.sum())} of 5 domains as forecast" in scores.summary()
+    assert len(pd.read_csv(tmp_path / "scores.csv")) == 8
+
+
+def test_values_have_errors_and_coverage(values, followup, tmp_path):
+    some = followup[followup["site"] != "s0"].copy()
+    some.loc[some.index[:3], "dose"] = None
+    some.to_csv(tmp_path / "late.csv", index=False)
+    scores = score_table(values, tmp_path / "late.csv")
+    assert {"error", "bias", "coverage_80", "expected", "low", "high"} <= set(scores.table)
+    assert scores.table["rows"].sum() == len(some) - 3
+    assert "Left out 3 rows without a label." in scores.notes
+    predicted = predict_table(values, tmp_path / "late.csv").table
+    of_one = (some["site"] == "s4").to_numpy()
+    gaps = predicted["dose"].to_numpy()[of_one] - some["dose"].to_numpy()[of_one]
+    found = scores.table.set_index("domain").loc["s4", "error"]
+    assert found == pytest.approx(np.sqrt((gaps**2).mean()))
+
+
+def test_a_table_without_labels_is_refused(classes, table, tmp_path):
+    table.assign(outcome=None).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(InputError, match=r"nothing to compare with. Fill in outcome"):
+        score_table(classes, tmp_path / "a.csv")
+    table.drop(columns="outcome").to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(InputError, match="no column 'outcome' for the target"):
+        score_table(classes, tmp_path / "b.csv")

@@ -95,7 +95,7 @@ def test_cut_off_in_the_report_only_the_report_is_made_again(data, tmp_path, mon
             fit_table(data, out=tmp_path / "run", checkpoint=True, **how)
     assert (tmp_path / "run" / "run.json").is_file()
     monkeypatch.setattr(fitting, "_fit", lambda *_: pytest.fail("fitted again"))
-    monkeypatch.setattr(fitting, "report_run", lambda *_: ["no report"])
+    monkeypatch.setattr(fitting, "report_run", lambda *_, **__: ["no report"])
     resume_table(tmp_path / "run")
     assert not checkpoint_of(tmp_path / "run").exists()
 

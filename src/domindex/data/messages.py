@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
@@ -32,6 +33,14 @@ def shortened(value: Any, most: int = MOST_SHOWN) -> str:
     except Exception:  # a number of too many digits, or a class of the user's that fails
         text = f"a {type(value).__name__} that cannot be written"
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def frames_inside() -> int:
+    """How many frames up the library was called from outside: whose line a warning should name."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("domindex"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data.messages import preview
+from domindex.data.messages import frames_inside, preview
 from domindex.errors import DomainNameWarning, InputError
 
 
@@ -89,7 +89,7 @@ def warn_of_look_alikes(names: Iterable[Hashable], known: Iterable[Hashable]) ->
         f"{len(alike)} domain(s) that read like known ones count as new. Convert the names to the "
         f"type that fit saw ({type(by_text[str(first)]).__name__}).",
         DomainNameWarning,
-        stacklevel=5,
+        stacklevel=frames_inside(),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.data.domain_data import DomainData
-from domindex.data.messages import shortened
+from domindex.data.messages import frames_inside, shortened
 from domindex.errors import ExtremeValueWarning
 
 Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ def _tamed(values: NDArray, looked_at: NDArray[np.bool_], called: Sequence[str])
             f"proportion to the others ({ordinary.min():.6g} to {ordinary.max():.6g}). It counts "
             f"as {tamed[0]:.6g} in learning. Correct it, or leave the row out.",
             ExtremeValueWarning,
-            stacklevel=2,
+            stacklevel=frames_inside(),
         )
         result[rows, column] = tamed
     return result

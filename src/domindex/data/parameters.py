@@ -12,13 +12,22 @@ from sklearn.utils import check_random_state
 from domindex.data.messages import shortened
 from domindex.errors import InputError
 
+MOST = 10**9
+MOST_DIMENSIONS = 1000
+MOST_JOBS = 10**5
+"""Beyond what any machine holds: such a number was meant to be another, and is refused before
+memory is asked for it."""
 
-def require_counts(holder: Any, *names: str) -> None:
-    """That these attributes are whole numbers of 1 or more."""
+
+def require_counts(holder: Any, *names: str, most: int = MOST) -> None:
+    """That these attributes are whole numbers from 1 to `most`."""
     for name in names:
         value = getattr(holder, name)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise InputError(f"{name} is {value!r:.60}. Choose a whole number of 1 or more.")
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or value < 1:
+            raise InputError(f"{name} is {shortened(value)}. Choose a whole number of 1 or more.")
+        if value > most:
+            raise InputError(f"{name} is {shortened(value)}. Choose a whole number up to {most}.")
 
 
 def require_numbers(holder: Any, *names: str, above_zero: bool = False) -> None:
@@ -32,8 +41,8 @@ def require_numbers(holder: Any, *names: str, above_zero: bool = False) -> None:
             and (float(value) > 0 if above_zero else float(value) >= 0)
         )
         if not usable:
-            wanted = "a positive number" if above_zero else "a number of 0 or more"
-            raise InputError(f"{name} is {value!r:.60}. Choose {wanted}.")
+            wanted = "a positive number" if above_zero else "0 or more"
+            raise InputError(f"{name} is {shortened(value)}. Choose {wanted}.")
 
 
 def require_texts(holder: Any, *names: str, none_too: bool = False) -> None:
@@ -49,18 +58,19 @@ def check_running(holder: Any) -> None:
     """`n_jobs`, `verbose` and `random_state` of an estimator, as far as it has them."""
     n_jobs = getattr(holder, "n_jobs", None)
     whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not (whole and n_jobs != 0):
+    if n_jobs is not None and not (whole and 0 < abs(n_jobs) <= MOST_JOBS):
         raise InputError(
-            f"n_jobs is {n_jobs!r:.60}. Choose a number of processes, -1 for all cores, or None."
+            f"n_jobs is {shortened(n_jobs)}. Choose a number of processes, -1 for all cores, or "
+            "None."
         )
     verbose = getattr(holder, "verbose", 0)
     if not isinstance(verbose, int | np.integer | np.bool_):
-        raise InputError(f"verbose is {verbose!r:.60}. Choose 0 or 1.")
+        raise InputError(f"verbose is {shortened(verbose)}. Choose 0 or 1.")
     state = getattr(holder, "random_state", None)
     try:
         check_random_state(state)
     except (TypeError, ValueError):
         raise InputError(
-            f"random_state is {state!r:.60}. Choose a whole number from 0 to 2**32 - 1, a "
+            f"random_state is {shortened(state)}. Choose a whole number from 0 to 2**32 - 1, a "
             "numpy.random.RandomState, or None."
         ) from None

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.committee.members import NetworkMember
+from domindex.data.messages import frames_inside
 from domindex.errors import CollapseWarning
 from domindex.model.fitted_indices import FittedIndices
 from domindex.representations import PlacedRows
@@ -31,7 +32,7 @@ def warn_of_collapse(
             "and the index tells nothing. Look whether sample_domain names what differs, or add "
             "inputs that do; predictions are those of a model without domains.",
             CollapseWarning,
-            stacklevel=2,
+            stacklevel=frames_inside(),
         )
     if network is None:
         return
@@ -43,5 +44,5 @@ def warn_of_collapse(
             "depend on X. Lower adversary_weight of Network or learning_rate of Training, or give "
             "it more steps.",
             CollapseWarning,
-            stacklevel=2,
+            stacklevel=frames_inside(),
         )

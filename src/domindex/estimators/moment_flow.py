@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 
 from domindex.data import DomainData, group_rows
-from domindex.data.parameters import check_running, require_counts
+from domindex.data.parameters import MOST_DIMENSIONS, check_running, require_counts
 from domindex.estimators.base import Floats, Names
 from domindex.estimators.streaming import streams
 from domindex.estimators.wrapping import WrappingEstimator, check_wrapped
@@ -96,7 +96,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
 
     def _check_parameters(self) -> None:
         check_running(self)
-        require_counts(self, "index_dim")
+        require_counts(self, "index_dim", most=MOST_DIMENSIONS)
         check_wrapped(self.estimator)
 
     def _all_settings(self) -> dict[str, Any]:

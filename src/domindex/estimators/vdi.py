@@ -59,7 +59,12 @@ from domindex.committee.words import (
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.data.layout import check_inputs_kind
-from domindex.data.parameters import check_running, require_counts, require_texts
+from domindex.data.parameters import (
+    MOST_DIMENSIONS,
+    check_running,
+    require_counts,
+    require_texts,
+)
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.estimators.collapse import warn_of_collapse
@@ -532,9 +537,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         check_inputs_kind(self.inputs)
         if self.flow not in ("auto", None):
             raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")
-        require_counts(self, "index_dim")
+        require_counts(self, "index_dim", most=MOST_DIMENSIONS)
         if self.local_dim is not None:
-            require_counts(self, "local_dim")
+            require_counts(self, "local_dim", most=MOST_DIMENSIONS)
         if self.representation != "auto":
             check_representation(self.representation)
             self._check_encoded(self.representation, self.predictor)

@@ -8,6 +8,7 @@ from typing import Any
 from torch import nn
 from torch.optim import Optimizer
 
+from domindex.model.adversarial import Objective
 from domindex.training.network_states import moments_of, set_moments, set_weights, weights_of
 
 KEPT_EVERY = 25
@@ -35,6 +36,14 @@ class Rollback:
         self._kept: dict[str, list[Any]] | None = None
         self._n_returns = 0
         self.calm = 1.0
+
+    @classmethod
+    def of(
+        cls, objective: Objective, average: nn.Module, optimizers: Sequence[Optimizer]
+    ) -> Rollback:
+        """Of a phase: what it trains, the moving average of that, and the adversary, if any."""
+        adversary = objective.adversary
+        return cls([objective, average, *([] if adversary is None else [adversary])], optimizers)
 
     def keep(self, step: int) -> None:
         """Called in every step whose terms are finite, before the networks move."""

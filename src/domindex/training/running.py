@@ -40,9 +40,7 @@ class Running:
     rollback: Rollback = field(init=False)
 
     def __post_init__(self) -> None:
-        adversary = self.phase.objective.adversary
-        moving = [self.phase.objective, self.average, *([] if adversary is None else [adversary])]
-        self.rollback = Rollback(moving, self.optimizers)
+        self.rollback = Rollback.of(self.phase.objective, self.average, self.optimizers)
 
     def begin(self) -> int:
         """Tell all who look on; returns the first step that is left to take."""

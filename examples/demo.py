@@ -47,7 +47,7 @@ def main() -> None:
     console.print(score_table(model, family, scores))
     console.print(summary(model, family, scores, seconds))
 
-    console.print("Writing the report: refits without some sources, and an audit of the index …")
+    console.print("Writing the report, with an audit of the index …")
     content = report_data(
         model,
         family.X,

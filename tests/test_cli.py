@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -397,9 +398,19 @@ def test_stopped_by_ctrl_c_it_leaves_the_run_before_as_it_was(place, tmp_path):
     # Python ends by the signal itself where it came during an import: 130 to a shell as well.
     assert process.returncode in (130, -signal.SIGINT), errors
     assert b"stopped" in errors
+    assert f"domindex fit --resume {place / 'run'}".encode() in errors
     assert b"Traceback" not in errors
     assert (place / "run" / "run.json").read_bytes() == before
+    shutil.rmtree(place / "run.checkpoint")
     assert sorted(path.name for path in place.iterdir()) == ["data.csv", "quick.toml", "run"]
+
+
+def test_a_fit_needs_data_or_a_run_to_resume(place, tmp_path):
+    assert "--resume RUN" in one_line(run("fit").stderr)
+    assert "nothing to resume" in one_line(run("fit", "--resume", tmp_path / "run").stderr)
+    both = run("fit", place / "data.csv", "--resume", tmp_path / "run")
+    assert both.exit_code == 2
+    assert "Leave out the rest" in one_line(both.stderr)
 
 
 def test_the_demo_goes_the_whole_way(place, tmp_path):

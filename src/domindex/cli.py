@@ -221,6 +221,12 @@ def predict(
     keep: Annotated[
         str | None, typer.Option(help="Columns to stand beside predictions, by commas.")
     ] = None,
+    escape: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas", help="Put ' before texts that a spreadsheet would run: = + - @."
+        ),
+    ] = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -247,6 +253,7 @@ def predict(
             keep=_some(keep) or (),
             force=force,
             progress=True,
+            escape=escape,
         )
         if result.table is not None:
             _print_table(result.table, out)

@@ -29,6 +29,18 @@ class PreparationWarning(UserWarning):
     """What was done to the columns of a data frame to make inputs of them."""
 
 
+class DomainNameWarning(UserWarning):
+    """Domains that read like known ones and are not equal to them, such as 1 and "1"."""
+
+
+class ExtremeValueWarning(UserWarning):
+    """Single values out of all proportion to their column, which do not count as they are."""
+
+
+class CollapseWarning(UserWarning):
+    """A map or an encoding in which nothing can be told apart."""
+
+
 class TrainingError(DomindexError, RuntimeError):
     """A training that cannot go on: one of its processes ended, or is out of reach."""
 

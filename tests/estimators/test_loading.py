@@ -17,7 +17,7 @@ import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.errors import InputError
 from domindex.persistence.manifest import MANIFEST, write_manifest
-from domindex.persistence.model_folder import FORMAT_VERSION
+from domindex.persistence.model_folder import FORMAT_VERSION, save_model
 
 QUICK = {
     "predictor": "network",
@@ -491,3 +491,27 @@ def test_a_path_that_is_none_is_named(fitted, path):
         domindex.load(path)
     with pytest.raises(InputError, match="path"):
         model.save(path)
+
+
+class Stated:
+    """Something to be saved that takes a megabyte."""
+
+    def state(self):
+        return {"array": np.zeros(2**17)}
+
+
+def test_a_full_disk_is_told_in_words_and_the_model_before_stays(fitted, tmp_path, monkeypatch):
+    """safetensors has an error of its own for it, which is none of the system's."""
+    resource = pytest.importorskip("resource", reason="there are no limits on this system")
+    model, X, domain = fitted
+    model.save(tmp_path / "model")
+    before = predictions(domindex.load(tmp_path / "model"), X, domain)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, limits[1]))
+    try:
+        with pytest.raises(InputError, match=r"cannot be written to .*has room"):
+            save_model(Stated(), tmp_path / "model", overwrite=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    same_bits(predictions(domindex.load(tmp_path / "model"), X, domain), before)

@@ -285,6 +285,7 @@ def test_domains_that_are_all_the_same_can_be_fitted_and_grow():
 def test_timings_tell_where_the_time_of_a_fit_went(classes):
     table = classes.model.timings_
     assert table["stage"].tolist() == [
-        *("mapping", "representing", "validating", "weighing", "fitting", "forecasting")
+        *("mapping", "representing", "validating", "weighing", "fitting", "forecasting"),
+        "explaining",
     ]
     assert (table["seconds"] > 0).all()

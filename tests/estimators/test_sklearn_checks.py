@@ -7,9 +7,10 @@ a thin subclass deals the rows out to two sources and a target, and predicts in 
 import numpy as np
 import pytest
 from scipy.sparse import issparse
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
 
 PLAIN = {"predictor": "linear", "representation": "raw", "random_state": 0}
 EXPECTED_FAILURES = {
@@ -56,11 +57,32 @@ class DealtRegressor(Dealt, VDIRegressor):
         return super().predict(X, sample_domain=known, return_std=return_std)
 
 
+class DealtFlow(Dealt, MomentFlow):
+    def fit(self, X, y=None, sample_domain=None, source_domains=(1, 2)):
+        if sample_domain is None:
+            sample_domain = np.resize([1, 2, 1, 2, 3], count_rows(X))
+        roles = {"sample_domain": sample_domain, "source_domains": source_domains}
+        return MomentFlow.fit(self, X, y, **roles)
+
+    def predict(self, X, sample_domain=None):
+        return super().predict(X, sample_domain=sample_domain or in_a_known_domain(X))
+
+    def predict_proba(self, X, sample_domain=None):
+        return super().predict_proba(X, sample_domain=sample_domain or in_a_known_domain(X))
+
+    def transform(self, X, sample_domain=None):
+        return super().transform(X, sample_domain=sample_domain or in_a_known_domain(X))
+
+    def fit_transform(self, X, y=None):
+        return self.fit(X, y).transform(X)
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
     [
         DealtClassifier(training=Training(index_steps=5), **PLAIN),
         DealtRegressor(training=Training(index_steps=5), **PLAIN),
+        DealtFlow(LogisticRegression()),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )

@@ -50,5 +50,5 @@ def data(classifier, family, names) -> ReportData:
         "region": ["north" if number < 4 else f"{ATTACK}south" for number in family.sample_domain],
     }
     return report_data(
-        classifier, family.X, family.y, names, columns=columns, held_out=2, title=f"Fit {ATTACK}"
+        classifier, family.X, family.y, names, columns=columns, budget=60, title=f"Fit {ATTACK}"
     )

@@ -70,3 +70,30 @@ def test_a_report_has_the_same_words_by_condition(leaking):
         assert all(sentence in words for sentence in condition.sentences)
     assert record.summary.startswith("This is not quite a domain index: 2 of 3 conditions hold.")
     assert record.figures == leaking.to_dict()
+
+
+def test_a_leak_that_chance_would_give_is_said_to_be_one(honest):
+    faint = ClassProbe(0.2, 1 / 6, 0.015, 0.01, 1.79)
+    little = ClassProbe(0.2, 1 / 6, 0.02, 0.01, 1.79)
+    nothing = replace(NOTHING, information=0.0)
+    audit = replace(
+        honest,
+        domain_from_encoding=faint,
+        domain_from_inputs=little,
+        index_from_encoding=nothing,
+        index_from_inputs=nothing,
+    )
+    condition = audit_record(audit).conditions[0]
+    assert condition.holds
+    assert "z has 75.0% of the domain information in x; that is above 10%" in audit_summary(audit)
+    assert condition.sentences[-1].endswith("counts as none.")
+
+
+def test_the_words_on_labels_end_where_the_verdict_does(honest):
+    blurred = replace(honest, labels_from_encoding=ClassProbe(0.8, 1 / 6, 1.2, 0.3, 1.79))
+    assert blurred.label_sensitive
+    assert "falls short by no more than chance" in audit_summary(blurred)
+    faint = ClassProbe(0.2, 1 / 6, 0.01, 0.01, 1.79)
+    unclear = replace(honest, labels_from_encoding=faint, labels_from_inputs=faint)
+    assert not unclear.label_sensitive
+    assert "not clear of chance" in audit_summary(unclear)

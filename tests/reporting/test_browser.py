@@ -9,11 +9,12 @@ import pytest
 
 from domindex.reporting import write_report
 from domindex.reporting.montage import picture_uri
-from domindex.reporting.report_data import ForecastRecord
+from domindex.reporting.records import ForecastRecord
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(240)
 
 ATTACK = "<script>alert(1)</script>"
+PATIENCE = 90_000  # milliseconds, for machines that have much else to do
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
@@ -52,6 +53,7 @@ def open_report(browser, address):
         width, height = SIZES[size]
         page = browser.new_page(viewport={"width": width, "height": height}, **settings)
         pages.append(page)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(dialog.message))
@@ -60,6 +62,33 @@ def open_report(browser, address):
             lambda request: request.url == address or complaints.append(request.url),
         )
         page.goto(address)
+        page.wait_for_selector("#map[data-ready=true]")
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def open_other(browser, tmp_path):
+    """Opens the report of other content; complaints and requests fail the test at its end."""
+    complaints, pages = [], []
+
+    def opened(content, size="desktop", **settings):
+        path = write_report(content, tmp_path / "other.html")
+        width, height = SIZES[size]
+        page = browser.new_page(viewport={"width": width, "height": height}, **settings)
+        pages.append(page)
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda request: request.url == path.as_uri() or complaints.append(request.url),
+        )
+        page.goto(path.as_uri())
         page.wait_for_selector("#map[data-ready=true]")
         return page
 
@@ -98,8 +127,8 @@ def test_hovering_a_domain_tells_of_it(open_report, data):
         one = records[lines[0]]
         seen.add(one.name)
         assert lines[1] == f"{one.role}, 30 rows"
-        held_out = "accuracy when held out: " if one.role == "source" else "no held-out score"
-        assert lines[2].startswith(held_out)
+        quality = "accuracy when held out: " if one.role == "source" else "expected accuracy: "
+        assert lines[2].startswith(quality)
         assert lines[3] == f"neighbours: {', '.join(one.neighbours)}"
     assert len(seen) >= 6, "points that cover each other may hide one or two"
     assert {name for name in records if "<" in name} <= seen, "names with markup, as they are"
@@ -199,8 +228,112 @@ def test_targets_have_a_forecast_in_the_table_and_the_worst_is_named(open_report
     button.click()
     assert set(names_in(page)[: len(expected)]) == set(expected)
     worst = min(expected, key=expected.get)
-    text = page.locator("#expected").text_content()
-    assert f"The worst: {worst}, {100 * expected[worst]:.1f} % (" in text
+    text = page.locator(".verdict-line").text_content()
+    assert f"fare worst is {worst}, at {100 * expected[worst]:.1f} % (" in text
+    drawn = page.locator("#forecast-plot .points path").count()
+    assert drawn == len(expected), "a point with an interval for every target"
+
+
+def test_questions_come_in_the_order_in_which_they_are_asked(open_report):
+    page = open_report()
+    assert page.locator("h2").all_text_contents() == [
+        "Can I rely on it?",
+        "Where are my domains?",
+        "Why is this domain far?",
+        "What drives predictions?",
+        "How good on held-out sources?",
+        "Is it a domain index?",
+        "Training",
+        "Configuration and versions",
+    ]
+
+
+def test_why_a_domain_is_far_is_told_of_the_farthest_and_of_the_selected(open_report, data):
+    page = open_report()
+    far = max(data.domains, key=lambda one: one.distance_to_source)
+    assert page.locator("#why-panel h3").text_content() == far.name
+    for one in (data.domains[2], data.domains[5]):
+        page.get_by_role("button", name=one.name, exact=True).first.click()
+        assert page.locator("#why-panel h3").text_content() == one.name
+        columns = [data.profiles[difference.column].name for difference in one.differences]
+        assert page.locator(".why-card h4").all_text_contents() == columns
+        bars = page.locator(".why-card rect.own").count()
+        assert bars == sum(len(difference.shares) for difference in one.differences)
+
+
+def test_what_drives_predictions_is_drawn_by_column(open_report, data):
+    page = open_report()
+    assert page.locator(".bar-name").all_text_contents() == [one.column for one in data.drivers]
+
+
+def test_quality_is_told_in_figures_curve_and_matrix(open_report, data):
+    page = open_report()
+    figures = page.locator("#figures tbody tr").all_text_contents()
+    assert [line.split(" ")[0][:3] for line in figures] == ["acc", "AUC", "Bri", "log"]
+    assert page.locator("#calibration-plot .points path").count() == len(data.held_out.calibration)
+    assert page.locator("#confusion td").count() == 4
+    assert page.locator("#quality-plot .points path").count() == 2 * len(data.held_out.scores)
+
+
+def test_names_on_the_map_cover_no_other(open_report):
+    page = open_report()
+    boxes = page.locator("#map .annotation-text-g").evaluate_all(
+        "texts => texts.map(text => text.getBoundingClientRect().toJSON())"
+    )
+    assert len(boxes) >= 5
+    for number, one in enumerate(boxes):
+        for other in boxes[:number]:
+            beside = one["left"] >= other["right"] - 1 or other["left"] >= one["right"] - 1
+            above = one["top"] >= other["bottom"] - 1 or other["top"] >= one["bottom"] - 1
+            assert beside or above
+
+
+def test_a_map_that_is_almost_a_line_is_no_thin_strip(open_other, data):
+    flat = [
+        replace(
+            one,
+            coordinates=(one.coordinates[0], 0.01 * one.coordinates[1]),
+            deviations=(one.deviations[0], 0.01 * one.deviations[1]),
+        )
+        for one in data.domains
+    ]
+    page = open_other(replace(data, domains=tuple(flat)))
+    boxes = page.locator("#map .points path").evaluate_all(
+        "points => points.map(point => point.getBoundingClientRect().toJSON())"
+    )
+    across, up = (max(b[way] for b in boxes) - min(b[way] for b in boxes) for way in ("x", "y"))
+    assert up > 0.2 * across
+    assert "times as long as index 1" in page.locator("#scale-note").text_content()
+
+
+def test_a_name_is_found_without_its_accents(open_other, data):
+    named = replace(data.domains[3], name="Étienne")
+    domains = [replace(one, neighbours=()) for one in data.domains]
+    domains[3] = replace(named, neighbours=())
+    page = open_other(replace(data, domains=tuple(domains)))
+    page.locator("#find").fill("etien")
+    assert page.locator("#found button").all_text_contents() == ["Étienne"]
+    page.locator("#found button").click()
+    assert page.locator("#selected h3").text_content() == "Étienne"
+    page.locator("#filter").fill("ETIENNE")
+    assert names_in(page) == ["Étienne"]
+
+
+def test_errors_of_values_are_drawn_with_what_intervals_held(open_other, data):
+    quality = replace(
+        data.held_out,
+        score_name="root mean squared error",
+        higher_is_better=False,
+        figures={"rmse": 1.2, "mae": 0.9, "r2": 0.8, "bias": -0.1},
+        plain_figures={"rmse": 1.4, "mae": 1.0, "r2": 0.7, "bias": 0.0},
+        confusion=(),
+        classes=(),
+        residuals=((-1.0, 0.0, 0.4), (0.0, 1.0, 0.6)),
+        coverage=((0.8, 0.78), (0.9, 0.91)),
+    )
+    page = open_other(replace(data, task="regression", held_out=quality))
+    assert page.locator("#residual-plot .bars .point").count() == 2
+    assert page.locator("#coverage tbody tr").all_text_contents() == ["80 %78.0 %", "90 %91.0 %"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -241,6 +374,9 @@ def test_on_paper_it_is_light_and_shows_every_row(open_report):
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert page.evaluate("getComputedStyle(document.querySelector('.box')).overflow") == "visible"
     eventually(page, lambda: map_background(page) == "rgb(255, 255, 255)")
+    heads = page.locator("#domains thead th").all_inner_texts()
+    assert "domain" in heads[0]
+    assert all(head.strip() for head in heads)
 
 
 def test_domains_without_pictures_are_not_offered_any(open_report):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domindex.reporting.model_facts import MAX_EPOCHS, model_facts, quick_training
-from domindex.reporting.report_data import ForecastRecord, History
+from domindex.reporting.model_facts import MAX_EPOCHS, model_facts
+from domindex.reporting.records import ForecastRecord, History
 
 
 def test_an_estimator_that_chose_nothing_has_nothing_to_show():
@@ -62,10 +62,3 @@ def test_a_long_history_is_thinned_from_first_to_last():
     assert history.terms["label"][0] == 0.0
     assert history.terms["label"][-1] == 4999.0
     assert list(history.terms) == ["label"]
-
-
-def test_a_refit_never_trains_longer_than_the_model_did(classifier):
-    quick = quick_training(classifier)
-    assert quick.steps == classifier.training.steps == 10
-    assert quick.parameters["effort"] == "quick"
-    assert quick.parameters.keys() <= classifier.get_params().keys()

@@ -114,7 +114,7 @@ def picture_report():
         training=Training(index_steps=2),
         random_state=0,
     ).fit(X, y, sample_domain=names, source_domains=["bar 0", "bar 1"])
-    return report_data(model, X, y, names, held_out=0)
+    return report_data(model, X, y, names, budget=0)
 
 
 def test_a_report_on_pictures_holds_one_of_every_domain_and_comes_back(picture_report):

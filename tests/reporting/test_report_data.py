@@ -10,11 +10,9 @@ import polars as pl
 import pytest
 
 from domindex import Training, VDIClassifier
-from domindex.data import check_domain_data
 from domindex.errors import InputError
 from domindex.reporting import ReportData, report_data
 from domindex.reporting.aggregates import aggregate_columns, aggregate_inputs
-from domindex.reporting.held_out import held_out_quality
 
 SHORT = {
     "candidates": [("raw", "linear"), ("flow", "linear")],
@@ -116,21 +114,63 @@ def test_columns_of_users_predictions_and_inputs_are_offered(data):
 
 def test_quality_is_of_every_source_and_said_in_words(data, sources):
     assert [one.name for one in data.held_out.scores] == sources
-    assert "fitted 2 more times" in data.held_out.method
-    assert data.held_out.baseline.startswith("A logistic regression")
+    assert "left out in turn" in data.held_out.method
+    assert data.held_out.baseline.startswith("Linear on raw inputs")
+    assert set(data.held_out.figures) == {"accuracy", "auc", "brier", "log_loss"}
+    assert data.held_out.classes == ("0", "1")
+    assert len(data.held_out.confusion) == 2
 
 
-def test_classes_that_are_numbers_are_scored_as_classes(family, names, sources):
-    doubles = family.y * 2.0
-    model = VDIClassifier(**SHORT)
-    model.fit(family.X, doubles, sample_domain=names, source_domains=sources)
-    quality = held_out_quality(
-        model, check_domain_data(family.X, doubles, names, sources, task="classification")
-    )
-    assert quality.score_name == "accuracy"
-    for one in quality.scores:
-        assert one.score * 30 == pytest.approx(round(one.score * 30)), "a share of 30 rows"
-        assert one.baseline * 30 == pytest.approx(round(one.baseline * 30))
+def test_domains_are_compared_in_every_input(data):
+    assert [one.name for one in data.profiles] == ["input 1", "input 2"]
+    for one in data.domains:
+        for difference in one.differences:
+            assert difference.from_neighbours + difference.from_sources > 2 * difference.chance
+            assert sum(difference.shares) == pytest.approx(1.0, abs=0.05)
+
+
+def test_what_drives_predictions_is_told_by_column(data):
+    assert {one.column for one in data.drivers} == {"input 1", "input 2"}
+    assert data.drivers[0].importance >= data.drivers[1].importance
+
+
+def test_without_the_data_a_report_lacks_only_what_needs_it(classifier, data):
+    alone = report_data(classifier)
+    assert alone.audit is None
+    assert alone.columns == {}
+    assert any("without the data" in note for note in alone.notes)
+    assert [one.rows for one in alone.domains] == [one.rows for one in data.domains]
+    assert alone.held_out == data.held_out
+    assert alone.profiles == data.profiles
+    assert [one.differences for one in alone.domains] == [one.differences for one in data.domains]
+
+
+def test_labels_without_inputs_are_refused(classifier, family):
+    with pytest.raises(InputError, match="without X"):
+        report_data(classifier, y=family.y)
+
+
+def test_a_table_as_the_user_knows_it_is_compared_instead(classifier, family, names):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": family.X[:, 0], "ward": rng.choice(["a", "b"], len(family.X))})
+    table["note"] = [f"secret {number}" for number in range(len(table))]
+    is_first = np.array(names) == names[0]
+    table.loc[is_first, "age"] = np.nan
+    content = report_data(classifier, family.X, family.y, names, table=table, budget=0)
+    assert [one.name for one in content.profiles] == ["age", "ward", "note"]
+    assert set(content.profiles[1].bins) == {"a", "b", "others"}
+    assert "secret" not in json.dumps(content.to_dict())
+    first = content.domains[classifier.domains_.index(names[0])]
+    assert first.missing[0].share == 1.0
+    assert content.profiles[first.missing[0].column].name == "age"
+
+
+def test_a_report_takes_no_more_time_than_it_is_given(classifier, family, names):
+    content = report_data(classifier, family.X, family.y, names, budget=0)
+    assert content.audit is None
+    assert any("more than a quarter" in note for note in content.notes)
+    with pytest.raises(InputError, match="budget is -1"):
+        report_data(classifier, family.X, family.y, names, budget=-1)
 
 
 def test_the_audit_speaks_of_three_conditions(data):
@@ -148,7 +188,7 @@ def test_the_audit_speaks_of_three_conditions(data):
 
 
 def test_a_regressor_is_scored_by_errors_and_shows_its_candidates(regressor, family, names):
-    data = report_data(regressor, family.X, family.X[:, 0] * 2.0, names, held_out=2, seconds=1.5)
+    data = report_data(regressor, family.X, family.X[:, 0] * 2.0, names, budget=0, seconds=1.5)
     assert data.held_out.score_name == "root mean squared error"
     assert not data.held_out.higher_is_better
     assert data.trials[0]["candidate"] == "linear on raw"
@@ -163,23 +203,23 @@ def test_a_regressor_is_scored_by_errors_and_shows_its_candidates(regressor, fam
 @pytest.mark.slow
 def test_labels_of_targets_change_nothing(data, classifier, family, names):
     hidden = np.where(family.is_source, family.y, 7)
-    again = report_data(classifier, family.X, hidden, names, held_out=2, title=data.title)
+    again = report_data(classifier, family.X, hidden, names, budget=60, title=data.title)
     given = ("angle", "rows", "region")
     without = {name: values for name, values in data.columns.items() if name not in given}
     assert again == replace(data, columns=again.columns)
     assert dict(again.columns) == without
 
 
-def test_data_too_small_for_quality_and_audit_is_said_not_raised(family):
+def test_data_too_small_for_an_audit_is_said_not_raised(family):
     rows = np.flatnonzero(family.sample_domain < 3)[::10]
     labels, names = family.y[rows], family.sample_domain[rows]
     labels = np.arange(len(rows)) % 2
     model = VDIClassifier(**SHORT)
     model.fit(family.X[rows], labels, sample_domain=names, source_domains=[0])
-    data = report_data(model, family.X[rows], labels, names)
-    assert data.held_out is None
+    data = report_data(model, family.X[rows], labels, names, budget=60)
+    assert "single source" in data.held_out.method
     assert data.audit is None
-    assert any("two source domains or more" in note for note in data.notes)
+    assert all(one.differences == () for one in data.domains)
     assert any("audit of the index could not be made" in note for note in data.notes)
     assert "fewer than 10 rows" in data.warnings[0]
 
@@ -205,18 +245,19 @@ def test_a_model_must_be_fitted_on_these_domains(classifier, family, names):
         report_data(classifier, family.X[fewer], family.y[fewer], np.array(names)[fewer])
 
 
-def test_sources_left_out_are_neighbours_on_the_map(classifier, family, names, sources):
-    data = check_domain_data(family.X, family.y, names, sources)
-    assert held_out_quality(classifier, data, folds=1) is None
-    quality = held_out_quality(classifier, data, folds=2)
-    assert {one.name for one in quality.scores} == set(sources)
-
-
 @pytest.mark.parametrize("table", [dict, pd.DataFrame, pl.DataFrame])
 def test_numbers_are_averaged_and_of_texts_the_commonest_counts(table):
-    columns = table({"age": [1.0, 3.0, None, 5.0], "kind": ["x", "x", "y", None]})
-    found = aggregate_columns(columns, ["a", "a", "a", "b"], ["b", "a"])
-    assert found == {"age": (5.0, 2.0), "kind": (None, "x")}
+    columns = table(
+        {"age": [1.0, 3.0, 5.0, None, 5.0, 7.0, 9.0], "kind": ["x", "x", "y", "x", "x", "x", None]}
+    )
+    found = aggregate_columns(columns, [*"aaaabbb"], ["b", "a"])
+    assert found == {"age": (7.0, 3.0), "kind": ("x", "x")}
+
+
+def test_nothing_is_told_of_a_single_row():
+    columns = {"age": [1.0, 2.0, 3.0, 4.0, 5.0, 47.0], "note": [*"uvwxy", "Mr Smith"]}
+    found = aggregate_columns(columns, [*"aaaaa", "b"], ["a", "b"])
+    assert found == {"age": (3.0, None), "note": (None, None)}
 
 
 def test_columns_must_have_a_value_per_row():
@@ -229,5 +270,5 @@ def test_columns_must_have_a_value_per_row():
 def test_only_so_many_inputs_are_offered_and_images_as_one():
     columns, left_out = aggregate_inputs(np.ones((2, 70)), [*"ab"], ["a", "b"], None)
     assert (len(columns), left_out) == (60, 10)
-    images, _ = aggregate_inputs(np.ones((2, 3, 3)), [*"ab"], ["a", "b"], None)
+    images, _ = aggregate_inputs(np.ones((6, 3, 3)), [*"aaabbb"], ["a", "b"], None)
     assert images == {"mean of the inputs": (1.0, 1.0)}

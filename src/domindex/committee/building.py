@@ -15,7 +15,9 @@ from domindex.committee.committee import Committee, Deviations, disagreement
 from domindex.committee.fit_context import FitContext
 from domindex.committee.folds import plan_folds
 from domindex.committee.forecast import Forecaster
+from domindex.committee.held_out_record import HeldOutRecord
 from domindex.committee.held_out_rows import HeldOutRows
+from domindex.committee.importance import Explained
 from domindex.committee.kept_pieces import KeptPieces
 from domindex.committee.label_shift import (
     LabelShift,
@@ -88,11 +90,15 @@ class BuiltCommittee:
     committee : the fitted members
     table : a row a candidate, the heaviest first
     forecaster : what to expect of it in any domain
+    held_out : how well it predicted held-out sources
+    explained : what the importance of columns is measured on; None where only a network predicts
     """
 
     committee: Committee
     table: pd.DataFrame
     forecaster: Forecaster
+    held_out: HeldOutRecord
+    explained: Explained | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,7 +412,21 @@ class _Builder:
         committee = replace(committee, label_shift=self._label_shift(committee, held_out))
         apart = disagreement(predicted, weights, held_out, self.rows.unit)
         forecaster = Forecaster.fit(held_out, apart, self.rows)
-        return BuiltCommittee(committee, weighing.table, forecaster)
+        deviation = None
+        if deviations is not None:
+            deviation = deviations.apply(predicted, weights, spread, held_out)
+        record = HeldOutRecord.of(held_out, deviation, weighing.trials, self.rows)
+        explained = self._explained(trials)
+        return BuiltCommittee(committee, weighing.table, forecaster, record, explained)
+
+    def _explained(self, trials: Sequence[Trial]) -> Explained | None:
+        """The heaviest of these that needs no network."""
+        for trial in trials:
+            if not trial.candidate.needs_network:
+                represented = self.represented[trial.candidate.representation]
+                given = (trial.candidate, trial.temperature, represented)
+                return Explained(*given, self.rows.folds, self.rows.smoothing)
+        return None
 
     def _spread(self, trial: Trial) -> Floats:
         """(n, 1) of the held-out rows, in which the trial's representation measures outputs."""

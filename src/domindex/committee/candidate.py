@@ -149,7 +149,7 @@ def list_candidates(
 
 def check_representation(name: Any) -> None:
     """Refuse what nobody knows by that name."""
-    if name != ENCODED:
+    if not (isinstance(name, str) and name == ENCODED):
         representation_named(name)
 
 

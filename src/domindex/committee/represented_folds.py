@@ -86,6 +86,13 @@ class RepresentedFolds:
         """The rows to predict, as they would come from domains never seen where they are cut."""
         return self._placed(fold.held_out, as_new=self.is_cut)
 
+    def in_fold(self, fold: Fold) -> tuple[Representation, PlacedRows]:
+        """What represents the rows to predict in a fold, and those rows before it does."""
+        if fold.kind == "rows" or not self.representation.uses_roles:
+            as_new = self.is_cut and fold.kind != "rows"
+            return self.representation, self._placed(fold.held_out, as_new=as_new)
+        return self._in_roles(fold), self._placed(fold.held_out)
+
     def learned_from(self, fold: Fold) -> PlacedRows:
         """The rows to learn from, before they are represented."""
         return self._placed(fold.train)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from domindex.data.finite import require_moderate
+from domindex.data.messages import preview, shortened
 from domindex.data.streams import is_lazy
 from domindex.errors import InputError
 
@@ -43,6 +45,7 @@ def check_inputs(X: Any, name: str = "X") -> NDArray:
         )
     floats = _to_floats(array, name)
     _require_finite(floats, name)
+    require_moderate(floats, name)
     return floats
 
 
@@ -57,17 +60,72 @@ def _to_array(X: Any, name: str) -> NDArray:
             f"{name} is a {type(X).__name__}, which is read in parts. Pass rows that fit into "
             "memory, or predict any table into a file with `domindex.tables.predict_table`."
         )
+    require_distinct_columns(X, name)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return _frame_to_array(frame, name)
     if hasattr(X, "detach"):  # a torch tensor, without importing torch
-        return np.asarray(X.detach().cpu().numpy())
+        return tensor_to_array(X, name)
+    require_unmasked(X, name)
+    return plain_array(X, name)
+
+
+def plain_array(values: Any, name: str) -> NDArray:
+    """What NumPy makes of a sequence; `InputError` where that is no array."""
     try:
-        return np.asarray(X)
+        return np.asarray(values)
     except ValueError:
         raise InputError(
             f"{name} is ragged: its rows have different lengths. Pass a rectangular array."
         ) from None
+    except Exception as error:
+        raise InputError(
+            f"{name} is a {type(values).__name__}, which cannot be read as an array "
+            f"({type(error).__name__}: {error}). Pass a NumPy array, a data frame or a tensor."
+        ) from error
+
+
+def tensor_to_array(tensor: Any, name: str) -> NDArray:
+    """A torch tensor as an array; types that NumPy does not have, in single precision."""
+    try:
+        dense = tensor.detach().cpu()
+        try:
+            return np.asarray(dense.numpy())
+        except TypeError:  # bfloat16, for example
+            return np.asarray(dense.float().numpy())
+    except Exception as error:
+        raise InputError(
+            f"{name} is a tensor of {tensor.dtype} on {tensor.device}, which cannot be read "
+            f"({error}). Pass a dense tensor with values, for example X.to_dense().cpu()."
+        ) from error
+
+
+def require_unmasked(values: Any, name: str) -> None:
+    """A masked array keeps its values behind the mask, and they would be taken for data."""
+    mask = masked(values)
+    if mask is not None and mask.any():
+        raise InputError(
+            f"{name} is a masked array with {int(mask.sum())} masked value(s), the first at "
+            f"{_place(np.argwhere(mask)[0])}. Impute them, or drop these rows: X.filled(...) and "
+            "sklearn.impute.SimpleImputer do the former."
+        )
+
+
+def masked(values: Any) -> NDArray[np.bool_] | None:
+    """Where a masked array is masked; None for anything else."""
+    return np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+
+
+def require_distinct_columns(frame: Any, name: str) -> None:
+    """That a pandas frame names every column once: others cannot do otherwise."""
+    if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
+        return
+    if not frame.columns.is_unique:
+        twice = list(dict.fromkeys(frame.columns[frame.columns.duplicated()]))
+        raise InputError(
+            f"{name} has several columns named {preview(twice)}. Give every column a name of its "
+            "own, or leave the copies out."
+        )
 
 
 def _frame_to_array(frame: Any, name: str) -> NDArray:
@@ -99,7 +157,7 @@ def _to_floats(array: NDArray, name: str) -> NDArray:
     target = np.float32 if array.dtype in (np.float32, np.float16) else np.float64
     try:
         return np.array(array, dtype=target)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         culprit = _first_unconvertible(array)
         raise InputError(
             f"{name} holds values that are not numbers: {culprit} ({error}). "
@@ -111,9 +169,16 @@ def _first_unconvertible(array: NDArray) -> str:
     for position, value in np.ndenumerate(array):
         try:
             float(value)
-        except (TypeError, ValueError):
-            return f"{value!r} at {_place(position)}"
+        except (TypeError, ValueError, OverflowError):
+            return f"{_shown(value)} at {_place(position)}"
     return f"dtype {array.dtype}"
+
+
+def _shown(value: Any) -> str:
+    """A value in a few characters; a whole number may be too long to be written at all."""
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"a whole number of about {int(value.bit_length() * 0.30103) + 1} digits"
+    return shortened(value)
 
 
 def _require_finite(floats: NDArray, name: str) -> None:

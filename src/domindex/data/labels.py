@@ -12,6 +12,13 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 
 from domindex.data.domain_data import HIDDEN_CLASS, Task
+from domindex.data.finite import SMALLEST, require_moderate
+from domindex.data.inputs import (
+    masked,
+    plain_array,
+    require_distinct_columns,
+    tensor_to_array,
+)
 from domindex.data.messages import preview
 from domindex.data.names import is_missing
 from domindex.errors import InputError
@@ -30,13 +37,14 @@ def check_label_array(y: Any, n_rows: int) -> NDArray:
             "Pass the labels of the source rows; entries of target rows are ignored."
         )
     native = nw.to_native(y, pass_through=True)
+    require_distinct_columns(native, "y")
     frame = nw.from_native(native, allow_series=True, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame | nw.Series):
         array = np.asarray(frame.to_numpy())
     elif hasattr(native, "detach"):
-        array = np.asarray(native.detach().cpu().numpy())
+        array = tensor_to_array(native, "y")
     else:
-        array = np.asarray(native)
+        array = plain_array(native, "y")
     if array.ndim == 0 or len(array) != n_rows:
         count = "a single value" if array.ndim == 0 else f"{len(array)} entries"
         raise InputError(
@@ -49,6 +57,13 @@ def check_label_array(y: Any, n_rows: int) -> NDArray:
         )
     if np.iscomplexobj(array):
         raise InputError(f"Complex data not supported: y has dtype {array.dtype}.")
+    if array.dtype.kind in "Mm":
+        raise InputError(
+            f"y has dtype {array.dtype}, times. Pass numbers, such as days since the first: "
+            "(y - y.min()) / numpy.timedelta64(1, 'D'); or, for classes, texts: y.astype(str)."
+        )
+    if 0 in array.shape:
+        raise InputError(f"y has shape {array.shape}. Pass at least one output.")
     return array
 
 
@@ -76,12 +91,20 @@ def encode_classes(y: NDArray, source_rows: NDArray[np.bool_]) -> tuple[NDArray,
     known = y[source_rows]
     if known.dtype == object:
         _require_one_type(known)
-    if type_of_target(known) == "continuous":
+    if known.dtype.kind == "f" and not np.isfinite(known).all():
+        raise InputError(
+            "y contains infinity in source rows, which is no class. Drop these rows, or name the "
+            "classes."
+        )
+    if _kind_of(known) == "continuous":
         raise InputError(
             f"Unknown label type: y holds continuous values such as {known[0]!r}, "
             "but a classifier needs classes. Use a regressor, or bin the values first."
         )
-    classes, numbers = np.unique(known, return_inverse=True)
+    try:
+        classes, numbers = np.unique(known, return_inverse=True)
+    except TypeError:
+        raise _no_classes(known) from None
     if len(classes) < 2:
         raise InputError(
             f"The source rows hold only one class, {classes.tolist()[0]!r} "
@@ -107,13 +130,19 @@ def encode_values(y: NDArray, source_rows: NDArray[np.bool_]) -> NDArray[np.floa
     columns = y.reshape(len(y), -1)
     try:
         known = columns[source_rows].astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"y holds {preview(columns[source_rows].ravel(), 3)}, which are not numbers. "
             "Regression needs numeric labels; use a classifier for classes."
         ) from None
     if np.isinf(known).any():
         raise InputError("y contains infinity in source rows. Drop these rows or cap the values.")
+    require_moderate(known, "y")
+    largest = np.abs(known).max(initial=0.0)
+    if 0.0 < largest < SMALLEST:
+        raise InputError(
+            f"y holds no number beyond {largest:.3g}: squares of such are zero. Choose other units."
+        )
     labels = np.full(columns.shape, np.nan)
     labels[source_rows] = known
     return labels
@@ -126,6 +155,26 @@ def hidden_marks(y: NDArray, minus_one_hides: bool) -> NDArray[np.bool_]:
     if minus_one_hides and columns.dtype.kind in "iu" and columns.shape[1] == 1:
         hidden |= columns[:, 0] == HIDDEN_CLASS
     return hidden
+
+
+def masked_rows(y: Any) -> NDArray[np.bool_] | bool:
+    """Rows whose label stands behind the mask of a masked array: what it hides is not read."""
+    mask = masked(y)
+    return False if mask is None else np.asarray(mask.reshape(len(mask), -1).any(axis=1))
+
+
+def _kind_of(known: NDArray) -> str:
+    try:
+        return str(type_of_target(known))
+    except (TypeError, ValueError):
+        raise _no_classes(known) from None
+
+
+def _no_classes(known: NDArray) -> InputError:
+    return InputError(
+        f"y holds {preview(known.ravel(), 2):.80}, which cannot be told apart as classes. Pass one "
+        "text or whole number a row."
+    )
 
 
 def _missing(values: NDArray) -> NDArray[np.bool_]:

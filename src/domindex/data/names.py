@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data.messages import preview
-from domindex.errors import InputError
+from domindex.data.messages import frames_inside, preview
+from domindex.errors import DomainNameWarning, InputError
 
 
 def check_domain_names(sample_domain: Any, n_rows: int) -> list[Hashable]:
@@ -72,6 +73,24 @@ def order_names(names: Iterable[Hashable]) -> list[Hashable]:
             )
         by_text[text] = name
     return [by_text[text] for text in sorted(by_text)]
+
+
+def warn_of_look_alikes(names: Iterable[Hashable], known: Iterable[Hashable]) -> None:
+    """Warn where a new name reads like a known one: a table gives 1 where another gave "1"."""
+    known = list(known)
+    new = set(names) - set(known)
+    by_text = {str(name): name for name in known} if new else {}
+    alike = [name for name in new if str(name) in by_text]
+    if not alike:
+        return
+    first = min(alike, key=str)
+    warnings.warn(
+        f"sample_domain holds {first!r}, which is not {by_text[str(first)]!r} of the fit: "
+        f"{len(alike)} domain(s) that read like known ones count as new. Convert the names to the "
+        f"type that fit saw ({type(by_text[str(first)]).__name__}).",
+        DomainNameWarning,
+        stacklevel=frames_inside(),
+    )
 
 
 def number_names(names: Sequence[Hashable], domains: Sequence[Hashable]) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.data.domain_data import DomainData
+from domindex.data.inputs import masked
 from domindex.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -42,14 +43,21 @@ def with_row_weights(data: DomainData, sample_weight: Any, class_weight: Any) ->
             "All source rows have weight zero, so there is nothing to learn from. "
             "Give some of them a positive weight."
         )
-    weights[sources] /= weights[sources].mean()
+    with np.errstate(over="ignore"):
+        mean = weights[sources].mean()
+    if not np.isfinite(mean):
+        raise InputError(
+            f"The weights of rows go up to {weights[sources].max():.3g}, and their sum is no "
+            "number. Divide them all by the largest."
+        )
+    weights[sources] /= mean
     return replace(data, weights=weights)
 
 
 def _checked(sample_weight: Any, data: DomainData) -> Floats:
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"sample_weight is {sample_weight!r:.60}. Pass one number a row."
         ) from None
@@ -58,6 +66,9 @@ def _checked(sample_weight: Any, data: DomainData) -> Floats:
             f"sample_weight has shape {weights.shape}, but X has {data.n_rows} rows. "
             "Pass one number a row."
         )
+    mask = masked(sample_weight)
+    if mask is not None:
+        weights[mask] = np.nan
     known = weights[data.row_is_source]
     if not np.isfinite(known).all() or (known < 0).any():
         raise InputError(
@@ -87,7 +98,7 @@ def _of_classes(class_weight: Any, data: DomainData) -> Floats:
         )
     try:
         by_class = np.array([float(class_weight.get(name, 1.0)) for name in known])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         by_class = np.array([np.nan])
     if not np.isfinite(by_class).all() or (by_class < 0).any():
         raise InputError(

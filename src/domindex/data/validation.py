@@ -34,8 +34,9 @@ def check_domain_data(
     X : array, data frame or tensor, (rows, features) or (rows, ...) for images
     y : labels, one per row; what stands in target rows is never read
     sample_domain : a domain name per row
-    source_domains : the names of the labelled domains. None follows skada's convention: integer
-        names, negative for targets; there, −1 (a class) and NaN (a value) mark hidden labels.
+    source_domains : the names of the labelled domains, or True for every row of one and False for
+        others, (rows,). None follows skada's convention: integer names, negative for targets;
+        there, −1 (a class) and NaN (a value) mark hidden labels.
     task : "classification", "regression", or None to tell by the source labels
     kind : what rows are: "table", "pictures", "signals", or "auto" to tell by their shape
 
@@ -57,9 +58,10 @@ def check_domain_data(
     domains = order_names(names)
     row_domains = number_names(names, domains)
     array = label_rules.check_label_array(y, len(inputs))
-    is_source = _sources(domains, source_domains)
+    is_source = domain_roles(domains, row_domains, source_domains)
     source_rows = is_source[row_domains]
     hidden = label_rules.hidden_marks(array, minus_one_hides=source_domains is None)
+    hidden |= label_rules.masked_rows(y)
     _require_labels(domains, row_domains, source_rows, hidden)
     chosen = task or label_rules.guess_task(array, source_rows)
     classes, labels = _encode(array, source_rows, chosen)
@@ -87,12 +89,16 @@ def _encode(
     raise InputError(f"task is {task!r}. Choose 'classification', 'regression' or None.")
 
 
-def _sources(
-    domains: Sequence[Hashable], source_domains: Iterable[Hashable] | None
+def domain_roles(
+    domains: Sequence[Hashable],
+    row_domains: NDArray[np.int64],
+    source_domains: Iterable[Hashable] | None,
 ) -> NDArray[np.bool_]:
-    """(domains,) by name, or by the sign of their numbers; of both kinds at least one."""
+    """(domains,) by name, by row, or by the sign of their numbers; of both kinds at least one."""
     if source_domains is None:
         is_source = _sources_by_sign(domains)
+    elif _is_row_mask(source_domains, len(row_domains)):
+        is_source = _sources_by_row(domains, row_domains, np.asarray(source_domains))
     else:
         is_source = _sources_by_name(domains, source_domains)
     _require_both_kinds(domains, is_source)
@@ -102,12 +108,20 @@ def _sources(
 def _sources_by_name(
     domains: Sequence[Hashable], source_domains: Iterable[Hashable]
 ) -> NDArray[np.bool_]:
+    if hasattr(source_domains, "item") and getattr(source_domains, "ndim", 1) == 0:
+        source_domains = source_domains.item()
     if isinstance(source_domains, str | bytes):
         raise InputError(
             f"source_domains is one text, {source_domains!r}. "
             f"Pass a list of names, for example [{source_domains!r}]."
         )
-    wanted = list(dict.fromkeys(getattr(source_domains, "tolist", lambda: source_domains)()))
+    try:
+        wanted = list(dict.fromkeys(getattr(source_domains, "tolist", lambda: source_domains)()))
+    except TypeError:
+        raise InputError(
+            f"source_domains is {source_domains!r:.60}. Pass a list of names as in sample_domain, "
+            f"such as [{domains[0]!r}]."
+        ) from None
     known = set(domains)
     unknown = [name for name in wanted if name not in known]
     if unknown:
@@ -117,6 +131,27 @@ def _sources_by_name(
         )
     chosen = set(wanted)
     return np.array([name in chosen for name in domains])
+
+
+def _is_row_mask(source_domains: Any, n_rows: int) -> bool:
+    """Whether sources are told by a truth value a row: an array of such, as long as X."""
+    kind = getattr(getattr(source_domains, "dtype", None), "kind", None)
+    return kind == "b" and getattr(source_domains, "shape", None) == (n_rows,)
+
+
+def _sources_by_row(
+    domains: Sequence[Hashable], row_domains: NDArray[np.int64], mask: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """By a mask, which whatever splits rows splits with them: names would stay as they are."""
+    marked = np.bincount(row_domains[mask], minlength=len(domains))
+    sizes = np.bincount(row_domains, minlength=len(domains))
+    mixed = [name for name, m, n in zip(domains, marked, sizes) if 0 < m < n]
+    if mixed:
+        raise InputError(
+            f"source_domains is True in some rows of {preview(mixed)} and False in others. A "
+            "domain is a source or a target as a whole: give its rows one value."
+        )
+    return np.asarray(marked > 0)
 
 
 def _sources_by_sign(domains: Sequence[Hashable]) -> NDArray[np.bool_]:

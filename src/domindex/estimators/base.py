@@ -21,6 +21,8 @@ from domindex.cluster import cluster_errors
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
 from domindex.data.layout import read_layout
+from domindex.data.names import warn_of_look_alikes
+from domindex.data.outliers import tame_outliers
 from domindex.data.row_weights import with_row_weights
 from domindex.data.streamed_rows import sample_rows as sample_stream
 from domindex.data.streams import is_stream
@@ -156,8 +158,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         if on_disk:
             validate_data(self, X=np.empty((1, *self._input_shape)), skip_check_array=True)
         else:
-            validate_data(self, X=X, skip_check_array=True)
+            self._remember_columns(X)
             self._input_shape = data.inputs.shape[1:]
+            data = tame_outliers(data, getattr(self, "feature_names_in_", None))
             self._extractor = self._frozen_backbone(data.inputs)
             data = self._through_backbone(data)
         with cluster_errors():
@@ -313,9 +316,16 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             )
         try:  # scikit-learn's own words on features and their names
             validate_data(self, X=X, skip_check_array=True, reset=False)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise InputError(f"{error} Pass the columns that fit saw.") from None
         return inputs if self._extractor is None else self._extractor.table(inputs)
+
+    def _remember_columns(self, X: Any) -> None:
+        """How many features there are, and their names where all of them are texts."""
+        try:
+            validate_data(self, X=X, skip_check_array=True)
+        except (TypeError, ValueError) as error:  # scikit-learn's own words
+            raise InputError(f"{error} Rename the columns of X.") from None
 
     def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
         """Rows and their domains' names; of rows on disk, a sample."""
@@ -326,7 +336,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         inputs = self._check_rows(X)
         if sample_domain is None:
             return inputs, None
-        return inputs, check_domain_names(sample_domain, len(inputs))
+        names = check_domain_names(sample_domain, len(inputs))
+        warn_of_look_alikes(names, self.domains_)
+        return inputs, names
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "domains_")

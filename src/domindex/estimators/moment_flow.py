@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 
 from domindex.data import DomainData, group_rows
+from domindex.data.parameters import MOST_DIMENSIONS, check_running, require_counts
 from domindex.estimators.base import Floats, Names
 from domindex.estimators.streaming import streams
-from domindex.estimators.wrapping import WrappingEstimator
+from domindex.estimators.wrapping import WrappingEstimator, check_wrapped
 from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.flow_selection import (
@@ -92,6 +93,11 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
     def transform(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """Inputs at β = 0; domains never seen are placed on the map first."""
         return self._represent(*self._check_query(X, sample_domain)).features
+
+    def _check_parameters(self) -> None:
+        check_running(self)
+        require_counts(self, "index_dim", most=MOST_DIMENSIONS)
+        check_wrapped(self.estimator)
 
     def _all_settings(self) -> dict[str, Any]:
         """Constants that a fit depends on."""

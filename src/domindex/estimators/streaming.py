@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from domindex.data.finite import require_finite_result
 from domindex.data.sampling import (
     choose_rows,
     most_rows,
@@ -109,17 +110,19 @@ def streams(method: Method) -> Method:
     """A method of a fitted estimator that, of rows on disk, gives the same a part at a time.
 
     It takes X and perhaps `sample_domain`, and returns an array with an entry a row, or several.
+    Either way, what it returns is finite.
     """
     by_domain = "sample_domain" in inspect.signature(method).parameters
 
     @wraps(method)
     def streamed(self: Any, X: Any, *others: Any, **more: Any) -> Any:
         if not is_on_disk(X):
-            return method(self, X, *others, **more)
+            told = f"{type(self).__name__}.{method.__name__}"
+            return require_finite_result(method(self, X, *others, **more), told)
         check_is_fitted(self)
         sample_domain = more.pop("sample_domain", None)
         source = row_source(X, sample_domain, getattr(self, "n_jobs", None))
-        of_part = partial(method, self, **more)
+        of_part = partial(streamed, self, **more)
         with naming_dead_readers():
             if not by_domain:
                 return _in_order(of_part, source)

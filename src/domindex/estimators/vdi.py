@@ -60,9 +60,17 @@ from domindex.committee.words import (
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
 from domindex.data.layout import check_inputs_kind
+from domindex.data.parameters import (
+    MOST_DIMENSIONS,
+    check_running,
+    require_counts,
+    require_texts,
+)
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
+from domindex.estimators.collapse import warn_of_collapse
 from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
+from domindex.estimators.fit_record import FitRecord
 from domindex.estimators.new_domains import (
     check_new_names,
     fit_off_map_test,
@@ -72,6 +80,7 @@ from domindex.estimators.new_domains import (
     warn_off_map,
 )
 from domindex.estimators.resuming import fit_facts, opened_journal
+from domindex.estimators.showing import ShownModel
 from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry
@@ -99,7 +108,7 @@ from domindex.representations.map_rows import rows_for_map
 from domindex.training.launching import is_leading, joined_processes
 from domindex.training.places import Places
 from domindex.training.processes import Processes
-from domindex.training.settings import Network, Training, TrainingSettings, require_counts
+from domindex.training.settings import Network, Training, TrainingSettings
 from domindex.training.straightening import STRAIGHTENING_RATE, STRAIGHTENING_STEPS, WARP_PRICE
 
 if TYPE_CHECKING:
@@ -118,7 +127,7 @@ folds."""
 EFFORTS = ("full", "quick")
 
 
-class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator):
+class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator):
     """Variational domain indexing behind scikit-learn's interface."""
 
     _task: ClassVar[Task]
@@ -353,6 +362,9 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             test = fit_off_map_test(data, ground.geometry)
             self._remember(ground.indices, built.committee, built.forecaster, test)
             self._tell(built, data, ground.geometry, ground.context)
+        with timings.stage("explaining"):
+            names = self._column_names(data)
+            self._record: FitRecord | None = FitRecord.of(built, data, names, ground.seed)
         self.timings_ = timings.table()
 
     @contextmanager
@@ -417,6 +429,16 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         targets = {name for name, source in zip(data.domains, data.is_source) if not source}
         self.source_domains_ = list(data.source_domains)
         self.forecast_ = self._forecast(rows.only(targets))
+        warn_of_collapse(self.domain_indices_, network, rows, self._indices)
+
+    def _column_names(self, data: DomainData) -> list[Hashable] | None:
+        """What the inputs are called; None where a backbone's features stand for them."""
+        if self._extractor is not None or data.inputs.ndim != 2:
+            return None
+        given = getattr(self, "feature_names_in_", None)
+        return (
+            [f"input {n + 1}" for n in range(data.inputs.shape[1])] if given is None else [*given]
+        )
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         return forecast_table(
@@ -467,21 +489,6 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.domain_indices_ = self.domain_index_.coordinates
         self.domain_angles_ = self.domain_index_.angles
         self._n_features_out = indices.module.local_dim
-
-    @property
-    def map_(self) -> pd.DataFrame:
-        """The map: a row a domain, with its role, coordinates and their uncertainty."""
-        check_is_fitted(self)
-        sources, added = set(self.source_domains_), set(self.added_domains_)
-        roles = [
-            "source" if n in sources else "added" if n in added else "target" for n in self.domains_
-        ]
-        columns: dict[str, Any] = {"domain": self.domains_, "role": roles}
-        columns |= {f"index_{n}": one for n, one in enumerate(self.domain_indices_.T, start=1)}
-        columns |= {f"std_{n}": one for n, one in enumerate(self.domain_index_std_.T, start=1)}
-        if self.domain_angles_ is not None:
-            columns["angle"] = self.domain_angles_
-        return pd.DataFrame(columns)
 
     @property
     def added_domains_(self) -> list[Hashable]:
@@ -542,12 +549,15 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         return training.settings(**(PAPER_TRAINING if self.flow is None else {}), **quick)
 
     def _check_parameters(self) -> None:
+        check_running(self)
+        require_texts(self, "inputs", "representation", "effort")
+        require_texts(self, "flow", none_too=True)
         check_inputs_kind(self.inputs)
         if self.flow not in ("auto", None):
             raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")
-        require_counts(self, "index_dim")
+        require_counts(self, "index_dim", most=MOST_DIMENSIONS)
         if self.local_dim is not None:
-            require_counts(self, "local_dim")
+            require_counts(self, "local_dim", most=MOST_DIMENSIONS)
         if self.representation != "auto":
             check_representation(self.representation)
             self._check_encoded(self.representation, self.predictor)
@@ -564,7 +574,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             given = getattr(self, name)
             if given is not None and not isinstance(given, kind):
                 raise InputError(
-                    f"{name} is {given!r}. Pass a domindex.{kind.__name__}, or None for defaults."
+                    f"{name} is {given!r:.60}. Pass a domindex.{kind.__name__}, or None for "
+                    "defaults."
                 )
         (self.network or Network()).check()
         (self.training or Training()).check()
@@ -665,6 +676,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
             "history": table_state(self.history_),
             "flow": self.flow_,
             "grid_flow": self.grid_flow_,
+            "record": None if self._record is None else self._record.state(),
         }
 
     @classmethod
@@ -724,8 +736,16 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator
         self.forecast_ = table_from_state(state["forecast"])
         self.history_ = table_from_state(state["history"])
         self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
+        self._restore_record(state.get("record"))
         self.n_processes_ = 1
         self._require_working()
+
+    def _restore_record(self, state: dict[str, Any] | None) -> None:
+        """Models of before there was one have none."""
+        self._record = None if state is None else FitRecord.from_state(state)
+        n_fitted = len(self.domains_) - len(self.added_domains_)
+        if self._record is not None and len(self._record.rows) != n_fitted:
+            raise ValueError("the record of the fit does not fit the map")
 
     def _require_working(self) -> None:
         """That the parts fit each other: a row of a known domain has a finite prediction."""

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from domindex.data import DomainData
 from domindex.data.domain_data import Task
+from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.estimators.streaming import streams
 from domindex.representations import RepresentedRows
@@ -23,6 +24,19 @@ def _has_estimator(self: WrappingEstimator) -> bool:
 
 def _gives_probabilities(self: WrappingEstimator) -> bool:
     return hasattr(self.estimator, "predict_proba")
+
+
+def check_wrapped(estimator: Any) -> None:
+    """Refuse what cannot be fitted and predict; None is no estimator at all."""
+    if estimator is None:
+        return
+    if isinstance(estimator, type) or not (
+        callable(getattr(estimator, "fit", None)) and callable(getattr(estimator, "predict", None))
+    ):
+        raise InputError(
+            f"estimator is {estimator!r:.60}. Pass a classifier or a regressor like those of "
+            "scikit-learn, such as LogisticRegression(), or None."
+        )
 
 
 class WrappingEstimator(DomainEstimator):

@@ -26,11 +26,13 @@ from domindex.evaluation.scores import (
     squared_error,
     target_accuracy,
 )
+from domindex.evaluation.splitting import DomainKFold
 
 __all__ = [
     "cross_validate_domains",
     "ClassProbe",
     "Condition",
+    "DomainKFold",
     "IndexAudit",
     "MapStability",
     "ValueProbe",

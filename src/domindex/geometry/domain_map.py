@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from domindex.geometry.index import DomainIndex
-from domindex.geometry.isomap import KnownPaths, extend_paths, known_paths, mean_geodesics
+from domindex.geometry.isomap import KnownPaths, extend_paths, known_paths
 from domindex.geometry.landmarks import (
     MOST_DRAWN,
     LandmarkError,
@@ -21,15 +21,10 @@ from domindex.geometry.landmarks import (
 )
 from domindex.geometry.loop import Loop, find_loop
 from domindex.geometry.loop_opening import comes_back
+from domindex.geometry.map_checks import check_map_state
+from domindex.geometry.map_scaling import drawn_together, scaled_index
 from domindex.geometry.nearest_transport import BLOCK, transport_to_known
-from domindex.geometry.scaling import (
-    FLAT_AXIS,
-    classical_scaling,
-    place,
-    procrustes_align,
-    scaling_spectrum,
-    unit_scale,
-)
+from domindex.geometry.scaling import FLAT_AXIS, place
 from domindex.geometry.transport import Method, thin, transport_distances
 
 if TYPE_CHECKING:
@@ -127,10 +122,10 @@ class DomainMap:
                 most_drawn=len(landmarks),
             )
             return drawn.among(domains, local_indices, landmarks)
-        clouds = tuple(thin(_level(cloud, level_share)) for cloud in local_indices)
+        clouds = tuple(thin(drawn_together(cloud, level_share)) for cloud in local_indices)
         method = method or ("exact" if len(clouds) <= MAX_EXACT_DOMAINS else "sliced")
         transport = transport_distances(clouds, method=method, n_jobs=n_jobs)
-        index, unit = _scale(domains, transport, neighbors, index_dim, reference)
+        index, unit = scaled_index(domains, transport, neighbors, index_dim, reference)
         return cls(index, transport, clouds, method, tuple(neighbors), unit, level_share)
 
     @property
@@ -144,7 +139,7 @@ class DomainMap:
         Of a map that was drawn from all its domains.
         """
         index_dim = self.coordinates.shape[1]
-        index, unit = _scale(self.index.domains, self.transport, neighbors, index_dim, None)
+        index, unit = scaled_index(self.index.domains, self.transport, neighbors, index_dim, None)
         return replace(self, index=index, neighbors=tuple(neighbors), unit=unit)._around(self.loop)
 
     def closed(self, clouds: Sequence[Floats] | None = None) -> DomainMap:
@@ -186,7 +181,7 @@ class DomainMap:
 
         The others are where `locate` puts them, by their distances to the landmarks.
         """
-        clouds = [thin(_level(cloud, self.level_share)) for cloud in local_indices]
+        clouds = [thin(drawn_together(cloud, self.level_share)) for cloud in local_indices]
         others = np.setdiff1d(np.arange(len(clouds)), landmarks)
         coordinates = np.empty((len(clouds), self.coordinates.shape[1]))
         shown = np.empty((len(clouds), len(landmarks)))
@@ -315,7 +310,7 @@ class DomainMap:
         return self.index.landmarks is not None
 
     def _new_clouds(self, local_indices: Sequence[Floats]) -> list[Floats]:
-        return [thin(_level(cloud, self.level_share)) for cloud in local_indices]
+        return [thin(drawn_together(cloud, self.level_share)) for cloud in local_indices]
 
     def _locate_clouds(self, clouds: Sequence[Floats], by_landmarks: bool) -> tuple[Floats, Floats]:
         """Places (new, index_dim) and the distances (new, drawn) that they show, in map units."""
@@ -326,12 +321,18 @@ class DomainMap:
         known, method = self._drawn_clouds, self.method
         gaps = transport_to_known(clouds, known, method, widest, reach, at_once=by_landmarks)
         if self.neighbors:
-            gaps = np.vstack([extend_paths(part, self._paths) for part in _blocks(gaps)])
+            gaps = self._along_paths(gaps)
         shown = gaps / self.unit
-        drawn = self.drawn
-        distances = self.index.distances[drawn][:, : len(drawn)]
+        # A slice where it can be one: a copy in another layout would round differently.
+        drawn = slice(self.n_fitted) if self.index.landmarks is None else self.index.landmarks
+        distances = self.index.distances[drawn][:, : len(known)]
         flat_axis = FLAT_AXIS_OF_LANDMARKS if by_landmarks else FLAT_AXIS
         return place(shown, self.coordinates[drawn], distances, flat_axis), shown
+
+    def _along_paths(self, gaps: Floats) -> Floats:
+        """(new, drawn) lengths of paths; some at a time, for memory."""
+        starts = range(0, len(gaps), BLOCK)
+        return np.vstack([extend_paths(gaps[n : n + BLOCK], self._paths) for n in starts])
 
     @cached_property
     def _paths(self) -> list[KnownPaths]:
@@ -369,24 +370,8 @@ class DomainMap:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         index = DomainIndex.from_state(state["index"])
-        sizes, clouds, n_domains = state["cloud_sizes"], state["clouds"], len(index.domains)
-        if state["method"] not in get_args(Method):
-            raise ValueError(f"transport is measured by {state['method']!r}")
-        if len(sizes) != n_domains or min(sizes) < 1 or sum(sizes) != len(clouds):
-            raise ValueError("the clouds do not match the domains")
-        n_added = state["n_added"]
-        if type(n_added) is not int or not 0 <= n_added < n_domains:
-            raise ValueError(f"{n_added} of {n_domains} domains were added")
-        landmarks = index.landmarks
-        n_drawn = n_domains - n_added if landmarks is None else len(landmarks)
-        if landmarks is not None and landmarks[-1] >= n_domains - n_added:
-            raise ValueError("a landmark was added to the map that was drawn from it")
-        if state["transport"].shape != (n_drawn, n_drawn):
-            raise ValueError("the transport distances do not match the domains")
-        if not np.isfinite(state["transport"]).all() or not 0.0 < state["unit"] < np.inf:
-            raise ValueError("the distances of the map are not usable numbers")
-        if any(type(number) is not int or number < 1 for number in state["neighbors"]):
-            raise ValueError(f"geodesics pass through {state['neighbors']} neighbours")
+        check_map_state(state, index)
+        sizes, clouds = state["cloud_sizes"], state["clouds"]
         loop = state.get("loop")  # only maps that close have it
         return cls(
             index,
@@ -396,34 +381,6 @@ class DomainMap:
             tuple(int(number) for number in state["neighbors"]),
             float(state["unit"]),
             float(state["level_share"]),
-            n_added,
+            state["n_added"],
             None if loop is None else Loop.from_state(loop, state["transport"]),
         )
-
-
-def _blocks(gaps: Floats) -> list[Floats]:
-    """Rows (new, drawn) in parts, so that paths of many new domains need little memory."""
-    return [gaps[start : start + BLOCK] for start in range(0, len(gaps), BLOCK)]
-
-
-def _level(cloud: Floats, share: float) -> Floats:
-    return cloud if share == 1.0 else cloud - (1.0 - share) * cloud.mean(axis=0)
-
-
-def _scale(
-    domains: Sequence[Hashable],
-    transport: Floats,
-    neighbors: Sequence[int],
-    index_dim: int,
-    reference: Floats | None,
-) -> tuple[DomainIndex, float]:
-    """Distances to a map of unit scale, and that unit.
-
-    One scale, not one per axis: the axes' lengths say how much the domains differ along them.
-    """
-    shown = mean_geodesics(transport, neighbors) if neighbors else transport
-    coordinates, unit = unit_scale(classical_scaling(shown, index_dim))
-    if reference is not None:
-        coordinates = procrustes_align(coordinates, reference)
-    spectrum = scaling_spectrum(shown) / unit**2
-    return DomainIndex(tuple(domains), coordinates, shown / unit, spectrum), unit

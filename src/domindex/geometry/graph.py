@@ -158,6 +158,8 @@ def _check_rule(
         raise InputError(
             f"{len(given)} of threshold, quantile and n_neighbors are given. Choose exactly one."
         )
+    if isinstance(given[0], bool) or not isinstance(given[0], int | float | np.number):
+        raise InputError(f"The rule of the graph is {given[0]!r:.60}. Pass a number.")
     if quantile is not None:
         check_quantile(quantile)
     if n_neighbors is not None and not 1 <= n_neighbors < n_domains:

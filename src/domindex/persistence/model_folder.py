@@ -51,11 +51,9 @@ class Saveable(Protocol):
 
 def save_model(model: Saveable, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write `model` to a folder that appears complete or not at all."""
-    from safetensors.numpy import save_file
-
     tree, arrays = split_state(model.state())
     with new_folder(path, marker=DESCRIPTION, overwrite=overwrite) as folder:
-        save_file({n: np.array(array, order="C") for n, array in arrays.items()}, folder / WEIGHTS)
+        _write_arrays(arrays, folder / WEIGHTS)
         description = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -66,6 +64,17 @@ def save_model(model: Saveable, path: str | os.PathLike[str], *, overwrite: bool
         }
         write_json(folder / DESCRIPTION, description)
         write_manifest(folder)
+
+
+def _write_arrays(arrays: Arrays, path: Path) -> None:
+    """OSError where the disk is full, for which safetensors has an error of its own."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    try:
+        save_file({n: np.array(array, order="C") for n, array in arrays.items()}, path)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
 
 
 def load_model(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domindex.evaluation import ClassProbe, IndexAudit, ValueProbe
 from domindex.evaluation.audit import MAX_LEAK, MIN_KEPT
-from domindex.reporting.report_data import AuditRecord, ConditionRecord
+from domindex.reporting.records import AuditRecord, ConditionRecord
 
 CAVEAT = "Information is in nats, as far as these models can read it; there may be more."
 
@@ -59,9 +59,20 @@ def _on_independence(audit: IndexAudit) -> tuple[str, ...]:
         f"guessing gives {z.chance:.1%}, the inputs x {x.accuracy:.1%}.",
         f"A fresh regression explains {_percent(audit.index_from_encoding.r2)} of the index "
         f"from z, {_percent(audit.index_from_inputs.r2)} from x.",
-        f"z has {audit.leak:.1%} of the domain information in x; "
-        f"up to {MAX_LEAK:.0%} counts as none.",
+        f"z has {audit.leak:.1%} of the domain information in x; {_on_leak(audit)}",
     )
+
+
+def _on_leak(audit: IndexAudit) -> str:
+    """What follows from the leak, so that the words end where the verdict does."""
+    if audit.leak <= MAX_LEAK:
+        return f"up to {MAX_LEAK:.0%} counts as none."
+    if audit.independent:
+        return (
+            f"that is above {MAX_LEAK:.0%}, but so little in all that chance would give it too, "
+            "and counts as none."
+        )
+    return f"that is above the {MAX_LEAK:.0%} that would count as none."
 
 
 def _on_inputs(audit: IndexAudit) -> tuple[str, ...]:
@@ -80,9 +91,19 @@ def _on_labels(audit: IndexAudit) -> tuple[str, ...]:
     return (
         _on_label_predictions(z, x),
         f"z tells at least {z.information:.2f} nats about y, x at least "
-        f"{x.information:.2f}, of which {MIN_KEPT:.0%} is asked; "
+        f"{x.information:.2f}, of which {MIN_KEPT:.0%} is asked{_on_labels_kept(audit)}; "
         f"no probe could show more than {z.ceiling:.2f}.",
     )
+
+
+def _on_labels_kept(audit: IndexAudit) -> str:
+    """Why the verdict is not the one that the two figures alone would give."""
+    enough = audit.labels_kept >= MIN_KEPT
+    if enough and not audit.label_sensitive:
+        return ", but what z tells is not clear of chance"
+    if audit.label_sensitive and not enough:
+        return "; it falls short by no more than chance may take away"
+    return ""
 
 
 def _on_label_predictions(z: ClassProbe | ValueProbe, x: ClassProbe | ValueProbe) -> str:

@@ -1,23 +1,29 @@
-"""From a fitted model and its data to the content of a report."""
+"""From a fitted model, and its data where it is at hand, to the content of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
-from domindex.errors import DomindexError, InputError
+from domindex.data.profiles import ColumnProfile, profile_inputs
+from domindex.errors import InputError
 from domindex.estimators.vdi import BaseVDI
-from domindex.evaluation import IndexAudit, audit_index
+from domindex.evaluation import IndexAudit
 from domindex.geometry import DomainIndex
-from domindex.reporting.aggregates import Columns, aggregate_columns, aggregate_inputs
+from domindex.progress import Progress
 from domindex.reporting.audit_words import audit_record
+from domindex.reporting.auditing import audit_within, budget_of
+from domindex.reporting.coloring import report_columns
 from domindex.reporting.diagnostics import diagnose
-from domindex.reporting.distances import distances_to_sources
+from domindex.reporting.distances import distances_to_sources, nearest_domains
+from domindex.reporting.explaining import Explanations, compare, explain
 from domindex.reporting.held_out import held_out_quality
 from domindex.reporting.model_facts import ModelFacts, model_facts
 from domindex.reporting.montage import (
@@ -27,72 +33,114 @@ from domindex.reporting.montage import (
     picture_uri,
     spread_out,
 )
-from domindex.reporting.report_data import DomainRecord, HeldOutQuality, ReportData, Value
+from domindex.reporting.profiling import profile_table
+from domindex.reporting.records import DomainRecord, HeldOutQuality, Value
+from domindex.reporting.report_data import ReportData
 from domindex.versions import versions
 
 N_NEIGHBOURS = 4
-MAX_CLASSES = 8
-"""Classes and outputs whose predictions become columns to colour by."""
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRows:
+    """The data of a fit as a report reads it.
+
+    Attributes
+    ----------
+    data : checked; labels in source domains only
+    X, y : as they were given
+    names : the domain of every row
+    table : columns of the inputs as the user knows them; None takes those of X
+    columns : more columns to colour the map by
+    """
+
+    data: DomainData
+    X: Any
+    y: Any
+    names: list[Hashable]
+    table: Any
+    columns: Any
 
 
 def report_data(
     model: Any,
-    X: Any,
-    y: Any,
-    sample_domain: Any,
+    X: Any = None,
+    y: Any = None,
+    sample_domain: Any = None,
     *,
+    table: Any = None,
     columns: Any = None,
     title: str | None = None,
-    held_out: int = 3,
     seconds: float | None = None,
+    budget: float | None = None,
     random_state: int = 0,
+    progress: Progress | None = None,
 ) -> ReportData:
-    """Gather what a report shows of a fitted model; takes about as long as a short fit.
+    """Gather what a report shows of a fitted model.
 
     Parameters
     ----------
     model : a fitted `VDIClassifier` or `VDIRegressor`
-    X, y, sample_domain : what it was fitted on; labels are read in its source domains only
-    columns : more columns to colour the map by, a data frame or a mapping of names to one value
-        per row; numbers are averaged over a domain, of anything else the commonest value counts
+    X : what it was fitted on. Without it the report lacks the audit, predictions by domain and
+        pictures
+    y : labels, read in source domains only
+    sample_domain : a domain name per row
+    table : the inputs as their user knows them, before they were made numbers: a data frame or a
+        mapping of names to one value per row. Domains are compared in these columns; None takes X
+    columns : more columns to colour the map by, of the same kind; numbers are averaged over a
+        domain, of anything else the commonest value counts
     title : heading of the report
-    held_out : refits at most for the quality on held-out source domains; 0 for none
-    seconds : how long the fit took, where it is known
-    random_state : seed of the audit and of the rows used in refits
+    seconds : how long the fit took, where it is known; else what `timings_` says
+    budget : seconds that gathering may take; None for a quarter of the fit's time
+    random_state : seed of the audit and of the rows that are looked at
+    progress : where to show what is being done; None shows it where the model is verbose
     """
     _check_fitted(model)
-    names = check_domain_names(sample_domain, len(check_inputs(X)))
-    task: Task = "classification" if is_classifier(model) else "regression"
-    data = check_domain_data(X, y, names, model.source_domains_, task=task)
-    _check_same_domains(model, data)
+    shown = progress or Progress(model.verbose > 0)
+    limit = budget_of(model, seconds, budget)
+    given = _given_rows(model, X, y, sample_domain, table, columns)
+    return _gathered(model, given, title, seconds, limit, random_state, shown)
+
+
+def _gathered(
+    model: Any,
+    given: GivenRows | None,
+    title: str | None,
+    seconds: float | None,
+    limit: float,
+    seed: int,
+    progress: Progress,
+) -> ReportData:
     notes: list[str] = []
-    quality = _quality(model, data, held_out, random_state, notes)
-    audit = _audit(model, X, y, names, random_state, notes)
     chosen = model_facts(model)
-    pictures = _pictures(model.domain_index_, data, notes)
-    records = _domain_records(model, chosen, data, quality, pictures)
+    quality = _quality(model, chosen, notes)
+    progress.say("Report: comparing the domains …")
+    why = _explanations(model, chosen, given, seed)
+    audit = None
+    if given is None:
+        notes.append("The report was written without the data: there is no audit.")
+    else:
+        progress.say("Report: auditing the index …")
+        audit = audit_within(limit, model, given.X, given.y, given.names, seed, notes)
+    records = _domain_records(model, chosen, given, quality, why, notes)
     return ReportData(
-        title=title or f"Map of {data.n_domains} domains",
-        task=data.task,
+        title=title or f"Map of {len(records)} domains",
+        task="classification" if is_classifier(model) else "regression",
         estimator=type(model).__name__,
-        facts=_facts(model, chosen, data, seconds),
+        facts=_facts(model, chosen, given, records, seconds),
         domains=records,
-        columns=_columns(model, X, names, columns, [record.name for record in records], notes),
+        columns=_columns(model, given, [record.name for record in records], notes),
         held_out=quality,
         audit=None if audit is None else audit_record(audit),
         history=chosen.history,
         trials=chosen.members,
-        warnings=diagnose(
-            model.domain_index_,
-            records,
-            audit,
-            quality,
-            [str(name) for name in getattr(model, "off_map_domains_", ())],
-        ),
+        warnings=_warnings(model, records, audit, quality),
         notes=tuple(notes),
         configuration={name: repr(value) for name, value in sorted(model.get_params().items())},
         versions=versions(),
         summary=chosen.summary,
+        profiles=why.columns,
+        drivers=chosen.drivers,
     )
 
 
@@ -103,28 +151,88 @@ def _check_fitted(model: Any) -> None:
         )
 
 
-def _check_same_domains(model: Any, data: DomainData) -> None:
+def _given_rows(
+    model: Any, X: Any, y: Any, sample_domain: Any, table: Any, columns: Any
+) -> GivenRows | None:
+    if X is None:
+        if any(one is not None for one in (y, sample_domain, table, columns)):
+            raise InputError(
+                "y, sample_domain, table or columns are given without X. Pass X, y and "
+                "sample_domain as they were fitted, or none of them."
+            )
+        return None
+    names = check_domain_names(sample_domain, len(check_inputs(X)))
+    task: Task = "classification" if is_classifier(model) else "regression"
+    data = check_domain_data(X, y, names, model.source_domains_, task=task)
     if set(data.domains) != set(model.domains_):
         raise InputError(
             f"sample_domain names {data.n_domains} domains, and the model was fitted on "
             f"{len(model.domains_)} others or more. Pass the data that the model was fitted on."
         )
+    return GivenRows(data, X, y, names, table, columns)
+
+
+def _quality(model: Any, chosen: ModelFacts, notes: list[str]) -> HeldOutQuality | None:
+    if chosen.record is None:
+        notes.append(
+            "Prediction quality on held-out source domains is not known: the model was saved by a "
+            "version that did not keep it. Fit it again."
+        )
+        return None
+    return held_out_quality(model, chosen.record.held_out)
+
+
+def _explanations(
+    model: Any, chosen: ModelFacts, given: GivenRows | None, seed: int
+) -> Explanations:
+    """Of the columns given, of the inputs, or of what the fit kept of them."""
+    index = model.domain_index_
+    nearest = nearest_domains(index, N_NEIGHBOURS)
+    sources = set(model.source_domains_)
+    is_source = np.array([name in sources for name in index.domains], dtype=bool)
+    profiles: tuple[ColumnProfile, ...] = ()
+    if given is not None and (given.table is not None or given.data.inputs.ndim == 2):
+        profiles = _profiles(model, given, seed)
+    elif given is None and chosen.record is not None:
+        profiles = chosen.record.profiles
+    return explain(compare(profiles, nearest, is_source), is_source)
+
+
+def _profiles(model: Any, given: GivenRows, seed: int) -> tuple[ColumnProfile, ...]:
+    data = given.data
+    numbers = {name: number for number, name in enumerate(model.domain_index_.domains)}
+    order = np.array([numbers[name] for name in data.domains])
+    row_domains = order[data.row_domains]
+    if given.table is not None:
+        return profile_table(given.table, row_domains, len(order), seed)
+    labels = getattr(model, "feature_names_in_", None)
+    if labels is None:
+        labels = [f"input {number + 1}" for number in range(data.inputs.shape[1])]
+    texts = [str(label) for label in labels]
+    return profile_inputs(data.inputs, texts, row_domains, len(order))
 
 
 def _facts(
-    model: Any, chosen: ModelFacts, data: DomainData, seconds: float | None
+    model: Any,
+    chosen: ModelFacts,
+    given: GivenRows | None,
+    records: tuple[DomainRecord, ...],
+    seconds: float | None,
 ) -> dict[str, Value]:
+    n_sources = len(model.source_domains_)
     facts: dict[str, Value] = {
-        "rows": data.n_rows,
-        "features": int(np.prod(data.inputs.shape[1:])),
-        "domains": data.n_domains,
-        "sources": len(data.source_domains),
-        "targets": len(data.target_domains),
+        "rows": sum(record.rows for record in records),
+        "features": int(model.n_features_in_),
+        "domains": len(records),
+        "sources": n_sources,
+        "targets": len(records) - n_sources,
     }
-    if data.classes is not None:
-        facts["classes"] = len(data.classes)
-    else:
-        facts["outputs"] = data.labels.shape[1]
+    if given is not None:
+        facts["features"] = int(np.prod(given.data.inputs.shape[1:]))
+        if given.data.classes is None:
+            facts["outputs"] = given.data.labels.shape[1]
+    if is_classifier(model):
+        facts["classes"] = len(model.classes_)
     facts["representation"] = chosen.representation
     if chosen.flow is not None:
         facts["flow"] = chosen.flow
@@ -150,25 +258,35 @@ def _pictures(index: DomainIndex, data: DomainData, notes: list[str]) -> dict[Ha
     return {name: picture_uri(picture) for name, picture in zip(shown, pictures)}
 
 
+def _rows_by_domain(model: Any, chosen: ModelFacts, given: GivenRows | None) -> dict[Hashable, int]:
+    """How many rows each domain has: of the data, or as the fit and the forecasts remember."""
+    if given is not None:
+        return dict(zip(given.data.domains, given.data.domain_sizes.tolist()))
+    known = dict(zip(model.forecast_["domain"], model.forecast_["rows"].astype(int)))
+    if chosen.record is not None:
+        known |= dict(zip(model.domains_, chosen.record.rows.tolist()))
+    return known
+
+
 def _domain_records(
     model: Any,
     chosen: ModelFacts,
-    data: DomainData,
+    given: GivenRows | None,
     quality: HeldOutQuality | None,
-    pictures: dict[Hashable, str],
+    why: Explanations,
+    notes: list[str],
 ) -> tuple[DomainRecord, ...]:
-    index = model.domain_index_
-    apart = np.array(index.map_distances)
-    np.fill_diagonal(apart, np.inf)
+    index: DomainIndex = model.domain_index_
+    pictures = {} if given is None else _pictures(index, given.data, notes)
     away = distances_to_sources(index, model.source_domains_)
-    sizes = dict(zip(data.domains, data.domain_sizes))
+    nearest: NDArray[np.int64] = nearest_domains(index, N_NEIGHBOURS)
+    sizes, sources = _rows_by_domain(model, chosen, given), set(model.source_domains_)
     scores = {} if quality is None else {one.name: one.score for one in quality.scores}
-    nearest = np.argsort(apart, axis=1, kind="stable")[:, : min(N_NEIGHBOURS, len(apart) - 1)]
     return tuple(
         DomainRecord(
             name=str(name),
-            role="source" if name in model.source_domains_ else "target",
-            rows=int(sizes[name]),
+            role="source" if name in sources else "target",
+            rows=int(sizes.get(name, 0)),
             coordinates=tuple(index.coordinates[number].tolist()),
             deviations=tuple(model.domain_index_std_[number].tolist()),
             neighbours=tuple(str(index.domains[other]) for other in nearest[number]),
@@ -177,75 +295,26 @@ def _domain_records(
             forecast=chosen.forecasts.get(str(name)),
             angle=None if index.angles is None else float(index.angles[number]),
             picture=pictures.get(name),
+            differences=why.differences[number],
+            missing=why.missing[number],
         )
         for number, name in enumerate(index.domains)
     )
 
 
 def _columns(
+    model: Any, given: GivenRows | None, domains: list[str], notes: list[str]
+) -> dict[str, tuple[Value, ...]]:
+    if given is None:
+        return {}
+    return report_columns(model, given.X, given.names, given.columns, domains, notes)
+
+
+def _warnings(
     model: Any,
-    X: Any,
-    names: Sequence[Hashable],
-    extra: Any,
-    domains: list[str],
-    notes: list[str],
-) -> Columns:
-    """The user's columns, what the model predicts, and the inputs."""
-    given = {} if extra is None else aggregate_columns(extra, names, domains)
-    predicted = aggregate_columns(_predictions(model, X, names), names, domains)
-    labels = getattr(model, "feature_names_in_", None)
-    inputs, left_out = aggregate_inputs(X, names, domains, None if labels is None else list(labels))
-    if left_out:
-        notes.append(f"{left_out} of the input columns are not offered for colouring the map.")
-    ours = predicted | inputs
-    return given | {name: values for name, values in ours.items() if name not in given}
-
-
-def _predictions(model: Any, X: Any, names: Sequence[Hashable]) -> dict[str, Any]:
-    if is_classifier(model):
-        chances = model.predict_proba(X, sample_domain=names)
-        likeliest = chances.argmax(axis=1)
-        shown = range(len(model.classes_))[:MAX_CLASSES]
-        if len(model.classes_) == 2:
-            shown = range(1, 2)
-        shares = {
-            f"predicted share of class {model.classes_[number]}": likeliest == number
-            for number in shown
-        }
-        return shares | {"mean confidence": chances.max(axis=1)}
-    values = np.asarray(model.predict(X, sample_domain=names)).reshape(len(names), -1)
-    if values.shape[1] == 1:
-        return {"mean prediction": values[:, 0]}
-    return {
-        f"mean prediction, output {number + 1}": column
-        for number, column in enumerate(values.T[:MAX_CLASSES])
-    }
-
-
-def _quality(
-    model: Any, data: DomainData, folds: int, random_state: int, notes: list[str]
-) -> HeldOutQuality | None:
-    if folds < 2:
-        notes.append("Prediction quality on held-out source domains was not asked for.")
-        return None
-    try:
-        quality = held_out_quality(model, data, folds=folds, random_state=random_state)
-    except DomindexError as error:
-        notes.append(f"Prediction quality on held-out source domains is not known: {error}")
-        return None
-    if quality is None:
-        notes.append(
-            "Prediction quality on held-out source domains is not known: that takes two source "
-            "domains or more, with labels of two classes left when one is hidden."
-        )
-    return quality
-
-
-def _audit(
-    model: Any, X: Any, y: Any, names: list[Hashable], random_state: int, notes: list[str]
-) -> IndexAudit | None:
-    try:
-        return audit_index(model, X, y, names, random_state=random_state)
-    except InputError as error:
-        notes.append(f"The audit of the index could not be made: {error}")
-        return None
+    records: tuple[DomainRecord, ...],
+    audit: IndexAudit | None,
+    quality: HeldOutQuality | None,
+) -> tuple[str, ...]:
+    off_map = [str(name) for name in getattr(model, "off_map_domains_", ())]
+    return diagnose(model.domain_index_, records, audit, quality, off_map)

@@ -9,8 +9,8 @@ import numpy as np
 from domindex.committee.two_ways import CLEARLY_APART
 from domindex.evaluation import IndexAudit
 from domindex.geometry import DomainIndex
-from domindex.reporting.distances import median_spacing
-from domindex.reporting.report_data import DomainRecord, HeldOutQuality
+from domindex.reporting.distances import median_spacing, widest_distance
+from domindex.reporting.records import DomainRecord, HeldOutQuality
 
 FEW_ROWS = 10
 """Below this a domain's distances to others are mostly chance."""
@@ -20,6 +20,9 @@ FAR_SPACINGS = 3.0
 
 POOR_STRESS = 0.35
 """Share of the distances that a map may fail to show before it deserves a word."""
+
+MOST_WITH_STRESS = 2000
+"""Domains up to which the stress of a map, a sum over all pairs, is looked at; for memory."""
 
 NAMED = 6
 
@@ -68,8 +71,8 @@ def _off_the_map(names: Sequence[str]) -> str:
 def _far_targets(index: DomainIndex, records: Sequence[DomainRecord]) -> str:
     """Targets farther from all sources than the sources are from each other."""
     sources = np.array([record.role == "source" for record in records])
-    span = index.map_distances[np.ix_(sources, sources)].max() / (median_spacing(index) or 1.0)
-    limit = max(float(span), FAR_SPACINGS)
+    span = widest_distance(index.coordinates[sources]) / (median_spacing(index) or 1.0)
+    limit = max(span, FAR_SPACINGS)
     far = [record for record in records if record.distance_to_source > limit]
     if not far:
         return ""
@@ -126,7 +129,7 @@ def _collapsed(records: Sequence[DomainRecord], audit: IndexAudit | None) -> str
 
 
 def _poorly_shown(index: DomainIndex) -> str:
-    if not index.stress > POOR_STRESS:
+    if len(index.domains) > MOST_WITH_STRESS or not index.stress > POOR_STRESS:
         return ""
     return (
         f"The map leaves out {index.stress:.0%} of the distances between domains (stress). Read "
@@ -144,7 +147,7 @@ def _no_better_than_plain(held_out: HeldOutQuality | None) -> str:
     if held_out is None or not held_out.clearly_worse:
         return ""
     return (
-        "On held-out source domains, near others as they are, a plain model without adaptation "
+        "On held-out source domains a plain model without adaptation "
         f"did better ({held_out.score_name} {held_out.baseline_mean:.3g}, "
         f"against {held_out.mean:.3g}). "
         "Compare both before relying on predictions in targets."

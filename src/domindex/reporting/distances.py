@@ -1,4 +1,4 @@
-"""Distances on a map in a unit that a reader can judge."""
+"""Distances on a map in a unit that a reader can judge, without a matrix of all pairs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from collections.abc import Collection, Hashable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
 
 from domindex.data.messages import preview
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex
 from domindex.geometry.point_distances import nearest_points
+
+Floats = NDArray[np.float64]
+
+DIRECTIONS = 64
+MOST_EXACT = 500
+"""Points up to which the widest distance is looked for among all pairs; of more, among those that
+lie outermost along so many directions. For time and memory."""
 
 
 def median_spacing(index: DomainIndex) -> float:
@@ -24,11 +32,30 @@ def median_spacing(index: DomainIndex) -> float:
     return 0.0
 
 
+def nearest_domains(index: DomainIndex, most: int) -> NDArray[np.int64]:
+    """(domains, neighbours) numbers of the nearest others on the map, nearest first."""
+    n_nearest = min(most, len(index.domains) - 1)
+    if n_nearest < 1:
+        return np.empty((len(index.domains), 0), dtype=np.int64)
+    return nearest_points(index.coordinates, n_nearest)[0]
+
+
+def widest_distance(points: Floats) -> float:
+    """Between any two points (points, components); of many, of those that lie outermost."""
+    if len(points) < 2:
+        return 0.0
+    if len(points) > MOST_EXACT:
+        ways = np.random.default_rng(0).normal(size=(points.shape[1], DIRECTIONS))
+        along = points @ ways
+        points = points[np.unique([along.argmin(axis=0), along.argmax(axis=0)])]
+    return float(pdist(points).max(initial=0.0))
+
+
 def distances_to_sources(
     index: DomainIndex,
     source_domains: Collection[Hashable],
-    places: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    places: Floats | None = None,
+) -> Floats:
     """(places,) way to the nearest source in median spacings, 0 for sources.
 
     `places` are points of the map, (places, components); None takes those of its domains.

@@ -12,21 +12,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
-from domindex.reporting.report_data import ForecastRecord, History
-from domindex.training.settings import Training
+from domindex.estimators.fit_record import FitRecord
+from domindex.reporting.records import DriverRecord, ForecastRecord, History
 
 MAX_EPOCHS = 400
 
 MEMBER_COLUMNS = ("candidate", "weight", "near_loss", "far_loss")
 EXPECTED_COLUMNS = ("expected_accuracy", "expected_error")
 """What is shown of `candidates_`, and what a forecast is called in `forecast_`."""
-
-INDEX_STEPS = 20
-STEPS, STEPS_WITHOUT_FLOW = 120, 300
-"""Training of a quick refit at most: enough to be of the same kind. A flow starts aligned; without
-one, the alignment itself has to be found."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +35,8 @@ class ModelFacts:
     summary : sentences on what was chosen and why, and what to expect
     forecasts : name of a target to what is expected there
     history : terms of the training by epoch, thinned
+    drivers : columns of the inputs by what predictions rest on
+    record : what the fit left; None in models of before there was one
     """
 
     representation: str | None
@@ -49,14 +45,8 @@ class ModelFacts:
     summary: tuple[str, ...]
     forecasts: dict[str, ForecastRecord]
     history: History
-
-
-@dataclass(frozen=True)
-class QuickTraining:
-    """Parameters that make a refit of an estimator quick, and how many steps it then trains."""
-
-    parameters: dict[str, Any]
-    steps: int
+    drivers: tuple[DriverRecord, ...] = ()
+    record: FitRecord | None = None
 
 
 def model_facts(model: Any) -> ModelFacts:
@@ -64,6 +54,7 @@ def model_facts(model: Any) -> ModelFacts:
     flow = getattr(model, "flow_", None)
     family = flow.get("family") if isinstance(flow, dict) else None
     representation = getattr(model, "representation_", None)
+    record = getattr(model, "_record", None)
     return ModelFacts(
         representation=None if representation is None else str(representation),
         flow=None if family is None else str(family),
@@ -71,17 +62,9 @@ def model_facts(model: Any) -> ModelFacts:
         summary=tuple(model.summary().splitlines()) if hasattr(model, "summary") else (),
         forecasts=_forecasts(getattr(model, "forecast_", None)),
         history=_history(getattr(model, "history_", None)),
+        drivers=() if record is None else _drivers(record.importance),
+        record=record,
     )
-
-
-def quick_training(model: Any) -> QuickTraining:
-    """A refit in seconds: few candidates, no more training than the model had, little of it."""
-    most = STEPS_WITHOUT_FLOW if model.flow is None else STEPS
-    training = clone(model.training or Training())
-    steps = min(most, training.steps or most)
-    index_steps = min(INDEX_STEPS, training.index_steps or INDEX_STEPS)
-    training.set_params(index_steps=index_steps, steps=steps, starts=1)
-    return QuickTraining({"training": training, "effort": "quick", "verbose": 0}, steps)
 
 
 def _members(frame: pd.DataFrame | None) -> tuple[dict[str, Any], ...]:
@@ -106,6 +89,13 @@ def _forecasts(frame: pd.DataFrame | None) -> dict[str, ForecastRecord]:
         str(name): ForecastRecord(float(mean), float(low), float(high), way)
         for name, mean, low, high, way in figures
     }
+
+
+def _drivers(frame: pd.DataFrame) -> tuple[DriverRecord, ...]:
+    figures = zip(frame["column"], frame["importance"], frame["standard_error"])
+    return tuple(
+        DriverRecord(str(name), float(mean), float(error)) for name, mean, error in figures
+    )
 
 
 def _history(frame: pd.DataFrame | None) -> History:

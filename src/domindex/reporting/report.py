@@ -11,12 +11,23 @@ from typing import Any
 
 from domindex.errors import DomindexError, InputError
 from domindex.persistence.atomic import new_file
+from domindex.reporting.packing import pack
+from domindex.reporting.readable_names import with_readable_names
 from domindex.reporting.report_data import ReportData
 
 CONTENT_FILE = "report.json"
 REPORT_FILE = "report.html"
 
-SCRIPTS = ("elements.js", "map.js", "table.js", "sections.js", "main.js")
+SCRIPTS = (
+    "elements.js",
+    "map.js",
+    "table.js",
+    "sections.js",
+    "rely.js",
+    "why.js",
+    "quality.js",
+    "main.js",
+)
 """In the order in which they build on one another."""
 
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -32,7 +43,9 @@ def render_report(data: ReportData) -> str:
     parts = {
         "title": html.escape(data.title),
         "css": _template("report.css"),
-        "data": _safe_json(data.to_dict()),
+        "data": _safe_json(
+            with_readable_names(pack(data), [record.name for record in data.domains])
+        ),
         "plotly": _plotly_script(),
         "script": f'(() => {{\n"use strict";\n{script}\n}})();',
     }
@@ -67,7 +80,7 @@ def write_run_report(run_folder: str | Path) -> Path:
 
 
 def _safe_json(content: Any) -> str:
-    text = json.dumps(content, allow_nan=False)  # nothing but ASCII
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # nothing but ASCII
     return re.sub("[<>&]", lambda found: UNSAFE[found[0]], text)
 
 

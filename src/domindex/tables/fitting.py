@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import partial
 from typing import Any, Literal
 
 import pandas as pd
@@ -30,7 +29,6 @@ from domindex.tables.resuming import (
     RunCheckpoint,
     checkpoint_of,
     kept_until_complete,
-    write_or_rescue,
 )
 from domindex.tables.rows import LabelledRows, label_rows
 from domindex.tables.run import RUN, Run
@@ -150,14 +148,7 @@ def _run(
         about = _about(request, table, model) | {"seconds": seconds}
         if kept is not None:
             about["checkpoint"] = kept.token
-        write = partial(
-            Run.write,
-            model=model,
-            preparation=table.preparation,
-            about=about,
-            overwrite=wishes.force,
-        )
-        run = write_or_rescue(out, write, kept)
+        run = Run.write(out, model, table.preparation, about, overwrite=wishes.force)
     if wishes.report:
         _report(run, model, table, shown, request.inputs.share)
     return run

@@ -19,6 +19,7 @@ from domindex.estimators import VDIClassifier
 from domindex.preparation import TablePreparation
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
+from domindex.tables.formulas import escape_formulas
 from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
@@ -61,6 +62,7 @@ def predict_table(
     keep: Sequence[str] = (),
     force: bool = False,
     progress: bool = False,
+    escape: bool = False,
 ) -> TablePredictions:
     """Predict every row of the table in a file; domains never seen are placed on the map first.
 
@@ -77,6 +79,7 @@ def predict_table(
         always does
     force : replace a file that is there
     progress : draw bars on standard error
+    escape : put an apostrophe before texts that a spreadsheet would take for formulas
     """
     if out is not None:
         check_table_path(out, overwrite=force)
@@ -84,7 +87,9 @@ def predict_table(
     model, preparation = run.model(), run.preparation()
     form = TextFormat(delimiter, decimal, encoding).over(run.form)
     if is_large(data):
-        return _predict_large(run, model, data, out, form, _kept(run, keep), force, progress)
+        return _predict_large(
+            run, model, data, out, form, _kept(run, keep), force, progress, escape
+        )
     with show_progress(progress) as shown:
         rows = read_rows(data, preparation, form, shown, _kept(run, keep))
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
@@ -93,7 +98,8 @@ def predict_table(
     known = set(model.domains_)
     new = [str(name) for name in order_names(rows.domains) if name not in known]
     if out is not None:
-        write_table(predicted, out, overwrite=force)
+        written = escape_formulas(predicted) if escape else predicted
+        write_table(written, out, overwrite=force)
     return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
 
 
@@ -112,6 +118,7 @@ def _predict_large(
     kept: Sequence[str],
     force: bool,
     progress: bool,
+    escape: bool,
 ) -> TablePredictions:
     if out is None:
         raise InputError(
@@ -122,7 +129,7 @@ def _predict_large(
     stream = open_stream(data, form=form, texts=[preparation.domain])
     with show_progress(progress) as shown:
         done = predict_stream(
-            model, preparation, stream, out, kept=kept, force=force, progress=shown
+            model, preparation, stream, out, kept=kept, force=force, progress=shown, escape=escape
         )
         for note in done.notes:
             shown.say(f"note: {note}")

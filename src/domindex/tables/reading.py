@@ -42,6 +42,9 @@ SUFFIXES: dict[str, Format] = {
     ".xlsx": "excel",
 }
 
+DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)
+"""What pyarrow and pandas raise on metadata of a Parquet file that make no sense."""
+
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
 """What makes pandas read the very number that was written; from 3.1 on it does so unasked."""
@@ -270,7 +273,9 @@ def _read_parquet(file: Path, stream: IO[bytes]) -> pd.DataFrame:
         check_names(file, [str(name) for name in parquet.read_schema(content).names])
         content.seek(0)
         table = parquet.read_table(content).to_pandas()
-    except (ArrowException, EOFError, OSError, zlib.error) as error:
+    except InputError:
+        raise
+    except (ArrowException, EOFError, OSError, zlib.error, *DAMAGE) as error:
         raise InputError(
             f"{file} is not a whole Parquet file ({_short(error)}). Copy or export it again."
         ) from None

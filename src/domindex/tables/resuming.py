@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from domindex.errors import InputError, PredictorError, TrainingDiverged
 from domindex.persistence.atomic import new_folder
 from domindex.persistence.json_files import read_json, write_json
-from domindex.tables.run import RUN, Run
+from domindex.tables.run import RUN, NotWrittenError, Run
 
 SUFFIX = ".checkpoint"
 REQUEST, PIECES = "request.json", "fit"
@@ -116,48 +115,12 @@ def kept_until_complete(
     checkpoint = RunCheckpoint.begin(out, request)
     try:
         yield checkpoint
-    except NotWrittenError:
-        raise
+    except NotWrittenError as error:
+        raise NotWrittenError(
+            f"{error} Once there is room, write the run with: domindex fit --resume {out}"
+        ) from error
     except HOPELESS:
         if checkpoint.is_new:
             checkpoint.remove()
         raise
     checkpoint.remove()
-
-
-class NotWrittenError(InputError):
-    """A fit that succeeded, and could not be written where it was to go."""
-
-
-def write_or_rescue(
-    out: str | os.PathLike[str], write: Callable[[Path], Run], checkpoint: RunCheckpoint | None
-) -> Run:
-    """`write(out)`; where the disk is full or gone, somewhere else, and say where.
-
-    A fit may have taken hours: it is not given up for want of room at one place.
-    """
-    try:
-        return write(Path(out))
-    except InputError as error:
-        if not isinstance(error.__cause__, OSError):
-            raise
-        later = f" Once there is room: domindex fit --resume {out}." if checkpoint else ""
-        for place in (Path(tempfile.gettempdir()), Path.cwd(), Path.home()):
-            run = _written_below(place, Path(out).name, write)
-            if run is not None:
-                later = f" The fit is not lost: its run is in {run.folder}.{later}"
-                break
-        raise NotWrittenError(f"{error}{later}") from error
-
-
-def _written_below(place: Path, name: str, write: Callable[[Path], Run]) -> Run | None:
-    """The run in a new folder of a place; None where it cannot be written there either."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="domindex-", dir=place))
-    except OSError:
-        return None
-    try:
-        return write(folder / name)
-    except InputError:
-        shutil.rmtree(folder, ignore_errors=True)
-        return None

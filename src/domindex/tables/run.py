@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from domindex.errors import InputError
 from domindex.estimators import load
@@ -54,11 +56,27 @@ class Run:
         overwrite: bool,
     ) -> Run:
         """Write a run, complete or not at all; only another run is ever replaced."""
+        try:
+            cls._write(folder, model, preparation, about, overwrite=overwrite)
+        except InputError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            _rescue(model, error)
+        return cls.open(folder)
+
+    @staticmethod
+    def _write(
+        folder: str | os.PathLike[str],
+        model: BaseVDI,
+        preparation: TablePreparation,
+        about: dict[str, Any],
+        *,
+        overwrite: bool,
+    ) -> None:
         with new_folder(folder, marker=RUN, overwrite=overwrite) as draft:
             model.save(draft / MODEL)
             _write_part(draft, PREPARATION, preparation.to_dict())
             _write_part(draft, RUN, about)
-        return cls.open(folder)
 
     @property
     def domain(self) -> str:
@@ -97,6 +115,26 @@ class Run:
                 f"{self.folder / PREPARATION} is damaged ({type(error).__name__}: {error}). "
                 "Copy the run again, or fit it anew."
             ) from error
+
+
+class NotWrittenError(InputError):
+    """A fit that succeeded, and could not be written where it was to go."""
+
+
+def _rescue(model: BaseVDI, error: InputError) -> NoReturn:
+    """Raise the error that kept a run from being written; a disk that filled up costs no fit.
+
+    The fitted model goes to the system's folder for temporary files, where there is room for it.
+    """
+    place = Path(tempfile.gettempdir()) / f"domindex-rescued-{os.getpid()}-{time.time_ns()}"
+    try:
+        model.save(place)
+    except InputError:
+        raise NotWrittenError(str(error)) from error
+    raise NotWrittenError(
+        f"{error} The fitted model was kept in {place}: open it with domindex.load, or move it to "
+        "a disk with room."
+    ) from error
 
 
 def opened(run: Run | str | os.PathLike[str]) -> Run:

@@ -62,6 +62,7 @@ def _gather(
         rows.labels.values,
         rows.domains,
         columns=others,
+        table=rows.table[[column.name for column in run.preparation().columns]],
         title=f"{run.about['data']['file']}: {', '.join(run.about['targets'])}",
         seconds=run.about["seconds"]["fitting"],
     )

@@ -30,6 +30,7 @@ from domindex.preparation.encoded import InputChanges
 from domindex.preparation.number_column import NumberColumn
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
+from domindex.tables.formulas import escape_formulas
 from domindex.tables.reading import table_format
 from domindex.tables.writing import PartWriter
 
@@ -61,6 +62,7 @@ def predict_stream(
     kept: Sequence[str] = (),
     force: bool,
     progress: Progress,
+    escape: bool = False,
 ) -> StreamPredictions:
     """Predict all rows of a stream into a file, which appears complete or not at all.
 
@@ -87,7 +89,7 @@ def predict_stream(
     ):
         parts = stream.parts(list(dict.fromkeys([preparation.domain, *columns, *kept])))
         for table, changed in side_by_side(task, smaller(progress.each("predicting", parts))):
-            writer.write(table)
+            writer.write(escape_formulas(table) if escape else table)
             changes, n_rows = changes + changed, n_rows + len(table)
     new = [str(name) for name in present if name not in known]
     off = [str(name) for name in present if name in off_map]

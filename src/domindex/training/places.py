@@ -85,19 +85,20 @@ class Places:
         asked = self.training
         if not self.are_shared:
             strategy = "auto" if asked.strategy == "ddp" else asked.strategy
-            return Fabric(
-                accelerator=asked.accelerator,
-                devices=asked.devices,
-                strategy=strategy,
-                precision=asked.precision,
-            )
+            with _naming_what_was_asked(asked):
+                return Fabric(
+                    accelerator=asked.accelerator,
+                    devices=asked.devices,
+                    strategy=strategy,
+                    precision=asked.precision,
+                )
         if local_rank is None:
             local_rank = int(os.environ.get("LOCAL_RANK", "0"))
         devices: Any = 1
         if self._on_gpus:
             listed = asked.devices if isinstance(asked.devices, list) else range(self.n_processes)
             devices = [listed[local_rank]]
-        with _fabric_run_hidden():
+        with _fabric_run_hidden(), _naming_what_was_asked(asked):
             fabric = Fabric(
                 accelerator=asked.accelerator, devices=devices, precision=asked.precision
             )
@@ -130,6 +131,20 @@ def _at_least_one(count: int, devices: Any) -> int:
     if count < 1:
         raise InputError(f"devices is {devices!r}. Choose 1 or more, or 'auto'.")
     return count
+
+
+@contextmanager
+def _naming_what_was_asked(training: Training) -> Iterator[None]:
+    """`InputError` where Fabric cannot give what was asked for; its own words are repeated."""
+    try:
+        yield
+    except Exception as error:
+        raise InputError(
+            f"There is no accelerator {training.accelerator!r} with devices={training.devices!r}, "
+            f"strategy={training.strategy!r} and precision={training.precision!r} here "
+            f"({type(error).__name__}: {error}). Choose accelerator='cpu', devices=1, "
+            "strategy='auto' and precision='32-true', which are everywhere."
+        ) from error
 
 
 @contextmanager

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
+from domindex.data.parameters import require_counts, require_numbers
 from domindex.errors import InputError
 from domindex.model.adversary import KINDS
 from domindex.model.objectives import Weights
@@ -50,10 +50,9 @@ class Network(BaseEstimator):
     def check(self) -> None:
         """Refuse what cannot be used."""
         require_counts(self, "width")
-        for name in ("adversary_weight", "contrastive_weight", "smoothness_weight"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} is {getattr(self, name)!r}. Choose 0 or more.")
-        if not self.adversary or any(kind not in KINDS for kind in self.adversary):
+        require_numbers(self, "adversary_weight", "contrastive_weight", "smoothness_weight")
+        listed = isinstance(self.adversary, list | tuple) and len(self.adversary) > 0
+        if not listed or any(kind not in KINDS for kind in self.adversary):
             raise InputError(f"adversary is {self.adversary}. Choose one or more of {KINDS}.")
 
     def weights(self) -> Weights:
@@ -117,8 +116,10 @@ class Training(BaseEstimator):
         """Refuse what cannot be used."""
         optional = ("steps", "index_steps", "starts")
         require_counts(self, "batch_size", *(n for n in optional if getattr(self, n) is not None))
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate is {self.learning_rate!r}. Choose a positive number.")
+        require_numbers(self, "learning_rate", above_zero=True)
+        for name in ("accelerator", "strategy", "precision"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError(f"{name} is {getattr(self, name)!r:.60}. Pass its name as a text.")
 
     def settings(self, **defaults: Any) -> TrainingSettings:
         """Every number of a training; `defaults` stand for what is None here."""
@@ -165,11 +166,3 @@ class TrainingSettings:
     admission: float = 0.0
     starts: int = 1
     warm_up: int = 50
-
-
-def require_counts(holder: Any, *names: str) -> None:
-    """That these attributes are whole numbers of 1 or more."""
-    for name in names:
-        value = getattr(holder, name)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise InputError(f"{name} is {value!r}. Choose a whole number of 1 or more.")

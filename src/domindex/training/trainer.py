@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from domindex.errors import TrainingDiverged
 from domindex.model.adversarial import Objective, Terms
 from domindex.model.batch import Batch
 from domindex.networks.alignments import ParameterGroup
@@ -101,7 +102,9 @@ class Trainer:
     def run(self, phase: Phase, *extra: Callback) -> nn.Module:
         """Minimise a phase's objective, in turns with its adversary where it has one.
 
-        Returns the moving average of the objective's module, in training mode.
+        Returns the moving average of the objective's module, in training mode. A step whose terms
+        are not finite is not taken: the phase goes back and on at smaller rates, a few times at
+        most, and then says which term it was.
         """
         callbacks = [*self.callbacks, *extra]
         is_over = any(callback.is_over(phase) for callback in callbacks)
@@ -111,16 +114,15 @@ class Trainer:
         average = AveragedModel(phase.objective.module, multi_avg_fn=decay)
         optimizers = [optimizer] if adversary is None else [optimizer, adversary.optimizer]
         draws_by_itself = any(isinstance(one, FeatureExtractor) for one in objective.modules())
-        for callback in callbacks:
-            callback.on_phase_start(phase)
         running = Running(phase, average, optimizers, callbacks, share)
-        first = max((callback.first_step(running) for callback in callbacks), default=0)
+        rollback = running.rollback
         with shared_statistics(phase.objective, share):
-            for step in range(first, phase.n_steps):
+            for step in range(running.begin(), phase.n_steps):
                 for callback in callbacks:
                     callback.before_step(phase, step)
                 batch = phase.batches.draw(phase.admitted(step))
                 rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
+                rate *= rollback.calm
                 with phase.batches.chance.lent() if draws_by_itself else nullcontext():
                     latents = phase.objective.infer(batch)
                     terms = {}
@@ -130,8 +132,14 @@ class Trainer:
                 terms |= own
                 if share is not None:
                     terms = share.mean_terms(terms)
-                for callback in callbacks:
-                    callback.on_terms(phase, step, terms)
+                try:
+                    for callback in callbacks:
+                        callback.on_terms(phase, step, terms)
+                except TrainingDiverged:
+                    if not rollback.go_back():
+                        raise
+                    continue
+                rollback.keep(step)
                 self._descend(objective, optimizer, loss, rate, share)
                 average.update_parameters(phase.objective.module)
                 for callback in callbacks:

@@ -15,6 +15,12 @@ from torch import Tensor
 from domindex.committee.fit_context import fit_context
 from domindex.data import DomainData, group_rows
 from domindex.data.domain_data import Task
+from domindex.data.parameters import (
+    check_running,
+    require_counts,
+    require_numbers,
+    require_texts,
+)
 from domindex.data.standardizing import InputScaler, OutputScaler
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names, check_task
@@ -23,7 +29,7 @@ from domindex.model.adaptation import PlainModule
 from domindex.networks.backbone_settings import as_backbone
 from domindex.training.batches import TrainingRows
 from domindex.training.places import Places
-from domindex.training.settings import Network, Training, require_counts
+from domindex.training.settings import Network, Training
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +138,8 @@ class DeepBaseline(DomainEstimator):
         return result if fitted.outputs is None else fitted.outputs.restore(result)
 
     def _check_parameters(self) -> None:
+        check_running(self)
+        require_texts(self, "task")
         require_counts(self, "latent_dim", "width")
         if self.training is not None and not isinstance(self.training, Training):
             raise InputError(
@@ -201,11 +209,8 @@ class AdaptingBaseline(DeepBaseline):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not self._weight >= 0:
-            raise InputError(
-                f"adaptation_weight is {self.adaptation_weight!r}. Choose 0 or more, "
-                f"or None for the default of {self._default_weight}."
-            )
+        if self.adaptation_weight is not None:
+            require_numbers(self, "adaptation_weight")
 
     def _all_settings(self) -> dict[str, Any]:
         """What the method itself sets, beside its parameters."""

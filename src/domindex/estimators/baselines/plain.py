@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.data import DomainData, group_rows
+from domindex.data.parameters import require_texts
 from domindex.data.standardizing import InputScaler
 from domindex.errors import InputError
 from domindex.estimators.base import Floats, Names
-from domindex.estimators.wrapping import WrappingEstimator
+from domindex.estimators.wrapping import WrappingEstimator, check_wrapped
 from domindex.representations import PlacedRows, Representation, RepresentedRows
 from domindex.representations.domain_normalised import (
     SHAPES,
@@ -66,6 +67,8 @@ class PlainBaseline(WrappingEstimator):
         self.representation = representation
 
     def _check_parameters(self) -> None:
+        check_wrapped(self.estimator)
+        require_texts(self, "representation")
         if self.representation not in KNOWN:
             raise InputError(
                 f"There is no representation {self.representation!r} for plain models; there are "

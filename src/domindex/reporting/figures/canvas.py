@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.errors import DomindexError
+from domindex.errors import DomindexError, InputError
 from domindex.geometry import DomainIndex
 
 Floats = NDArray[np.float64]
@@ -36,6 +36,21 @@ def plane(index: DomainIndex) -> Floats:
     """The first two components of a map, (domains, 2); zeros for a second that it lacks."""
     points = index.coordinates[:, :2]
     return np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
+
+
+def as_index(given: Any) -> DomainIndex:
+    """A map, or that of a fitted model."""
+    index = getattr(given, "domain_index_", given)
+    if not isinstance(index, DomainIndex):
+        raise InputError(
+            f"index is a {type(given).__name__}. Pass a fitted model, or its domain_index_."
+        )
+    return index
+
+
+def sources_of(given: Any, asked: Collection[Hashable] | None) -> Collection[Hashable]:
+    """The sources that were named, or those of a fitted model."""
+    return getattr(given, "source_domains_", ()) if asked is None else asked
 
 
 def source_marks(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from domindex.data.messages import preview
 from domindex.errors import InputError
-from domindex.reporting.figures.canvas import kinds, name_points, new_axes, source_marks
+from domindex.reporting.figures.canvas import kinds, name_points, new_axes, source_marks, sources_of
 
 EDGE_STYLES = {
     "inferred": {"color": "0.55", "linestyle": "-", "linewidth": 1.0},
@@ -22,22 +22,25 @@ EDGE_STYLES = {
 
 
 def plot_domain_graph(
-    inferred: nx.Graph,
+    inferred: Any,
     truth: nx.Graph | None = None,
     *,
     positions: Mapping[Hashable, ArrayLike] | None = None,
-    source_domains: Collection[Hashable] = (),
+    source_domains: Collection[Hashable] | None = None,
     ax: Any = None,
 ) -> Any:
     """An inferred domain graph; beside a true one, edges are drawn by which of the two have them.
 
     Parameters
     ----------
-    inferred : as from `model.domain_graph`
+    inferred : as from `model.domain_graph`; a fitted model stands for its graph of the nearest two
     truth : the true graph of the same domains
     positions : where to draw each domain, name to (x, y); None lays out the true graph, or the
         inferred one where there is no truth
     """
+    sources_named = sources_of(inferred, source_domains)
+    if hasattr(inferred, "domain_graph"):
+        inferred = inferred.domain_graph(n_neighbors=2)
     places = _places(inferred, truth, positions)
     axes = new_axes(ax)
     for label, edges in _edge_groups(inferred, truth).items():
@@ -50,7 +53,7 @@ def plot_domain_graph(
             )
     domains = list(places)
     points = np.array([places[name] for name in domains])
-    for chosen, marker, label, color in kinds(source_marks(domains, source_domains)):
+    for chosen, marker, label, color in kinds(source_marks(domains, sources_named)):
         axes.scatter(
             *points[chosen].T,
             marker=marker,

@@ -15,18 +15,17 @@ from domindex.reporting.figures.canvas import PALETTE, new_axes
 DASHES = ("-", "--", ":")
 
 
-def plot_history(
-    history: pd.DataFrame, *, terms: Sequence[str] | None = None, ax: Any = None
-) -> Any:
+def plot_history(history: Any, *, terms: Sequence[str] | None = None, ax: Any = None) -> Any:
     """Every term of the objective by epoch, a vertical line where a phase begins.
 
     Terms differ by orders of magnitude, so the scale is linear near zero and logarithmic beyond.
 
     Parameters
     ----------
-    history : `model.history_`
+    history : a fitted model, or its `history_`
     terms : which columns to draw; all where None
     """
+    history = _table(history)
     known = [name for name in history.columns if name not in ("phase", "step")]
     chosen = known if terms is None else list(terms)
     unknown = [name for name in chosen if name not in known]
@@ -57,6 +56,15 @@ def plot_history(
     axes.set(xlabel="epoch", ylabel="term, mean over an epoch")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
     return axes
+
+
+def _table(given: Any) -> pd.DataFrame:
+    table = getattr(given, "history_", given)
+    if not isinstance(table, pd.DataFrame):
+        raise InputError(
+            f"history is a {type(given).__name__}. Pass a fitted model, or its history_."
+        )
+    return table
 
 
 def _phase_starts(history: pd.DataFrame) -> list[tuple[int, str]]:

@@ -14,23 +14,25 @@ from domindex.geometry import DomainIndex
 from domindex.reporting.figures.canvas import (
     PALETTE,
     Floats,
+    as_index,
     kinds,
     name_points,
     new_axes,
     plane,
     source_marks,
+    sources_of,
 )
 
 DOT: dict[str, Any] = {"s": 70, "edgecolors": "black", "linewidths": 0.6, "zorder": 2}
 
 
 def plot_domain_map(
-    index: DomainIndex,
+    index: Any,
     *,
     std: ArrayLike | None = None,
     color: ArrayLike | None = None,
     color_label: str = "",
-    source_domains: Collection[Hashable] = (),
+    source_domains: Collection[Hashable] | None = None,
     graph: nx.Graph | None = None,
     ax: Any = None,
 ) -> Any:
@@ -40,15 +42,17 @@ def plot_domain_map(
 
     Parameters
     ----------
-    index : the map; its first two components are drawn, a single one against zero
-    std : (domains, components), drawn as ellipses of one deviation
+    index : a fitted model or its map; the first two components are drawn, one alone against zero
+    std : (domains, components), drawn as ellipses of one deviation; a model brings its own
     color : a number per domain, or a text for each of up to 8 groups
     color_label : what the bar of colours says, where they stand for numbers
-    source_domains : names of those that are drawn as squares
+    source_domains : squares; None takes those of a model
     graph : joined domains get a line
     ax : axes of Matplotlib to draw on; new ones where None
     """
-    axes = new_axes(ax)
+    sources_named = sources_of(index, source_domains)
+    std = getattr(index, "domain_index_std_", None) if std is None else std
+    index, axes = as_index(index), new_axes(ax)
     points = plane(index)
     values = _color_values(color, len(points))
     if index.angles is not None:
@@ -57,7 +61,7 @@ def plot_domain_map(
         _draw_edges(axes, index, points, graph)
     if std is not None:
         _draw_ellipses(axes, points, np.asarray(std, dtype=float))
-    sources = source_marks(index.domains, source_domains)
+    sources = source_marks(index.domains, sources_named)
     if color is None:
         _draw_kinds(axes, points, sources)
     elif values.dtype.kind == "U":

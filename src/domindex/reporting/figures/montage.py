@@ -6,8 +6,15 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 from domindex.data import check_domain_names, check_inputs
-from domindex.geometry import DomainIndex
-from domindex.reporting.figures.canvas import kinds, name_points, new_axes, plane, source_marks
+from domindex.reporting.figures.canvas import (
+    as_index,
+    kinds,
+    name_points,
+    new_axes,
+    plane,
+    source_marks,
+    sources_of,
+)
 from domindex.reporting.montage import MOST_PICTURES, Kind, domain_pictures, spread_out
 
 WIDTH = 34.0
@@ -15,19 +22,19 @@ WIDTH = 34.0
 
 
 def plot_montage(
-    index: DomainIndex,
+    index: Any,
     X: Any,
     sample_domain: Sequence[Hashable],
     *,
     kind: Kind = "nearest",
-    source_domains: Collection[Hashable] = (),
+    source_domains: Collection[Hashable] | None = None,
     ax: Any = None,
 ) -> Any:
     """The map with a small picture of every domain at its place, framed by its role.
 
     Parameters
     ----------
-    index : the map; its first two components are drawn
+    index : a fitted model or its map; its first two components are drawn
     X : (rows, H, W), (rows, H, W, C) or (rows, C, H, W)
     sample_domain : the domain of every row
     kind : "nearest" shows the row nearest to the domain's mean, "mean" the mean of its rows
@@ -35,6 +42,7 @@ def plot_montage(
         map get a picture
     ax : axes of Matplotlib to draw on; new ones where None
     """
+    sources_named, index = sources_of(index, source_domains), as_index(index)
     axes = new_axes(ax)  # before Matplotlib's parts are imported: it says where it is missing
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
@@ -43,7 +51,7 @@ def plot_montage(
     shown = spread_out(points, MOST_PICTURES)
     pictures = domain_pictures(X, names, [index.domains[number] for number in shown], kind)
     zoom = WIDTH / pictures.shape[2]
-    groups = kinds(source_marks(index.domains, source_domains))
+    groups = kinds(source_marks(index.domains, sources_named))
     for chosen, marker, label, color in reversed(groups):
         axes.scatter(*points[chosen].T, marker=marker, color=color, label=label, s=12)
         for number, picture in zip(shown, pictures):

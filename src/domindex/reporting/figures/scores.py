@@ -9,9 +9,15 @@ import numpy as np
 
 from domindex.data.messages import preview
 from domindex.errors import InputError
-from domindex.geometry import DomainIndex
 from domindex.reporting.distances import distances_to_sources
-from domindex.reporting.figures.canvas import kinds, name_points, new_axes, source_marks
+from domindex.reporting.figures.canvas import (
+    as_index,
+    kinds,
+    name_points,
+    new_axes,
+    source_marks,
+    sources_of,
+)
 
 
 def plot_scores_by_domain(
@@ -53,10 +59,10 @@ def plot_scores_by_domain(
 
 
 def plot_scores_by_distance(
-    index: DomainIndex,
+    index: Any,
     scores: Mapping[Hashable, float],
     *,
-    source_domains: Collection[Hashable],
+    source_domains: Collection[Hashable] | None = None,
     score_label: str = "score",
     ax: Any = None,
 ) -> Any:
@@ -66,19 +72,21 @@ def plot_scores_by_distance(
 
     Parameters
     ----------
-    index : the map
+    index : a fitted model or its map
+    source_domains : where distances are measured from; None takes those of a model
     scores : domain to number; domains of the map that it lacks are left out
     """
+    sources_named, index = sources_of(index, source_domains), as_index(index)
     domains = [name for name in index.domains if name in scores]
     if not domains:
         raise InputError(
             f"scores names {preview(scores)}, none of the map's domains "
             f"({preview(index.domains)}). Use the names of the map."
         )
-    away = dict(zip(index.domains, distances_to_sources(index, source_domains)))
+    away = dict(zip(index.domains, distances_to_sources(index, sources_named)))
     points = np.array([[away[name], scores[name]] for name in domains])
     axes = new_axes(ax)
-    for chosen, marker, label, color in kinds(source_marks(domains, source_domains)):
+    for chosen, marker, label, color in kinds(source_marks(domains, sources_named)):
         axes.scatter(*points[chosen].T, marker=marker, color=color, label=label, zorder=2)
     name_points(axes, domains, points)
     axes.set(xlabel="distance to the nearest source, in median spacings", ylabel=score_label)

@@ -10,23 +10,25 @@ from numpy.typing import ArrayLike
 
 from domindex.errors import InputError
 from domindex.evaluation import index_correlation, procrustes_agreement
-from domindex.geometry import DomainIndex, procrustes_align
+from domindex.geometry import procrustes_align
 from domindex.reporting.figures.canvas import (
     Floats,
+    as_index,
     kinds,
     name_points,
     new_axes,
     plane,
     source_marks,
+    sources_of,
 )
 
 
 def plot_map_on_positions(
-    index: DomainIndex,
+    index: Any,
     positions: ArrayLike,
     *,
     position_names: tuple[str, str] = ("position 1", "position 2"),
-    source_domains: Collection[Hashable] = (),
+    source_domains: Collection[Hashable] | None = None,
     ax: Any = None,
 ) -> Any:
     """The map laid on known positions: a line from where each domain is to where the map has it.
@@ -35,10 +37,11 @@ def plot_map_on_positions(
 
     Parameters
     ----------
-    index : the map; its first two components are drawn
+    index : a fitted model or its map; the first two components are drawn
     positions : (domains, 2), in the order of `index.domains`, such as longitude and latitude
     position_names : what the two columns are
     """
+    sources_named, index = sources_of(index, source_domains), as_index(index)
     known = np.asarray(positions, dtype=np.float64)
     if known.shape != (len(index.domains), 2) or not np.isfinite(known).all():
         raise InputError(
@@ -49,7 +52,7 @@ def plot_map_on_positions(
     laid = _laid_on(plane(index), known)
     for start, end in zip(known, laid):
         axes.plot(*np.array([start, end]).T, color="0.75", linewidth=0.9, zorder=1)
-    for chosen, marker, label, color in kinds(source_marks(index.domains, source_domains)):
+    for chosen, marker, label, color in kinds(source_marks(index.domains, sources_named)):
         axes.scatter(
             *known[chosen].T,
             marker=marker,
@@ -80,22 +83,23 @@ def plot_map_on_positions(
 
 
 def plot_index_against_truth(
-    index: DomainIndex,
+    index: Any,
     truth: ArrayLike,
     *,
     truth_label: str = "true index",
-    source_domains: Collection[Hashable] = (),
+    source_domains: Collection[Hashable] | None = None,
     ax: Any = None,
 ) -> Any:
     """The map's first principal axis against a known number per domain, which it should follow.
 
     The sign of a map means nothing, so the axis is turned to rise with the truth.
     """
+    sources_named, index = sources_of(index, source_domains), as_index(index)
     correlation = index_correlation(index.coordinates, truth)
     known = np.asarray(truth, dtype=np.float64).squeeze()
     inferred = _along(first_axis(index.coordinates), known)
     axes = new_axes(ax)
-    for chosen, marker, label, color in kinds(source_marks(index.domains, source_domains)):
+    for chosen, marker, label, color in kinds(source_marks(index.domains, sources_named)):
         axes.scatter(
             known[chosen], inferred[chosen], marker=marker, color=color, label=label, zorder=2
         )

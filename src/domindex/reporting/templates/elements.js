@@ -1,7 +1,30 @@
 /* Elements, numbers, colours. All text goes in as text, never as markup. */
 const report = JSON.parse(document.getElementById("data").textContent);
-const domains = report.domains;
-const byName = new Map(domains.map((domain, number) => [domain.name, number]));
+
+/* The page holds domains by columns, and shares as letters; here they become records again. */
+const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
+function sharesOf(letters) { return [...letters].map((letter) => LETTERS.indexOf(letter) / (LETTERS.length - 1)); }
+
+function unpacked(packed) {
+  const of = (name, place) => (packed[name] === null ? null : packed[name][place]);
+  return packed.name.map((name, place) => ({
+    name, role: packed.role[place] === "s" ? "source" : "target", rows: packed.rows[place],
+    coordinates: packed.coordinates[place], deviations: packed.deviations[place], neighbours: packed.neighbours[place],
+    distance_to_source: packed.distance_to_source[place], held_out_score: of("held_out_score", place), angle: of("angle", place), picture: of("picture", place),
+    forecast: packed.forecast[place] && { expected: packed.forecast[place][0], low: packed.forecast[place][1], high: packed.forecast[place][2], two_ways: packed.forecast[place][3] },
+    differences: packed.differences[place].map(([column, neighbours, sources, chance, both]) => ({ column, neighbours: neighbours / 100, sources: sources / 100, chance: chance / 100,
+      shares: both.slice(0, both.length / 2), around: both.slice(both.length / 2) })),
+    missing: packed.missing[place].map(([column, share]) => ({ column, share })),
+  }));
+}
+const domains = unpacked(report.domains);
+const MANY = 1500; /* domains beyond which a map shows how many there are, not each one */
+
+/* "etienne" finds "Étienne", and "strasse" "Straße". */
+function plainText(text) {
+  return String(text).normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase().replace(/ß/g, "ss").replace(/ø/g, "o").replace(/ł/g, "l").replace(/æ/g, "ae").replace(/œ/g, "oe");
+}
+const searched = domains.map((domain) => plainText(domain.name));
 
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -50,6 +73,24 @@ function expectedText(forecast) {
 
 function isShare() { return report.held_out !== null && report.held_out.score_name === "accuracy"; }
 
+function percent(share, digits) { return (100 * share).toFixed(digits === undefined ? 0 : digits) + " %"; }
+
+function shortName(name, most) { return name.length > most ? name.slice(0, most - 1) + "…" : name; }
+
+/* The least and the largest of any number of numbers; spreading many into a call would overflow. */
+function extent(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
+  return [low, high];
+}
+
+function drawn(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
 function spaced(name) { return String(name).replace(/_/g, " "); }
 
 function theme(name) {
@@ -66,7 +107,7 @@ function pictureOf(domain) {
 const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#808080"];
 
 function plotLayout(more) {
-  const axis = { gridcolor: theme("line"), zerolinecolor: theme("line"), linecolor: theme("line"), automargin: true };
+  const axis = { gridcolor: theme("line"), zerolinecolor: theme("line"), linecolor: theme("line"), automargin: document.documentElement.clientWidth >= 560 };
   const family = getComputedStyle(document.body).fontFamily;
   return Object.assign({
     paper_bgcolor: theme("surface"), plot_bgcolor: theme("surface"),

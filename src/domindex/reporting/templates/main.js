@@ -1,21 +1,30 @@
 /* Draw everything, and again when the colours of the page change. */
 drawHead();
-drawWarnings();
+drawRely();
 startMap();
 startTable();
-drawExpected();
+startWhy();
+drawDrivers();
 drawQuality();
 drawAudit();
-drawTrials();
 drawHistory();
 drawSettings();
 
 function redrawPlots() {
-  drawMap();
-  drawQualityPlot();
+  drawForecastPlot();
+  drawQualityPlots();
+  return drawMap();
+}
+
+function resizePlots() { document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.Plots.resize(plot)); }
+
+/* Paper is light, narrow, and has every row. */
+function onPaper(isPaper) {
+  wholeTable(isPaper);
+  resizePlots();
+  redrawPlots();
 }
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawPlots);
-window.matchMedia("print").addEventListener("change", () => {
-  redrawPlots();
-  document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.Plots.resize(plot));
-});
+window.matchMedia("print").addEventListener("change", (event) => onPaper(event.matches));
+window.addEventListener("beforeprint", () => wholeTable(true));
+window.addEventListener("afterprint", () => wholeTable(false));

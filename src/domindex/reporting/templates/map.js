@@ -1,14 +1,41 @@
-/* The map: points, ellipses, names without collisions, neighbours of the chosen domain. */
+/* The map: points or density, ellipses, names without collisions, neighbours of the chosen domain. */
 const mapElement = byId("map");
 
 function x(domain) { return domain.coordinates[0]; }
 function y(domain) { return domain.coordinates.length > 1 ? domain.coordinates[1] : 0; }
+const spanOf = { x: extent(domains.map(x)), y: extent(domains.map(y)) };
 
 function closes() { return domains.every((domain) => typeof domain.angle === "number"); }
 function degrees(angle) { return Math.round((angle * 180) / Math.PI).toString().replace("-", "−") + "°"; }
 
-function neighbourNumbers(chosen) {
-  return chosen === null ? [] : domains[chosen].neighbours.map((name) => byName.get(name));
+function neighbourNumbers(chosen) { return chosen === null ? [] : domains[chosen].neighbours; }
+
+/* What part of the map is seen, as far as Plotly has drawn one. */
+function view() {
+  const full = mapElement._fullLayout;
+  if (!full || !full.xaxis) return { x: spanOf.x, y: spanOf.y };
+  return { x: full.xaxis.range, y: full.yaxis.range };
+}
+
+function isSeen(seen, domain) {
+  return x(domain) >= seen.x[0] && x(domain) <= seen.x[1] && y(domain) >= seen.y[0] && y(domain) <= seen.y[1];
+}
+
+/* Numbers of the domains that are drawn as points: all, or of very many those in view, if they are few. */
+function pointPlaces() {
+  const every = [...domains.keys()];
+  if (domains.length <= MANY) return every;
+  const seen = view();
+  const inside = every.filter((place) => isSeen(seen, domains[place]));
+  return inside.length <= MANY ? inside : null;
+}
+
+/* Where density is shown: sources, thinned evenly, and what was chosen. */
+function markedPlaces() {
+  const sources = [...domains.keys()].filter((place) => domains[place].role === "source");
+  const step = Math.max(1, Math.ceil(sources.length / 400));
+  const near = choice.selected === null ? [] : [...neighbourNumbers(choice.selected), choice.selected];
+  return [...new Set([...sources.filter((_, rank) => rank % step === 0), ...near])];
 }
 
 /* How domains are coloured: a scale for numbers, groups for texts, and a key to them. */
@@ -22,7 +49,7 @@ function painting() {
   const shapes = [["source", theme("muted"), true], ["target", theme("muted"), false]];
   if (values.every((value) => value === null || typeof value === "number")) {
     const known = values.filter((value) => value !== null);
-    const scale = known.length ? [Math.min(...known), Math.max(...known)] : null;
+    const scale = known.length ? extent(known) : null;
     const gaps = known.length < values.length ? [["no value", "none", false]] : [];
     return { values, scale, colours: null, key: shapes.concat(gaps) };
   }
@@ -38,11 +65,9 @@ function painting() {
 
 function hoverText(domain, place) {
   const lines = ["<b>" + plotlyText(domain.name) + "</b>", domain.role + ", " + number(domain.rows) + " rows"];
-  if (report.held_out) {
-    lines.push(domain.held_out_score === null ? "no held-out score"
-      : plotlyText(report.held_out.score_name) + " when held out: " + score(domain.held_out_score));
-  }
-  lines.push("neighbours: " + domain.neighbours.map(plotlyText).join(", "));
+  if (domain.forecast) lines.push("expected " + forecastName() + ": " + expectedText(domain.forecast));
+  else if (domain.held_out_score !== null) lines.push(plotlyText(report.held_out.score_name) + " when held out: " + score(domain.held_out_score));
+  lines.push("neighbours: " + domain.neighbours.map((near) => plotlyText(shortName(domains[near].name, 30))).join(", "));
   if (fromData(choice.column) || choice.column === DISTANCE) {
     const column = columns.get(choice.column);
     lines.push(plotlyText(column.label) + ": " + plotlyText(number(column.values[place])));
@@ -56,18 +81,21 @@ function opacities() {
   return domains.map((_, place) => (near.has(place) ? 1 : 0.25));
 }
 
-function pointTraces(paint) {
+function pointSize(count) { return domains.length > MANY ? 6 : count > 400 ? 7 : count > 120 ? 9 : 12; }
+
+function pointTraces(paint, places) {
   const opacity = opacities();
+  const size = pointSize(places.length);
   const hasValue = (place) => paint.colours !== null || paint.values[place] !== null;
   const traces = [];
   for (const [role, symbol] of [["target", "circle"], ["source", "square"]]) {
     for (const known of [false, true]) {
-      const members = domains.map((_, place) => place).filter((place) => domains[place].role === role && hasValue(place) === known);
+      const members = places.filter((place) => domains[place].role === role && hasValue(place) === known);
       if (!members.length) continue;
-      const marker = { symbol, size: members.map((place) => (place === choice.selected ? 17 : 12)),
+      const marker = { symbol, size: members.map((place) => (place === choice.selected ? size + 5 : role === "source" ? size + 1 : size)),
         opacity: members.map((place) => opacity[place]),
         line: { width: members.map((place) => (place === choice.selected ? 3 : 1)),
-          color: members.map((place) => (place === choice.selected ? theme("text") : theme("dot-edge"))) } };
+          color: members.map((place) => (place === choice.selected || (role === "source" && choice.column !== ROLE) ? theme("text") : theme("dot-edge"))) } };
       if (!known) Object.assign(marker, { color: theme("muted"), symbol: symbol + "-open" });
       else if (paint.colours) marker.color = members.map((place) => paint.colours[place]);
       else Object.assign(marker, { color: members.map((place) => paint.values[place]), coloraxis: "coloraxis" });
@@ -77,6 +105,29 @@ function pointTraces(paint) {
     }
   }
   return traces;
+}
+
+/* How many domains there are in every part of the view; by a column of numbers, their mean. */
+function densityTrace(paint) {
+  const seen = view();
+  const [across, up] = isNarrow() ? [44, 44] : [96, 60];
+  const [width, height] = [seen.x[1] - seen.x[0] || 1, seen.y[1] - seen.y[0] || 1];
+  const counts = Array.from({ length: up }, () => new Array(across).fill(0));
+  const sums = Array.from({ length: up }, () => new Array(across).fill(0));
+  const means = paint.colours === null;
+  domains.forEach((domain, place) => {
+    if (!isSeen(seen, domain) || (means && paint.values[place] === null)) return;
+    const column = Math.min(across - 1, Math.floor((across * (x(domain) - seen.x[0])) / width));
+    const row = Math.min(up - 1, Math.floor((up * (y(domain) - seen.y[0])) / height));
+    counts[row][column] += 1;
+    if (means) sums[row][column] += paint.values[place];
+  });
+  const z = counts.map((row, r) => row.map((count, c) => (count === 0 ? null : means ? sums[r][c] / count : Math.log10(count + 0.5))));
+  const what = means ? plotlyText(columns.get(choice.column).label) + ", mean: " : "";
+  const text = counts.map((row, r) => row.map((count, c) => (count === 0 ? "" : count + (count === 1 ? " domain" : " domains") + (means ? "<br>" + what + number(z[r][c]) : "") + "<br>select to come nearer")));
+  const trace = { type: "heatmap", z, x0: seen.x[0] + width / across / 2, dx: width / across, y0: seen.y[0] + height / up / 2, dy: height / up, hoverinfo: "text", text, name: "density", hoverongaps: false };
+  if (means) return Object.assign(trace, { coloraxis: "coloraxis" });
+  return Object.assign(trace, { showscale: false, colorscale: [[0, theme("density-low")], [1, theme("density-high")]] });
 }
 
 function neighbourTrace() {
@@ -91,32 +142,31 @@ function neighbourTrace() {
 /* Once around the ring of a map that closes, in the order of the angles. */
 function ringTrace() {
   const line = { x: [], y: [], type: "scatter", mode: "lines", name: "ring", hoverinfo: "skip", line: { color: theme("muted"), width: 1.5, dash: "dash" } };
-  if (!closes()) return line;
+  if (!closes() || domains.length > MANY) return line;
   const around = [...domains].sort((a, b) => a.angle - b.angle);
   for (const domain of [...around, around[0]]) { line.x.push(x(domain)); line.y.push(y(domain)); }
   return line;
 }
 
+function deviation(domain, way) { return domain.deviations.length > way ? domain.deviations[way] : 0; }
+
 function ellipses() {
   if (!choice.uncertainty || domains.length > 300) return [];
-  return domains.map((domain) => {
-    const [width, height] = [domain.deviations[0], domain.deviations.length > 1 ? domain.deviations[1] : 0];
-    return { type: "circle", layer: "below", fillcolor: theme("ellipse"), line: { width: 0 },
-      x0: x(domain) - width, x1: x(domain) + width, y0: y(domain) - height, y1: y(domain) + height };
-  });
+  return domains.map((domain) => ({ type: "circle", layer: "below", fillcolor: theme("ellipse"), line: { width: 0 },
+    x0: x(domain) - deviation(domain, 0), x1: x(domain) + deviation(domain, 0), y0: y(domain) - deviation(domain, 1), y1: y(domain) + deviation(domain, 1) }));
 }
 
 /* As wide as neighbours usually lie apart, within reason, so that a crowded map stays a map. */
 function pictureSide() {
-  const span = Math.max(...[x, y].map((way) => Math.max(...domains.map(way)) - Math.min(...domains.map(way)))) || 1;
-  const gaps = domains.map((domain) => Math.min(...domains.filter((other) => other !== domain).map((other) => Math.hypot(x(domain) - x(other), y(domain) - y(other)))));
+  const span = Math.max(spanOf.x[1] - spanOf.x[0], spanOf.y[1] - spanOf.y[0]) || 1;
+  const gaps = domains.map((domain) => (domain.neighbours.length ? Math.hypot(x(domain) - x(domains[domain.neighbours[0]]), y(domain) - y(domains[domain.neighbours[0]])) : span));
   const usual = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
   return Math.min(0.12 * span, Math.max(0.06 * span, usual));
 }
 
 /* Above its point each, so that the point is seen. */
 function pictures() {
-  if (!choice.pictures) return [];
+  if (!choice.pictures || !domains.some((domain) => pictureOf(domain) !== null)) return [];
   const side = pictureSide(), opacity = opacities();
   return domains.flatMap((domain, place) => (pictureOf(domain) === null ? [] : [{ source: pictureOf(domain), xref: "x", yref: "y",
     x: x(domain), y: y(domain), sizex: side, sizey: side, xanchor: "center", yanchor: "bottom", layer: "below", opacity: opacity[place] }]));
@@ -124,8 +174,10 @@ function pictures() {
 
 /* Nothing that is seen, but room for the pictures: a map's range comes from its lines and points. */
 function pictureRoom() {
-  const side = pictureSide(), room = { x: [], y: [] };
-  for (const domain of choice.pictures ? domains.filter((one) => pictureOf(one) !== null) : []) {
+  const room = { x: [], y: [] };
+  const shown = choice.pictures ? domains.filter((one) => pictureOf(one) !== null) : [];
+  const side = shown.length ? pictureSide() : 0;
+  for (const domain of shown) {
     room.x.push(x(domain) - side / 2, x(domain) + side / 2, null);
     room.y.push(y(domain), y(domain) + side, null);
   }
@@ -134,25 +186,54 @@ function pictureRoom() {
 
 function isNarrow() { return mapElement.clientWidth < 560; }
 
-/* A map that is long and flat, as one of few directions is, needs no height. */
+/* Height to width of what is drawn, points with their ellipses. */
+function heightToWidth() {
+  const widen = (way, axis) => { const [low, high] = extent(domains.flatMap((domain) => [way(domain) - deviation(domain, axis), way(domain) + deviation(domain, axis)])); return high - low; };
+  const [width, height] = [widen(x, 0), widen(y, 1)];
+  return width > 0 ? height / width : 1;
+}
+
+const PROPORTION = heightToWidth();
+
+/* A map that is a thin strip is drawn with one axis longer than the other, and says so. */
+const LEAST_PROPORTION = 0.34, MOST_PROPORTION = 2.2;
+function stretch() {
+  const natural = PROPORTION;
+  if (natural <= 0) return 1;
+  if (natural < LEAST_PROPORTION) return LEAST_PROPORTION / natural;
+  return natural > MOST_PROPORTION ? MOST_PROPORTION / natural : 1;
+}
+
 function mapHeight(paint) {
-  const span = (way, deviation) => Math.max(...domains.map((domain) => way(domain) + deviation(domain))) - Math.min(...domains.map((domain) => way(domain) - deviation(domain)));
-  const [width, height] = [span(x, (domain) => domain.deviations[0]), span(y, (domain) => (domain.deviations.length > 1 ? domain.deviations[1] : 0))];
-  const wanted = 110 + (mapElement.clientWidth - 80) * (width > 0 ? height / width : 1) * 1.25;
+  const wanted = 110 + (mapElement.clientWidth - 80) * PROPORTION * stretch() * 1.1;
   const bar = paint.scale && isNarrow() ? 42 : 0;
-  return bar + Math.round(Math.min(540, Math.max(300, wanted)));
+  return bar + Math.round(Math.min(600, Math.max(isNarrow() ? 330 : 380, wanted)));
+}
+
+function drawScaleNote() {
+  const factor = stretch();
+  const note = byId("scale-note");
+  note.hidden = Math.abs(factor - 1) < 0.01;
+  if (!note.hidden) note.textContent = factor > 1 ? "The domains lie almost on a line. To keep them apart, index 2 is drawn " + number(Number(factor.toPrecision(2))) + " times as long as index 1." : "To fit the page, index 2 is drawn " + number(Number((1 / factor).toPrecision(2))) + " times as short as index 1.";
 }
 
 function mapLayout(paint) {
   const narrow = isNarrow();
   const layout = plotLayout({ dragmode: narrow ? false : "pan", hovermode: "closest", uirevision: "kept", shapes: ellipses(), images: pictures(),
-    margin: { l: 56, r: 20, t: 34, b: 58 },
+    margin: { l: narrow ? 54 : 56, r: narrow ? 10 : 20, t: 34, b: narrow ? 50 : 58 },
     xaxis: { title: { text: "domain index 1", standoff: 8 }, zeroline: false },
-    yaxis: { title: { text: "domain index 2", standoff: 4 }, zeroline: false, scaleanchor: "x", scaleratio: 1 } });
+    yaxis: { title: { text: "domain index 2", standoff: 4 }, zeroline: false, scaleanchor: "x", scaleratio: stretch() } });
+  if (narrow) for (const axis of [layout.xaxis, layout.yaxis]) Object.assign(axis, { nticks: 5, title: Object.assign({}, axis.title, { font: { size: 11 } }) });
+  if (domains.length > MANY) {
+    for (const [axis, span] of [[layout.xaxis, spanOf.x], [layout.yaxis, spanOf.y]]) {
+      const room = 0.04 * (span[1] - span[0] || 1);
+      axis.range = [span[0] - room, span[1] + room];
+    }
+  }
   layout.xaxis.showgrid = layout.yaxis.showgrid = !layout.images.length;
   if (paint.scale) {
     layout.coloraxis = { cmin: paint.scale[0], cmax: paint.scale[1] > paint.scale[0] ? paint.scale[1] : paint.scale[0] + 1,
-      colorscale: "Viridis", colorbar: { thickness: 12, outlinewidth: 0, title: { text: plotlyText(columns.get(choice.column).label), side: narrow ? "top" : "right" } } };
+      colorscale: "Viridis", colorbar: { thickness: 12, outlinewidth: 0, title: { text: plotlyText(shortName(columns.get(choice.column).label, 40)), side: narrow ? "top" : "right" } } };
     if (narrow) {
       Object.assign(layout.coloraxis.colorbar, { orientation: "h", yref: "container", y: 0.02, yanchor: "bottom", thickness: 10, title: { text: "" } });
       layout.margin.b = 100;
@@ -165,62 +246,84 @@ const NAME_PLACES = [
   { x: "left", y: "middle", across: 1, up: 0 }, { x: "center", y: "bottom", across: 0, up: 0.7 },
   { x: "center", y: "top", across: 0, up: -0.7 }, { x: "right", y: "middle", across: -1, up: 0 },
 ];
+const MOST_NAMES = 150;
 
 function nameBox([left, top], spot, width) {
-  const middle = left + spot.across * (7 + width / 2);
-  const height = top - Math.sign(spot.up) * 14;
-  return { left: middle - width / 2, right: middle + width / 2, top: height - 7, bottom: height + 7 };
+  const middle = left + spot.across * (9 + width / 2);
+  const height = top - Math.sign(spot.up) * 15;
+  return { left: middle - width / 2, right: middle + width / 2, top: height - 8, bottom: height + 8 };
+}
+
+/* How wide a name is, as the browser will draw it. */
+const ruler = document.createElement("canvas").getContext("2d");
+ruler.font = "12px " + getComputedStyle(document.body).fontFamily;
+function textWidth(text) {
+  return ruler.measureText(text).width + 6;
+}
+
+/* Whose name comes first: the chosen, its neighbours, sources, the farthest targets. */
+function nameOrder(places) {
+  const first = choice.selected === null ? [] : [choice.selected, ...neighbourNumbers(choice.selected)];
+  const rank = (place) => (domains[place].role === "source" ? Infinity : domains[place].distance_to_source);
+  return [...new Set([...first, ...[...places].sort((a, b) => rank(b) - rank(a))])];
 }
 
 /* A name is shown where it covers neither a point nor a name shown before it. */
 function placeNames() {
   const full = mapElement._fullLayout;
   const pixels = (axis, value, length) => ((value - axis.range[0]) / (axis.range[1] - axis.range[0])) * length;
-  const spots = domains.map((domain) => [pixels(full.xaxis, x(domain), full._size.w), full._size.h - pixels(full.yaxis, y(domain), full._size.h)]);
-  const dots = spots.map(([left, top]) => ({ left: left - 6, right: left + 6, top: top - 6, bottom: top + 6 }));
+  const spot = (domain) => [pixels(full.xaxis, x(domain), full._size.w), full._size.h - pixels(full.yaxis, y(domain), full._size.h)];
+  const places = pointPlaces() || markedPlaces();
+  const dots = new Map(places.map((place) => { const [left, top] = spot(domains[place]); return [place, { left: left - 6, right: left + 6, top: top - 6, bottom: top + 6 }]; }));
   const hits = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
   const opacity = opacities();
-  const first = [choice.selected, ...neighbourNumbers(choice.selected)].filter((place) => place !== null);
-  const order = [...new Set([...first, ...domains.keys()])];
   const shown = [];
   const annotations = [];
-  for (const place of choice.names ? order : []) {
-    const name = domains[place].name.length > 18 ? domains[place].name.slice(0, 17) + "…" : domains[place].name;
-    const free = NAME_PLACES.map((spot) => ({ spot, box: nameBox(spots[place], spot, 6.4 * name.length + 4) })).find(({ box }) =>
-      box.left > -40 && box.right < full._size.w + 18 && !shown.some((other) => hits(box, other)) && !dots.some((dot, other) => other !== place && hits(box, dot)));
+  for (const place of choice.names ? nameOrder(places) : []) {
+    if (shown.length >= MOST_NAMES || !dots.has(place)) continue;
+    const name = shortName(domains[place].name, isNarrow() ? 14 : 22);
+    const width = textWidth(name);
+    const free = NAME_PLACES.map((way) => ({ way, box: nameBox(spot(domains[place]), way, width) })).find(({ box }) =>
+      box.left > 0 && box.right < full._size.w && box.top > -12 && box.bottom < full._size.h + 4 && !shown.some((other) => hits(box, other)) && ![...dots].some(([other, dot]) => other !== place && hits(box, dot)));
     if (!free) continue;
     shown.push(free.box);
-    const away = place === choice.selected ? 10 : 6;
+    const away = place === choice.selected ? 11 : 8;
     annotations.push({ x: x(domains[place]), y: y(domains[place]), text: plotlyText(name), showarrow: false,
-      xanchor: free.spot.x, xshift: away * free.spot.across, yanchor: free.spot.y, yshift: away * free.spot.up, opacity: opacity[place] });
+      xanchor: free.way.x, xshift: away * free.way.across, yanchor: free.way.y, yshift: away * free.way.up, opacity: opacity[place], font: { size: 12 } });
   }
   return Plotly.relayout(mapElement, { annotations });
 }
 
 function drawKey(key) {
-  byId("key").replaceChildren(...key.map(([label, colour, square]) => {
-    const mark = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    mark.setAttribute("width", "12"); mark.setAttribute("height", "12"); mark.setAttribute("aria-hidden", "true");
-    const shape = document.createElementNS("http://www.w3.org/2000/svg", square === true ? "rect" : "circle");
-    const size = square === true ? { x: 1, y: 1, width: 10, height: 10 } : { cx: 6, cy: 6, r: 5 };
-    Object.entries(Object.assign(size, { fill: colour, stroke: colour === "none" ? theme("muted") : "none" })).forEach(([name, value]) => shape.setAttribute(name, value));
-    mark.append(shape);
-    return element("li", {}, mark, label);
-  }));
+  byId("key").replaceChildren(...key.map(([label, colour, square]) => element("li", {},
+    drawn("svg", { width: 12, height: 12, "aria-hidden": "true" }, square === true
+      ? drawn("rect", { x: 1, y: 1, width: 10, height: 10, fill: colour, stroke: colour === "none" ? theme("muted") : "none" })
+      : drawn("circle", { cx: 6, cy: 6, r: 5, fill: colour, stroke: colour === "none" ? theme("muted") : "none" })), label)));
+}
+
+function densityKey(paint) {
+  const means = paint.colours === null;
+  return [["source", theme("source"), true], [means ? "mean of the domains there" : "more domains, a deeper shade", means ? theme("muted") : theme("density-high"), null]];
 }
 
 function drawMap() {
   const paint = painting();
-  const traces = [pictureRoom(), ringTrace(), neighbourTrace(), ...pointTraces(paint)];
+  const places = pointPlaces();
+  const background = places === null ? [densityTrace(paint)] : [];
+  const marked = places === null ? markedPlaces() : places;
+  const colours = places === null && paint.colours === null ? { colours: domains.map(() => theme("source")), scale: null } : paint;
+  const traces = [pictureRoom(), ringTrace(), ...background, neighbourTrace(), ...pointTraces(places === null ? colours : paint, marked)];
   mapElement.style.height = mapHeight(paint) + "px";
-  drawKey(paint.key);
+  drawKey(places === null ? densityKey(paint) : paint.key);
+  drawScaleNote();
   return Plotly.react(mapElement, traces, mapLayout(paint), PLOT_SETTINGS).then(placeNames);
 }
 
 function drawSelected() {
   const panel = byId("selected");
   if (choice.selected === null) {
-    panel.replaceChildren(element("h3", {}, "No domain selected"), element("p", { class: "small" }, "Ellipses show one deviation of uncertainty. The buttons above the map move and zoom it."));
+    const advice = domains.length > MANY ? "The shades show how many domains lie where. Zoom in, or select a shade, to see each of them; find one by its name above." : "Ellipses show one deviation of uncertainty. The buttons above the map move and zoom it.";
+    panel.replaceChildren(element("h3", {}, "No domain selected"), element("p", { class: "small" }, advice));
     return;
   }
   const domain = domains[choice.selected];
@@ -230,7 +333,7 @@ function drawSelected() {
   if (closes()) facts.splice(3, 0, ["angle", degrees(domain.angle)]);
   if (domain.held_out_score !== null) facts.push(["held out", score(domain.held_out_score)]);
   if (domain.forecast) facts.push(["expected " + forecastName(), expectedText(domain.forecast)]);
-  if (domain.forecast && typeof domain.forecast.two_ways === "number") facts.push(["two ways agree", (100 * domain.forecast.two_ways).toFixed(0) + " %"]);
+  if (domain.forecast && typeof domain.forecast.two_ways === "number") facts.push(["two ways agree", percent(domain.forecast.two_ways)]);
   if (fromData(choice.column)) facts.push([columns.get(choice.column).label, number(columns.get(choice.column).values[choice.selected])]);
   const picture = pictureOf(domain);
   panel.replaceChildren(
@@ -238,8 +341,29 @@ function drawSelected() {
     picture === null ? "" : element("img", { class: "picture", src: picture, alt: "A typical row of " + domain.name }),
     element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
     element("p", {}, "Nearest on the map"),
-    element("div", { class: "chips" }, ...domain.neighbours.map((name) => element("button", { type: "button", onclick: () => choose({ selected: byName.get(name) }) }, name))),
+    element("div", { class: "chips" }, ...domain.neighbours.map((near) => element("button", { type: "button", onclick: () => choose({ selected: near }) }, domains[near].name))),
+    report.profiles.length ? element("p", {}, element("a", { href: "#why" }, "Why is it there?")) : "",
     element("button", { type: "button", class: "plain", onclick: () => choose({ selected: null }) }, "Clear selection"));
+}
+
+/* The first few domains whose name holds what was typed, those that begin with it first. */
+function drawFound() {
+  const wanted = plainText(byId("find").value.trim());
+  const places = [];
+  if (wanted) {
+    for (const fits of [(name) => name.startsWith(wanted), (name) => !name.startsWith(wanted) && name.includes(wanted)]) {
+      for (let place = 0; place < searched.length && places.length < 8; place += 1) if (fits(searched[place])) places.push(place);
+    }
+  }
+  byId("found").replaceChildren(...places.map((place) => element("button", { type: "button", onclick: () => choose({ selected: place }) }, domains[place].name)),
+    ...(wanted && !places.length ? [element("span", { class: "small" }, "no domain has this in its name")] : []));
+}
+
+/* A part of the map where many lie, four times as large. */
+function comeNearer(point) {
+  const seen = view();
+  const around = (middle, [low, high]) => [middle - (high - low) / 8, middle + (high - low) / 8];
+  return Plotly.relayout(mapElement, { "xaxis.range": around(point.x, seen.x), "yaxis.range": around(point.y, seen.y) });
 }
 
 function startMap() {
@@ -247,17 +371,23 @@ function startMap() {
   select.append(...[...columns].map(([key, column]) => element("option", { value: key }, column.label)));
   select.value = choice.column;
   select.addEventListener("change", () => choose({ column: select.value }));
+  byId("find").addEventListener("input", drawFound);
   byId("with-pictures").hidden = !domains.some((domain) => pictureOf(domain) !== null);
+  byId("with-uncertainty").hidden = domains.length > 300;
   for (const name of ["uncertainty", "names", "pictures"]) {
     byId(name).addEventListener("change", (event) => choose({ [name]: event.target.checked }));
   }
   drawSelected();
   drawMap().then(() => {
     mapElement.on("plotly_click", (event) => {
-      const place = event.points[0].customdata;
-      if (place !== undefined) choose({ selected: place === choice.selected ? null : place });
+      const point = event.points[0];
+      if (point.customdata !== undefined) choose({ selected: point.customdata === choice.selected ? null : point.customdata });
+      else if (point.data.type === "heatmap") comeNearer(point);
     });
-    mapElement.on("plotly_relayout", (change) => { if (!("annotations" in change)) placeNames(); });
+    mapElement.on("plotly_relayout", (change) => {
+      if ("annotations" in change) return;
+      if (domains.length > MANY) drawMap(); else placeNames();
+    });
     mapElement.dataset.ready = "true";
   });
   listeners.push(drawMap, drawSelected);

@@ -1,4 +1,6 @@
-/* The table of domains: sorts by any column, filters by name and role. */
+/* The table of domains: sorts by any column, filters by name and role, pages; on paper it is whole. */
+const PAGE_ROWS = 50;
+const page = { number: 0, whole: false };
 const order = { column: "domain", falling: false };
 
 function tableColumns() {
@@ -29,16 +31,19 @@ function tableColumns() {
   return shown;
 }
 
+const counting = new Intl.Collator("en", { numeric: true });
+
 /* Numbers by size, texts as a reader counts (2 before 10); what is not known comes last. */
 function compare(a, b, falling) {
   if (a === null || b === null) return (a === null) - (b === null);
-  const rising = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+  const rising = typeof a === "number" && typeof b === "number" ? a - b : counting.compare(String(a), String(b));
   return falling ? -rising : rising;
 }
 
 function headCell(column) {
   const sorted = order.column === column.key;
   const button = element("button", { type: "button", onclick: () => {
+    page.number = 0;
     order.falling = order.column === column.key && !order.falling;
     order.column = column.key;
     drawTable();
@@ -59,23 +64,64 @@ function bodyCell(column, place) {
   return element("td", { class: column.text ? null : "number" }, text);
 }
 
+/* Numbers of the domains that the filter lets through, in order. */
+function tablePlaces(sorting) {
+  const wanted = plainText(byId("filter").value.trim());
+  return [...domains.keys()]
+    .filter((place) => searched[place].includes(wanted) || (wanted.length > 2 && domains[place].role.startsWith(wanted)))
+    .sort((a, b) => compare(sorting.values[a], sorting.values[b], order.falling));
+}
+
 function drawTable() {
   const shown = tableColumns();
   const sorting = shown.find((column) => column.key === order.column) || shown[0];
   order.column = sorting.key;
-  const wanted = byId("filter").value.trim().toLowerCase();
-  const places = [...domains.keys()]
-    .filter((place) => (domains[place].name + " " + domains[place].role).toLowerCase().includes(wanted))
-    .sort((a, b) => compare(sorting.values[a], sorting.values[b], order.falling));
+  const places = tablePlaces(sorting);
+  const pages = Math.max(1, Math.ceil(places.length / PAGE_ROWS));
+  page.number = Math.min(page.number, pages - 1);
+  const start = page.whole ? 0 : page.number * PAGE_ROWS;
+  const rows = page.whole ? places : places.slice(start, start + PAGE_ROWS);
   const near = new Set(neighbourNumbers(choice.selected));
   byId("domains").querySelector("thead").replaceChildren(element("tr", {}, ...shown.map(headCell)));
-  byId("domains").querySelector("tbody").replaceChildren(...places.map((place) =>
+  byId("domains").querySelector("tbody").replaceChildren(...rows.map((place) =>
     element("tr", { class: place === choice.selected ? "chosen" : near.has(place) ? "near" : null }, ...shown.map((column) => bodyCell(column, place)))));
-  byId("shown").textContent = places.length + " of " + domains.length + " domains";
+  byId("shown").textContent = number(places.length) + " of " + number(domains.length) + " domains";
+  drawPager(pages, places.length, start, rows.length);
+}
+
+function drawPager(pages, count, start, rows) {
+  const turn = (label, to, possible) => {
+    const button = element("button", { type: "button", class: "plain", onclick: () => { page.number = to; drawTable(); byId("domains").closest(".box").scrollTop = 0; } }, label);
+    button.disabled = !possible;
+    return button;
+  };
+  const pager = byId("pager");
+  pager.hidden = pages < 2;
+  pager.replaceChildren(
+    turn("First", 0, page.number > 0), turn("Previous", page.number - 1, page.number > 0),
+    element("span", { role: "status" }, number(start + 1) + " to " + number(start + rows) + " of " + number(count) + ", page " + number(page.number + 1) + " of " + number(pages)),
+    turn("Next", page.number + 1, page.number < pages - 1), turn("Last", pages - 1, page.number < pages - 1));
+}
+
+/* To the page on which a domain is that was chosen elsewhere. */
+function turnToSelected(change) {
+  if (change.selected === undefined || change.selected === null) return;
+  const shown = tableColumns();
+  const sorting = shown.find((column) => column.key === order.column) || shown[0];
+  const rank = tablePlaces(sorting).indexOf(change.selected);
+  if (rank >= 0) page.number = Math.floor(rank / PAGE_ROWS);
+}
+
+/* Paper has no pages to turn: it gets every row that the filter lets through. */
+function wholeTable(whole) {
+  if (page.whole === whole) return;
+  page.whole = whole;
+  drawTable();
 }
 
 /* A choice draws the rows anew; the reader's place on the keyboard stays. */
-function redrawTable() {
+function redrawTable(change) {
+  turnToSelected(change);
   const focused = document.activeElement && document.activeElement.closest("#domains tbody") ? document.activeElement.textContent : null;
   drawTable();
   if (focused === null) return;
@@ -84,7 +130,7 @@ function redrawTable() {
 }
 
 function startTable() {
-  byId("filter").addEventListener("input", drawTable);
+  byId("filter").addEventListener("input", () => { page.number = 0; drawTable(); });
   listeners.push(redrawTable);
   drawTable();
 }

@@ -1,0 +1,48 @@
+"""A map or an encoding that tells nothing apart any more, and what to do about it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.committee.members import NetworkMember
+from domindex.data.messages import frames_inside
+from domindex.errors import CollapseWarning
+from domindex.model.fitted_indices import FittedIndices
+from domindex.representations import PlacedRows
+
+Floats = NDArray[np.float64]
+
+ONE_PLACE = 1e-6
+"""Of the unit scale of a map, and of the scale of z: beneath it, differences are rounding."""
+
+LOOKED_AT = 3
+"""Domains whose z is looked at: where it is constant, it is constant in any three."""
+
+
+def warn_of_collapse(
+    coordinates: Floats, network: NetworkMember | None, rows: PlacedRows, indices: FittedIndices
+) -> None:
+    """Say so where all domains lie at one place, or where the network encodes all rows alike."""
+    if len(coordinates) > 1 and np.ptp(coordinates, axis=0).max() <= ONE_PLACE:
+        warnings.warn(
+            f"All {len(coordinates)} domains lie at one place of the map: their inputs are alike, "
+            "and the index tells nothing. Look whether sample_domain names what differs, or add "
+            "inputs that do; predictions are those of a model without domains.",
+            CollapseWarning,
+            stacklevel=frames_inside(),
+        )
+    if network is None:
+        return
+    names = {domain.name for domain in rows.domains[:LOOKED_AT]}
+    z = network.encode(rows.only(names), indices)
+    if len(z) > 1 and np.ptp(z, axis=0).max() <= ONE_PLACE * (1.0 + np.abs(z).max()):
+        warnings.warn(
+            "The network encodes all rows alike: z is constant, and what it predicts does not "
+            "depend on X. Lower adversary_weight of Network or learning_rate of Training, or give "
+            "it more steps.",
+            CollapseWarning,
+            stacklevel=frames_inside(),
+        )

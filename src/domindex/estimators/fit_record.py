@@ -1,0 +1,112 @@
+"""What a fit leaves for those who want to understand it: figures and counts, no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from domindex.committee.building import BuiltCommittee
+from domindex.committee.held_out_record import HeldOutRecord
+from domindex.committee.importance import MOST_GROUPS, column_importance
+from domindex.data import DomainData
+from domindex.data.profiles import ColumnProfile, profile_inputs
+from domindex.persistence.table_states import table_from_state, table_state
+
+IMPORTANCE = ("column", "importance", "standard_error")
+
+
+@dataclass(frozen=True, eq=False)
+class FitRecord:
+    """How good it was on held-out sources, what it rests on, and what the domains look like.
+
+    Attributes
+    ----------
+    rows : (domains of the fit,) how many each has
+    held_out : quality on held-out sources
+    importance : DataFrame, a row a column of the inputs, the weightiest first: column, importance
+        (what is lost in held-out sources when it is shuffled: probability of the right class, or
+        the rise of the error as a share) and standard_error over domains. Empty where rows are
+        pictures or signals, or nothing but a network predicts
+    profiles : of the columns of the inputs; empty where rows are no table
+    """
+
+    rows: NDArray[np.int64]
+    held_out: HeldOutRecord
+    importance: pd.DataFrame
+    profiles: tuple[ColumnProfile, ...]
+
+    @classmethod
+    def of(
+        cls, built: BuiltCommittee, data: DomainData, names: Sequence[Hashable] | None, seed: int
+    ) -> FitRecord:
+        """`names` are those of the columns; None where the inputs are no columns of the user's."""
+        n_features = int(np.prod(data.inputs.shape[1:]))
+        is_table = data.inputs.ndim == 2 and not data.layout.is_grid
+        if names is None or not is_table or len(names) != n_features:
+            return cls(data.domain_sizes, built.held_out, _importance([], np.empty((0, 2))), ())
+        texts = [str(name) for name in names]
+        profiles = profile_inputs(data.inputs, texts, data.row_domains, data.n_domains)
+        groups = column_groups(texts)
+        measured = np.empty((0, 2))
+        if built.explained is not None:
+            numbers = [columns for _, columns in groups]
+            measured = column_importance(built.explained, numbers, seed)
+        labels = [label for label, _ in groups[:MOST_GROUPS]] if len(measured) else []
+        return cls(data.domain_sizes, built.held_out, _importance(labels, measured), profiles)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "rows": [int(count) for count in self.rows],
+            "held_out": self.held_out.state(),
+            "importance": table_state(self.importance),
+            "profiles": {str(k): one.state() for k, one in enumerate(self.profiles)},
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> FitRecord:
+        """What `state` described; ValueError where its parts do not fit each other."""
+        described = state["profiles"]
+        profiles = [ColumnProfile.from_state(described[str(k)]) for k in range(len(described))]
+        rows = np.array(state["rows"], dtype=np.int64)
+        if any(len(one.counts) != len(rows) for one in profiles):
+            raise ValueError("the profiles do not fit the domains")
+        held_out = HeldOutRecord.from_state(state["held_out"])
+        if (held_out.domains < 0).any() or (held_out.domains >= len(rows)).any():
+            raise ValueError("the held-out domains are not among the domains")
+        importance = table_from_state(state["importance"])
+        if tuple(importance.columns) != IMPORTANCE:
+            raise ValueError("the importance of columns is not usable")
+        return cls(rows, held_out, importance, tuple(profiles))
+
+
+def column_groups(names: Sequence[str]) -> list[tuple[str, NDArray[np.int64]]]:
+    """Labels and numbers of columns that belong together: "kind=a", "kind=b" are one, "kind".
+
+    Examples
+    --------
+    >>> from domindex.estimators.fit_record import column_groups
+    >>> [(name, columns.tolist()) for name, columns in column_groups(["age", "kind=a", "kind=b"])]
+    [('age', [0]), ('kind', [1, 2])]
+    """
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for number, name in enumerate(names):
+        label, equals, level = name.partition("=")
+        is_level = bool(equals and label and level)
+        groups.setdefault((label if is_level else name, is_level), []).append(number)
+    return [(label, np.array(columns)) for (label, _), columns in groups.items()]
+
+
+def _importance(labels: Sequence[str], measured: NDArray[np.float64]) -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {
+            "column": pd.Series(list(labels), dtype=object),
+            "importance": measured[:, 0],
+            "standard_error": measured[:, 1],
+        }
+    )
+    return frame.sort_values("importance", ascending=False, kind="stable", ignore_index=True)

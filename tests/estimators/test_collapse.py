@@ -1,0 +1,53 @@
+"""A map, or an encoding, in which nothing can be told apart is said to be one."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from domindex import Training, VDIClassifier
+from domindex.errors import CollapseWarning
+from domindex.estimators.collapse import warn_of_collapse
+from domindex.representations import PlacedRows
+
+PLACES = {"a": np.zeros(2), "b": np.ones(2)}
+ROWS = PlacedRows.of(np.arange(8.0).reshape(4, 2), ["a", "a", "b", "b"], PLACES)
+
+
+class Encoding:
+    def __init__(self, z):
+        self.z = z
+
+    def encode(self, rows, indices):
+        return self.z
+
+
+def test_domains_at_one_place_are_reported():
+    with pytest.warns(CollapseWarning, match="All 3 domains lie at one place"):
+        warn_of_collapse(np.full((3, 2), 0.5), None, ROWS, None)
+
+
+def test_an_encoding_that_is_constant_is_reported():
+    with pytest.warns(CollapseWarning, match="adversary_weight"):
+        warn_of_collapse(np.eye(2), Encoding(np.full((4, 3), 7.0)), ROWS, None)
+
+
+def test_a_map_and_an_encoding_that_vary_are_not():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CollapseWarning)
+        warn_of_collapse(
+            np.eye(2), Encoding(np.random.default_rng(0).normal(size=(4, 3))), ROWS, None
+        )
+
+
+def test_copies_of_one_domain_are_reported_by_a_fit():
+    rng = np.random.default_rng(0)
+    one = rng.normal(size=(20, 2))
+    X, y = np.tile(one, (4, 1)), np.tile(one[:, 0] > 0, 4).astype(int)
+    model = VDIClassifier(
+        candidates=[("raw", "linear")], training=Training(steps=2, index_steps=2), random_state=0
+    )
+    names = np.repeat(["a", "b", "c", "d"], 20)
+    with pytest.warns(CollapseWarning):
+        model.fit(X, y, sample_domain=names, source_domains=["a", "b"])
+    assert np.isfinite(model.predict_proba(X, sample_domain=names)).all()

@@ -1,0 +1,162 @@
+"""A fit that is cut off and begun again: the same model, to the last bit."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import domindex
+from domindex import Training, VDIClassifier, VDIRegressor
+from domindex.errors import InputError
+from domindex.persistence import journal as journal_module
+from domindex.persistence.journal import Journal
+from domindex.training import checkpoints
+
+N_DOMAINS, N_ROWS = 6, 25
+CANDIDATES = [("flow", "network"), ("encoded", "linear"), ("raw", "linear"), ("raw", "trees")]
+SETTINGS = {"candidates": CANDIDATES, "training": Training(steps=16, index_steps=8)}
+
+
+def rows(seed=0):
+    rng = np.random.default_rng(seed)
+    plain = rng.normal(size=(N_DOMAINS * N_ROWS, 3))
+    place = np.repeat(np.arange(N_DOMAINS), N_ROWS)
+    X = plain.copy()
+    X[:, 0] += 0.5 * place
+    X[:, 1] = np.sin(0.2 * place) * plain[:, 0] + np.cos(0.2 * place) * plain[:, 1]
+    return X, plain, [f"d{number}" for number in place]
+
+
+def fitted(kind=VDIClassifier, folder=None, seed=0, X=None, **changes):
+    own, plain, names = rows()
+    X = own if X is None else X
+    y = (plain[:, 0] > 0).astype(int) if kind is VDIClassifier else plain[:, 0] + 0.3 * X[:, 1]
+    model = kind(**SETTINGS | {"random_state": seed} | changes)
+    sources = ["d0", "d1", "d2"]
+    return model.fit(X, y, sample_domain=names, source_domains=sources, checkpoint=folder)
+
+
+def bits(model):
+    X, _, names = rows()
+    tables = (model.forecast_, model.candidates_, model.history_)
+    found = [
+        model.predict(X, sample_domain=names).astype(float),
+        model.encode(X, sample_domain=names),
+        model.transform(X),
+        model.domain_indices_,
+        *(table.select_dtypes("number").to_numpy(dtype=float) for table in tables),
+    ]
+    return [np.ascontiguousarray(one).tobytes() for one in found]
+
+
+class Cut(BaseException):
+    """In place of a kill."""
+
+
+def cut_after(n_pieces, monkeypatch):
+    """From now on a fit ends once it has kept so many pieces."""
+    write, left = journal_module.replace_file, [n_pieces]
+
+    def counting(path, parts):
+        if left[0] == 0:
+            raise Cut
+        left[0] -= 1
+        write(path, parts)
+
+    monkeypatch.setattr(journal_module, "replace_file", counting)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        (VDIClassifier, {}),
+        (VDIRegressor, {}),
+        (VDIClassifier, {"flow": None, "candidates": None}),
+    ],
+    ids=["classes", "values", "paper"],
+)
+def test_cut_off_again_and_again_it_ends_as_if_it_had_not_been(
+    kind, changes, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
+    whole, n_cuts = bits(fitted(kind, **changes)), 0
+    while True:
+        with monkeypatch.context() as patched:
+            cut_after(9, patched)
+            try:
+                model = fitted(kind, tmp_path / "kept", **changes)
+                break
+            except Cut:
+                n_cuts += 1
+    assert n_cuts >= 1
+    assert bits(model) == whole
+    assert not hasattr(model, "_journal") or model._journal is None
+    made = []
+    monkeypatch.setattr(Journal, "keep", lambda journal, name, value: made.append(name))
+    assert bits(fitted(kind, tmp_path / "kept", **changes)) == whole
+    assert made == []
+
+
+KILLED = """
+import sys
+from domindex.training import checkpoints
+checkpoints.SECONDS = 0.0
+sys.path.insert(0, sys.argv[1])
+from test_resuming import fitted
+print("ready", flush=True)
+fitted(folder=sys.argv[2]).save(sys.argv[3])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
+def test_killed_at_any_moment_and_resumed_it_is_the_same_model(tmp_path):
+    here, kept, saved = os.path.dirname(__file__), tmp_path / "kept", tmp_path / "model"
+    command = [sys.executable, "-c", KILLED, here, str(kept), str(saved)]
+    for n_pieces in (2, 8):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
+            while process.poll() is None and len(list(kept.glob("*.piece"))) < n_pieces:
+                time.sleep(0.002)
+            process.kill()
+        assert not saved.exists() or process.returncode == 0
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    assert bits(domindex.load(saved)) == bits(fitted())
+
+
+def test_only_the_same_fit_goes_on(tmp_path):
+    changed = rows()[0].copy()
+    changed[3, 1] += 1e-9
+    simple = {"candidates": [("raw", "linear")]}
+    fitted(folder=tmp_path / "kept", **simple)
+    for changes, words in (
+        ({"X": changed}, "the data differs"),
+        ({"seed": 1}, "the seed"),
+        ({"index_dim": 1}, "index_dim was 2 and is 1"),
+        ({"training": Training(steps=17, index_steps=8)}, "steps was 16 and is 17"),
+    ):
+        with pytest.raises(InputError, match=words):
+            fitted(folder=tmp_path / "kept", **simple | changes)
+    fitted(folder=tmp_path / "kept", **simple, verbose=0, n_jobs=1)
+
+
+def test_without_a_seed_the_one_that_was_drawn_is_kept(tmp_path):
+    simple = {"candidates": [("raw", "trees")], "seed": None}
+    first = fitted(folder=tmp_path / "kept", **simple)
+    for path in (tmp_path / "kept").glob("*.piece"):
+        path.unlink()
+    again = fitted(folder=tmp_path / "kept", **simple)
+    assert bits(again) == bits(first)
+    assert again.random_state is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr("domindex.estimators.base.check_domain_data", lambda *_, **__: 1 / 0)
+    for folder in (tmp_path / "file", tmp_path / "file" / "below", "a\0b"):
+        with pytest.raises(InputError):
+            fitted(folder=folder)

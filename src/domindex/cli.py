@@ -216,17 +216,17 @@ def predict(
         str, typer.Option(help="CSV or Parquet to write; - for standard output.")
     ] = "predictions.csv",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Columns to stand beside predictions, by commas.")
+    ] = None,
     escape: Annotated[
         bool,
         typer.Option(
             "--escape-formulas", help="Put ' before texts that a spreadsheet would run: = + - @."
         ),
     ] = False,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    keep: Annotated[
-        str | None, typer.Option(help="Columns to stand beside predictions, by commas.")
-    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

@@ -21,6 +21,14 @@ class OffMapWarning(UserWarning):
     """Domains that differ from all known ones more than these differ from each other."""
 
 
+class NoDomainWarning(UserWarning):
+    """Rows without the name of a domain, which all count as one that was never seen."""
+
+
+class PreparationWarning(UserWarning):
+    """What was done to the columns of a data frame to make inputs of them."""
+
+
 class DomainNameWarning(UserWarning):
     """Domains that read like known ones and are not equal to them, such as 1 and "1"."""
 
@@ -31,14 +39,6 @@ class ExtremeValueWarning(UserWarning):
 
 class CollapseWarning(UserWarning):
     """A map or an encoding in which nothing can be told apart."""
-
-
-class NoDomainWarning(UserWarning):
-    """Rows without the name of a domain, which all count as one that was never seen."""
-
-
-class PreparationWarning(UserWarning):
-    """What was done to the columns of a data frame to make inputs of them."""
 
 
 class TrainingError(DomindexError, RuntimeError):

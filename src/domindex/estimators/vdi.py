@@ -491,21 +491,6 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         self._n_features_out = indices.module.local_dim
 
     @property
-    def map_(self) -> pd.DataFrame:
-        """The map: a row a domain, with its role, coordinates and their uncertainty."""
-        check_is_fitted(self)
-        sources, added = set(self.source_domains_), set(self.added_domains_)
-        roles = [
-            "source" if n in sources else "added" if n in added else "target" for n in self.domains_
-        ]
-        columns: dict[str, Any] = {"domain": self.domains_, "role": roles}
-        columns |= {f"index_{n}": one for n, one in enumerate(self.domain_indices_.T, start=1)}
-        columns |= {f"std_{n}": one for n, one in enumerate(self.domain_index_std_.T, start=1)}
-        if self.domain_angles_ is not None:
-            columns["angle"] = self.domain_angles_
-        return pd.DataFrame(columns)
-
-    @property
     def added_domains_(self) -> list[Hashable]:
         """Names of the domains that were added after the fit, in their order."""
         domain_map = self._indices.domain_map

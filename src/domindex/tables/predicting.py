@@ -87,8 +87,9 @@ def predict_table(
     model, preparation = run.model(), run.preparation()
     form = TextFormat(delimiter, decimal, encoding).over(run.form)
     if is_large(data):
-        large = (out, form, _kept(run, keep), force, progress, escape)
-        return _predict_large(run, model, data, *large)
+        return _predict_large(
+            run, model, data, out, form, _kept(run, keep), force, progress, escape
+        )
     with show_progress(progress) as shown:
         rows = read_rows(data, preparation, form, shown, _kept(run, keep))
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
@@ -128,14 +129,7 @@ def _predict_large(
     stream = open_stream(data, form=form, texts=[preparation.domain])
     with show_progress(progress) as shown:
         done = predict_stream(
-            model,
-            preparation,
-            stream,
-            out,
-            kept=kept,
-            force=force,
-            progress=shown,
-            escape=escape,
+            model, preparation, stream, out, kept=kept, force=force, progress=shown, escape=escape
         )
         for note in done.notes:
             shown.say(f"note: {note}")

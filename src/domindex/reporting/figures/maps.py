@@ -46,7 +46,7 @@ def plot_domain_map(
     std : (domains, components), drawn as ellipses of one deviation; a model brings its own
     color : a number per domain, or a text for each of up to 8 groups
     color_label : what the bar of colours says, where they stand for numbers
-    source_domains : names of those that are drawn as squares; None takes those of a model
+    source_domains : squares; None takes those of a model
     graph : joined domains get a line
     ax : axes of Matplotlib to draw on; new ones where None
     """

@@ -8,6 +8,7 @@ against the one drawn from all of them, and a default fit of 2,000 domains; into
 
     python benchmarks/bench_growth.py                        # N = 500 … 8000
     python benchmarks/bench_growth.py --domains 100 200 400  # a quick look
+    python benchmarks/bench_growth.py --picture docs/pictures/growth.png
     python benchmarks/bench_growth.py --large                # or some: --large map full fit
     python benchmarks/bench_growth.py --rule                 # coefficients of estimators/cost.py
 """
@@ -23,6 +24,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import nnls
 
@@ -187,6 +189,22 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def draw(found: dict[str, Any], path: Path) -> None:
+    """The growth on logarithmic axes, with what a growth with the domains would be."""
+    figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
+    domains = np.array([row["domains"] for row in found["sizes"]])
+    seconds = np.array([row["cpu_seconds"] for row in found["sizes"]])
+    axes.loglog(domains, seconds, "o-", label="map and flow")
+    axes.loglog(domains, seconds[0] * domains / domains[0], ":", label="in proportion to domains")
+    axes.set(xlabel="domains", ylabel="CPU, s")
+    axes.set_xticks(domains, [f"{number:,}" for number in domains])
+    axes.set_yticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"])
+    axes.minorticks_off()
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
 def measure_fit(kind: Any, effort: str, n_domains: int, n_rows: int, n_features: int) -> float:
     """Seconds of CPU of a default fit."""
     data = family(n_domains, n_rows, n_features)
@@ -226,7 +244,11 @@ def main() -> None:
     parser.add_argument("--rule", action="store_true")
     parser.add_argument("--large", nargs="*", choices=sorted(LARGE))
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--picture", type=Path, help="draw what --out holds, and measure nothing")
     arguments = parser.parse_args()
+    if arguments.picture is not None:
+        draw(json.loads(arguments.out.read_text()), arguments.picture)
+        return
     if arguments.rule:
         print("speed of this machine:", machine_speed(time.process_time, repeats=9))
         for effort in ("full", "quick"):

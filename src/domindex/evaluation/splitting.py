@@ -96,9 +96,11 @@ class DomainKFold(BaseCrossValidator):
 
         Parameters
         ----------
-        X, y : of which only the number of rows is looked at
+        X : of which only the number of rows is looked at
+        y : not looked at
         groups : the domain of every row, where there is no `sample_domain`
-        sample_domain, source_domains : as in `fit`
+        sample_domain : a domain name per row, as in `fit`
+        source_domains : the labelled domains, as in `fit`
         """
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         names = check_domain_names(groups if sample_domain is None else sample_domain, n_rows)

@@ -86,7 +86,7 @@ def test_cut_off_again_and_again_it_ends_as_if_it_had_not_been(
     whole, n_cuts = bits(fitted(kind, **changes)), 0
     while True:
         with monkeypatch.context() as patched:
-            cut_after(9, patched)
+            cut_after(5, patched)
             try:
                 model = fitted(kind, tmp_path / "kept", **changes)
                 break

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
@@ -18,6 +19,7 @@ from domindex.data import check_domain_names
 from domindex.data import labels as label_rules
 from domindex.data.domain_data import HIDDEN_CLASS
 from domindex.data.messages import did_you_mean, preview
+from domindex.data.validation import domain_roles
 from domindex.errors import InputError, NoDomainWarning, PreparationWarning
 from domindex.estimators.new_domains import frames_inside
 from domindex.preparation import TablePreparation
@@ -61,14 +63,22 @@ def told_rows(rows: ToldRows) -> ToldRows:
         return rows  # the gate says what is wrong
     if rows.source_domains is None:
         return _by_labels(rows, names)
-    rows = replace(rows, source_domains=_listed(rows.source_domains))
-    _refuse_placeholders(rows, names)
+    if isinstance(rows.source_domains, Iterator):
+        rows = replace(rows, source_domains=list(rows.source_domains))
+    try:
+        is_source = _row_is_source(names, rows.source_domains)
+    except InputError:
+        return rows  # the gate says what is wrong
+    _refuse_placeholders(rows, is_source)
     return rows
 
 
 def is_frame(X: Any) -> bool:
     """Whether X is a data frame in memory, of pandas, polars or another library."""
-    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    try:
+        return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    except DuplicateError:
+        return False  # columns of one name: the gate says what is wrong
 
 
 def named_column(X: Any, sample_domain: Any, column: str | None) -> tuple[Any, Any]:
@@ -94,10 +104,7 @@ def frame_preparation(
     if not is_frame(X) or not _needs_preparation(X):
         return None
     names = check_domain_names(sample_domain, len(X))
-    chosen = None if source_domains is None else set(_listed(source_domains))
-    is_source = np.array(
-        [name in chosen if chosen is not None else _is_positive(name) for name in names]
-    )
+    is_source = _row_is_source(names, source_domains)
     table = pandas_frame(X)
     preparation, notes = TablePreparation.fit(
         table, domain="", targets=(), is_source=is_source, domains=[str(name) for name in names]
@@ -197,13 +204,20 @@ def _only(rows: ToldRows, kept: NDArray[np.int64]) -> ToldRows:
     )
 
 
-def _refuse_placeholders(rows: ToldRows, names: Sequence[Hashable]) -> None:
+def _row_is_source(
+    names: Sequence[Hashable], source_domains: Iterable[Hashable] | None
+) -> NDArray[np.bool_]:
+    domains = list(dict.fromkeys(names))
+    places = {name: place for place, name in enumerate(domains)}
+    row_domains = np.array([places[name] for name in names], dtype=np.int64)
+    return domain_roles(domains, row_domains, source_domains)[row_domains]
+
+
+def _refuse_placeholders(rows: ToldRows, is_source: NDArray[np.bool_]) -> None:
     """−1 in all rows of targets is a placeholder; then it is no label in a source either."""
-    values = label_rules.check_label_array(rows.y, len(names))
+    values = label_rules.check_label_array(rows.y, len(is_source))
     if values.dtype.kind not in "iu" or values.ndim != 1:
         return
-    sources = set(rows.source_domains or ())
-    is_source = np.array([name in sources for name in names])
     marked = values == HIDDEN_CLASS
     if marked[~is_source].all() and (~is_source).any() and marked[is_source].any():
         if set(np.unique(values[is_source]).tolist()) <= {HIDDEN_CLASS, 1}:
@@ -213,12 +227,6 @@ def _refuse_placeholders(rows: ToldRows, names: Sequence[Hashable]) -> None:
             f"{int(marked[is_source].sum())} rows of sources. Drop these rows, or give the class "
             "another number."
         )
-
-
-def _listed(names: Iterable[Hashable]) -> Sequence[Hashable] | Any:
-    if isinstance(names, str | bytes):
-        return names
-    return list(getattr(names, "tolist", lambda: names)())
 
 
 def _is_positive(name: Hashable) -> bool:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.data import DomainData, group_rows
-from domindex.data.parameters import require_texts
 from domindex.data.standardizing import InputScaler
 from domindex.errors import InputError
 from domindex.estimators.base import Floats, Names
@@ -68,8 +67,7 @@ class PlainBaseline(WrappingEstimator):
 
     def _check_parameters(self) -> None:
         check_wrapped(self.estimator)
-        require_texts(self, "representation")
-        if self.representation not in KNOWN:
+        if not isinstance(self.representation, str) or self.representation not in KNOWN:
             raise InputError(
                 f"There is no representation {self.representation!r} for plain models; there are "
                 f"{', '.join(KNOWN)}. Choose one of these."

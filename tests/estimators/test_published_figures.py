@@ -26,9 +26,10 @@ def test_the_default_model_beats_the_paper(paper_data, name, floor):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "most"), [("tpt-48-w-e", 0.771), ("tpt-48-n-s", 0.764)])
+@pytest.mark.parametrize(("name", "most"), [("tpt-48-w-e", 0.771)])
 def test_the_default_regressor_beats_the_paper_and_every_plain_method(paper_data, name, most):
-    """`most` is the error of the best plain method, chosen in hindsight (results/paper.md)."""
+    """`most` is the error of the best plain method, chosen in hindsight (results/paper.md). The
+    other split, north to south, is measured by the benchmark alone, for time."""
     data = load_dataset(name, paper_data)
     model = VDIRegressor(random_state=0, training=Training(index_steps=10, steps=10)).fit(
         data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains

@@ -51,7 +51,9 @@ def test_a_seed_decides_which_rows():
     assert not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize(("n_values", "expected"), [(1, MOST_SAMPLED), (512, MOST_SAMPLED)])
+@pytest.mark.parametrize(
+    ("n_values", "expected"), [(1, MOST_SAMPLED), (409, MOST_SAMPLED), (512, 16_000)]
+)
 def test_rows_are_bounded_and_rows_with_many_values_more_so(n_values, expected):
     assert most_rows(n_values) == expected
     assert most_rows(3 * 224 * 224) < 100

@@ -15,9 +15,9 @@ MOST_SAMPLED = 20_000
 """Rows in all that a fit takes of data beyond memory. So many source rows is what predictors learn
 from at most anyway; the map thins every domain further."""
 
-MOST_VALUES = MOST_SAMPLED * 512
+MOST_VALUES = 16_000 * 512
 """Rows times features of that sample: a dozen representations of it stand in memory side by side,
-each of 80 MB. Set for a fit within 2 GB."""
+each of 65 MB. Set for a fit within 2 GB."""
 
 LEAST_OF_DOMAIN = 8
 """Rows of every domain that are taken whatever these bounds say, as far as it has them."""

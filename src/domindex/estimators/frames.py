@@ -19,6 +19,7 @@ from domindex.data import check_domain_names
 from domindex.data import labels as label_rules
 from domindex.data.domain_data import HIDDEN_CLASS
 from domindex.data.messages import did_you_mean, preview
+from domindex.data.names import number_names, order_names
 from domindex.data.validation import domain_roles
 from domindex.errors import InputError, NoDomainWarning, PreparationWarning
 from domindex.estimators.new_domains import frames_inside
@@ -207,9 +208,8 @@ def _only(rows: ToldRows, kept: NDArray[np.int64]) -> ToldRows:
 def _row_is_source(
     names: Sequence[Hashable], source_domains: Iterable[Hashable] | None
 ) -> NDArray[np.bool_]:
-    domains = list(dict.fromkeys(names))
-    places = {name: place for place, name in enumerate(domains)}
-    row_domains = np.array([places[name] for name in names], dtype=np.int64)
+    domains = order_names(names)
+    row_domains = number_names(names, domains)
     return domain_roles(domains, row_domains, source_domains)[row_domains]
 
 

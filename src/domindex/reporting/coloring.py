@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from domindex.reporting.aggregates import Columns, aggregate_columns, aggregate_inputs
-from domindex.reporting.packing import MOST_VALUES
+from domindex.reporting.packing import most_columns
 
 MAX_CLASSES = 8
 """Classes and outputs whose predictions become columns to colour by."""
@@ -30,7 +30,7 @@ def report_columns(
     inputs, left_out = aggregate_inputs(X, names, domains, None if labels is None else list(labels))
     ours = predicted | inputs
     every = given | {name: values for name, values in ours.items() if name not in given}
-    most = max(4, MOST_VALUES // max(1, len(domains)))
+    most = most_columns(len(domains))
     left_out += max(0, len(every) - most)
     if left_out:
         notes.append(f"{left_out} of the columns are not offered for colouring the map.")

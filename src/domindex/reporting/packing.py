@@ -20,12 +20,17 @@ LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 PLAIN = ("name", "role", "rows", "distance_to_source", "held_out_score", "angle", "picture")
 
 
+def most_columns(n_domains: int) -> int:
+    """How many columns to colour by a page of so many domains has room for."""
+    return max(4, MOST_VALUES // max(1, n_domains))
+
+
 def pack(data: ReportData) -> dict[str, Any]:
     """Plain values for JSON; `domains` holds a list for each attribute, not a record each."""
     content = data.to_dict()
     numbers = {one.name: number for number, one in enumerate(data.domains)}
     content["domains"] = _packed_domains(data.domains, numbers)
-    most = max(4, MOST_VALUES // max(1, len(data.domains)))
+    most = most_columns(len(data.domains))
     content["columns"] = {
         name: [_short(value) for value in values]
         for name, values in list(content["columns"].items())[:most]

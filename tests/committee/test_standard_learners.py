@@ -30,7 +30,7 @@ def rows():
 
 
 def test_they_are_known_by_name():
-    assert list_predictors() == [*NAMES, "convolutional", "neighbours"]
+    assert list_predictors() == [*NAMES, "boosted_linear", "convolutional", "neighbours"]
     for name in NAMES:
         assert isinstance(predictor_named(name), Learner)
         assert predictor_named(name).name == name
@@ -81,7 +81,7 @@ def test_what_is_no_learner_is_not_registered():
     for wrong in (object(), "linear"):
         with pytest.raises(InputError, match="cannot be registered"):
             register_predictor(wrong)
-    assert list_predictors() == [*NAMES, "convolutional", "neighbours"]
+    assert list_predictors() == [*NAMES, "boosted_linear", "convolutional", "neighbours"]
 
 
 def test_a_learner_of_ones_own_is_a_value():

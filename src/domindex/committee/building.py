@@ -55,12 +55,14 @@ ROUNDS: tuple[tuple[tuple[str, ...], int | None], ...] = (
     (("trees",), 5),
     (("boosting",), 3),
 )
+VALUE_ROUNDS: tuple[tuple[tuple[str, ...], int | None], ...] = ((("boosted_linear",), 1),)
 QUICK_ROUNDS: tuple[tuple[tuple[str, ...], int | None], ...] = (
     (("linear",), None),
     (("trees",), 1),
 )
 """Predictors in the order in which they are tried, and on how many representations, besides raw
-inputs: the slower, the fewer. For time, not tuned."""
+inputs: the slower, the fewer; for values, those of `VALUE_ROUNDS` come after the others. For time,
+not tuned."""
 
 SLOWEST = "convolutional"
 """What is tried last, on one representation only: of those that keep pictures, the one that is
@@ -234,7 +236,7 @@ class _Builder:
         if self.asked:
             return self._validate(left)
         trials: list[Trial] = []
-        for predictors, most in QUICK_ROUNDS if self.quick else ROUNDS:
+        for predictors, most in self._rounds():
             names = self._promising(trials, most)
             now = [one for one in left if one.predictor in predictors]
             trials += self._validate([one for one in now if one.representation in names])
@@ -244,6 +246,11 @@ class _Builder:
         last = [one for one in left if one.predictor == SLOWEST]
         trials += self._validate([one for one in left if one not in last])
         return [*trials, *self._validate(self._most_promising(last, trials))]
+
+    def _rounds(self) -> tuple[tuple[tuple[str, ...], int | None], ...]:
+        if self.quick:
+            return QUICK_ROUNDS
+        return ROUNDS if self.data.classes is not None else ROUNDS + VALUE_ROUNDS
 
     def _most_promising(self, last: list[Candidate], trials: list[Trial]) -> list[Candidate]:
         """Of candidates that take long, the one on whose representation others do best."""

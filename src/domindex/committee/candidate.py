@@ -137,7 +137,7 @@ def list_candidates(
             names = [name for name in names if name in KEEPS_GRID]
         given = [c for name in names for c in _with_penalties(name, learner, settings)]
         return _encoding(given_to_network, given)
-    given = _all_of(names, settings, data.layout)
+    given = _all_of(names, settings, data)
     if has_backbone and representation not in ("auto", ENCODED):
         given_to_network = representation
     if has_backbone or (representation == "auto" and "flow" in names):
@@ -163,11 +163,12 @@ def _encoding(given_to_network: str, candidates: list[Candidate]) -> list[Candid
     ]
 
 
-def _all_of(names: list[str], settings: ChoiceSettings, layout: InputLayout) -> list[Candidate]:
-    names_of_learners = ("linear", "kernel", "trees", "boosting")
-    linear, *others = (_on_grid(predictor_named(name), layout) for name in names_of_learners)
-    if _has_many_cells(layout):
-        others = others[:-1]
+def _all_of(names: list[str], settings: ChoiceSettings, data: DomainData) -> list[Candidate]:
+    layout = data.layout
+    learners = ["linear", "kernel", "trees"]
+    if not _has_many_cells(layout):
+        learners += ["boosting"] if data.classes is not None else ["boosting", "boosted_linear"]
+    linear, *others = (_on_grid(predictor_named(name), layout) for name in learners)
     result = []
     for name in names:
         rules = _with_penalties(name, linear, settings)

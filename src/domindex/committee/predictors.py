@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from domindex.committee.boosted_linear_learner import (
+    BoostedLinearLearner,
+    BoostedLinearPredictor,
+)
 from domindex.committee.convolutional_learner import (
     ConvolutionalLearner,
     ConvolutionalPredictor,
@@ -36,6 +40,7 @@ for _learner in (
     kernel(),
     trees(),
     boosting(),
+    BoostedLinearLearner(),
     ConvolutionalLearner(),
     NeighboursLearner(),
 ):
@@ -48,6 +53,7 @@ _KINDS: dict[str, type[Predictor]] = {
     for kind in (
         LinearPredictor,
         EstimatorPredictor,
+        BoostedLinearPredictor,
         ConvolutionalPredictor,
         NeighboursPredictor,
     )

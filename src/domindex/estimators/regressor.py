@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, overload
 
 from numpy.typing import NDArray
 
+from domindex.committee.building import VALUE_ROUNDS
 from domindex.data.domain_data import Task
 from domindex.estimators.base import Floats
 from domindex.estimators.streaming import streams
@@ -31,9 +32,9 @@ class VDIRegressor(BaseVDI):
         asks for some
     representation : "auto" tries every representation that serves the data; a name of
         `list_representations`, or "encoded", prescribes one for all members
-    predictor : "auto" tries linear rules, a kernel, trees, boosting and, where the flow counts, the
-        variational network; a name of `list_predictors`, "network", or an estimator like those of
-        scikit-learn, which stays as it is, prescribes one
+    predictor : "auto" tries linear rules, a kernel, trees, boosting, boosting on top of a linear
+        rule and, where the flow counts, the variational network; a name of `list_predictors`,
+        "network", or an estimator like those of scikit-learn, which stays as it is, prescribes one
     candidates : pairs (representation, predictor) to choose from, in place of the two above; each
         predictor by name or as an estimator
     effort : "full", or "quick" for linear rules and trees only
@@ -107,6 +108,9 @@ class VDIRegressor(BaseVDI):
     """
 
     _task: ClassVar[Task] = "regression"
+
+    def _all_settings(self) -> dict[str, Any]:
+        return {**super()._all_settings(), "value_rounds": VALUE_ROUNDS}
 
     @overload
     def predict(

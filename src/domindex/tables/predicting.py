@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ class TablePredictions:
         then the rows are in the file only
     new_domains : names that were not on the map, and were placed
     off_map : names of those that lie off the map
-    notes : what was done to the inputs
+    notes : what had to be guessed of the file, and what was done to the inputs
     """
 
     n_rows: int
@@ -88,12 +88,12 @@ def predict_table(
     form = TextFormat(delimiter, decimal, encoding).over(run.form)
     if is_large(data):
         return _predict_large(
-            run, model, data, out, form, _kept(run, keep), force, progress, escape
+            run, model, data, out, form, kept_columns(run, keep), force, progress, escape
         )
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, form, shown, _kept(run, keep))
+        rows = read_rows(data, preparation, form, shown, kept_columns(run, keep))
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
-        predicted = _predict_rows(model, rows, places, preparation, shown)
+        predicted = predict_rows(model, rows, places, preparation, shown)
         off_map = say_off_map(places, shown)
     known = set(model.domains_)
     new = [str(name) for name in order_names(rows.domains) if name not in known]
@@ -103,7 +103,7 @@ def predict_table(
     return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
 
 
-def _kept(run: Run, keep: Sequence[str]) -> list[str]:
+def kept_columns(run: Run, keep: Sequence[str]) -> list[str]:
     """The key of the run, and what was asked for."""
     key = run.about.get("key")
     return list(dict.fromkeys([*([key] if key else []), *keep]))
@@ -149,7 +149,8 @@ def read_rows(
         data, form, texts=[preparation.domain, *kept], open_file=progress.open_file
     )
     rows = prepare_rows(table, preparation, kept)
-    for note in (*read, *rows.notes):
+    rows = replace(rows, notes=(*read, *rows.notes))
+    for note in rows.notes:
         progress.say(f"note: {note}")
     return rows
 
@@ -175,14 +176,14 @@ def coordinates_of(places: pd.DataFrame) -> NDArray[np.float64]:
     return places.filter(regex=r"^index_\d+$").to_numpy(dtype=np.float64)
 
 
-def _predict_rows(
+def predict_rows(
     model: Any,
     rows: PreparedRows,
     places: pd.DataFrame,
     preparation: TablePreparation,
     progress: Progress,
 ) -> pd.DataFrame:
-    """Predictions domain by domain, in the order of the rows."""
+    """Predictions domain by domain, in the order of the rows; `places` are those of the domains."""
     n_rows = len(rows.inputs)
     groups = dict(group_rows(rows.domains, n_rows))
     parts, gaps, off_map = [], np.empty(n_rows), np.empty(n_rows, dtype=bool)

@@ -17,6 +17,7 @@ from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
 from domindex.preparation import TablePreparation
+from domindex.preparation.columns import require_columns
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.tables.formulas import escape_formulas
@@ -25,7 +26,7 @@ from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
 from domindex.tables.stream_predicting import free_name, predict_stream, with_kept
 from domindex.tables.streaming import Data, is_large, name_of, open_stream
-from domindex.tables.text_format import TextFormat
+from domindex.tables.text_format import TextFormat, with_decimals
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +145,18 @@ def read_rows(
     progress: Progress,
     kept: Sequence[str] = (),
 ) -> PreparedRows:
-    """The rows of a file as the model wants them; what was done to them is said."""
+    """The rows of a file as the model wants them; what was done to them is said.
+
+    Columns that are kept stay as they are spelled, also where they are inputs with decimal commas.
+    """
     table, read = read_with_notes(
         data, form, texts=[preparation.domain, *kept], open_file=progress.open_file
     )
-    rows = prepare_rows(table, preparation, kept)
-    rows = replace(rows, notes=(*read, *rows.notes))
+    require_columns(table.columns, kept, "columns to keep")
+    inputs = {column.name for column in preparation.columns}
+    numbers, _ = with_decimals(table, form.decimal, {preparation.domain, *kept} - inputs)
+    rows = prepare_rows(numbers, preparation)
+    rows = replace(rows, kept=table[list(kept)], notes=(*read, *rows.notes))
     for note in rows.notes:
         progress.say(f"note: {note}")
     return rows

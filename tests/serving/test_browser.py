@@ -120,6 +120,10 @@ def test_new_domains_stand_on_the_map_with_forecast_and_flag(open_page, file):
     assert page.locator("#map .joined").count() == 3
     page.locator('#map .point[data-name="far0"]').click()
     assert page.locator("#selected .flag").text_content() == "off the map"
+    frame = page.locator("#map").bounding_box()
+    spots = [one.bounding_box() for one in page.locator("#map .point.target").all()]
+    across = max(one["x"] for one in spots) - min(one["x"] for one in spots)
+    assert across > 0.4 * frame["width"], "what is off the map does not squeeze the others"
 
 
 def test_a_bad_table_is_told_on_the_page_and_the_next_one_can_be_sent(

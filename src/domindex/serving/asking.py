@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from domindex.errors import DomindexError, InputError
+from domindex.errors import InputError
 from domindex.preparation import TablePreparation
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
@@ -42,7 +42,7 @@ class Answer:
     notes: tuple[str, ...]
 
 
-class BusyError(DomindexError, RuntimeError):
+class BusyError(Exception):
     """More tables are under way than may wait."""
 
 

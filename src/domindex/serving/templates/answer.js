@@ -8,7 +8,8 @@ function downloadLink() {
 
 function firstRows() {
   const numeric = answer.columns.map((_, column) => answer.first.every((row) => row[column] === null || typeof row[column] === "number"));
-  const cell = (value, column) => element("td", { class: numeric[column] ? "number" : null }, number(value));
+  const shown = (value, column) => (numeric[column] && answer.columns[column].startsWith("p(") && value !== null ? value.toFixed(3) : number(value));
+  const cell = (value, column) => element("td", { class: numeric[column] ? "number" : null }, shown(value, column));
   return element("div", { class: "box", tabindex: "0", role: "region", "aria-label": "First predictions" }, element("table", { id: "first" },
     element("thead", {}, element("tr", {}, ...answer.columns.map((name, column) => element("th", { scope: "col", class: numeric[column] ? "number" : null }, name)))),
     element("tbody", {}, ...answer.first.map((row) => element("tr", {}, ...row.map(cell))))));
@@ -25,15 +26,15 @@ function drawAnswer() {
     answer.rows > answer.first.length ? element("p", { class: "small" }, "The first " + number(answer.first.length) + " of " + counted(answer.rows, "row") + "; the file holds all.") : "", notes);
 }
 
-const DOMAIN_COLUMNS = [["domain", null], ["role", null], ["rows", "number"], ["expected", "number"], ["distance", "number"], ["nearest known", null], ["", null]];
+const DOMAIN_COLUMNS = [["domain", null], ["role", null], ["rows", "number"], ["expected", "number"], ["distance", "number"], ["nearest known", null]];
 
 function domainRow(one) {
   const place = placeOf.get(one.domain);
   const name = element("button", { type: "button", onclick: () => { select(place === undefined ? null : place); mapElement.scrollIntoView({ block: "center", behavior: "smooth" }); } }, one.domain);
   const swatch = element("span", { class: "swatch " + one.role, "aria-hidden": "true" });
-  const row = element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: "role" }, swatch, roleWord(one.role)),
-    element("td", { class: "number" }, number(one.rows)), element("td", { class: "number" }, forecastText(one)), element("td", { class: "number" }, number(one.distance)),
-    element("td", {}, one.nearest1 || "–"), element("td", {}, one.off_map ? element("span", { class: "flag" }, "off the map") : ""));
+  const row = element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: "role" }, swatch, one.role, one.off_map ? element("span", { class: "flag" }, "off the map") : ""),
+    element("td", { class: "number" }, number(one.rows)), element("td", { class: "number" + (one.off_map ? " small-cell" : "") }, forecastText(one)), element("td", { class: "number" }, number(one.distance)),
+    element("td", {}, one.nearest1 || "–"));
   row.dataset.name = one.domain;
   return row;
 }

@@ -44,4 +44,7 @@ function forecastText(one) {
   return forecastNumber(one.expected) + " (" + forecastNumber(one.low) + " to " + forecastNumber(one.high) + ")";
 }
 
-function roleWord(role) { return role === "new" ? "new" : role; }
+function intervalText(one) {
+  if (run.task !== "classification") return number(one.low) + " to " + number(one.high);
+  return (100 * one.low).toFixed(0) + " to " + (100 * one.high).toFixed(0) + " %";
+}

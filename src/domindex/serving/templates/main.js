@@ -5,6 +5,8 @@ byId("lead").append("Predicts " + names(run.targets) + " for the rows of a table
 if (run.report) byId("lead").append(element("a", { href: "/report", target: "_blank", rel: "noopener" }, "Report of the fit"));
 byId("needed").textContent = "The domain, " + run.domain + (run.key ? "; the key, " + run.key : "") + "; and the inputs " + names(run.inputs) + ". Others are ignored; " + names(run.targets) + " may be absent.";
 
+byId("address").textContent = location.origin;
+
 /* Said here before anything is sent; the server says it as well. */
 byId("table").addEventListener("change", () => {
   const file = byId("table").files[0];

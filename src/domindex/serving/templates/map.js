@@ -13,7 +13,9 @@ function extent(values) {
   for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
   return [low, high];
 }
-const spanX = extent(points.map((point) => point.x)), spanY = extent(points.map((point) => point.y));
+/* The frame holds the family of the fit; what is off the map must not squeeze it, and stands at the edge. */
+const family = points.filter((point) => !point.facts.off_map);
+const spanX = extent((family.length ? family : points).map((point) => point.x)), spanY = extent((family.length ? family : points).map((point) => point.y));
 const wide = spanX[1] - spanX[0] || 1, high = spanY[1] - spanY[0] || 1e-9 * wide;
 
 /* A map that is a thin strip is drawn with one axis longer than the other, and says so. */
@@ -28,7 +30,12 @@ function frame() {
   const unit = Math.min((width - 2 * MARGIN) / wide, (height - 2 * MARGIN) / (isLine ? wide : high * stretch)) * seen.scale;
   const middle = seen.middle || [(spanX[0] + spanX[1]) / 2, (spanY[0] + spanY[1]) / 2];
   const up = isLine ? 0 : unit * stretch;
-  return { width, height, unit, up, middle, spot: (point) => [width / 2 + (point.x - middle[0]) * unit, height / 2 - (point.y - middle[1]) * up] };
+  const within = (value, most) => Math.min(most - 14, Math.max(14, value));
+  const spot = (point) => {
+    const [left, top] = [width / 2 + (point.x - middle[0]) * unit, height / 2 - (point.y - middle[1]) * up];
+    return point.facts.off_map ? [within(left, width), within(top, height)] : [left, top];
+  };
+  return { width, height, unit, up, middle, spot };
 }
 
 function nearestOf(point) {
@@ -43,7 +50,7 @@ function pointClass(point, place) {
 }
 
 function pointShape(point, place, [left, top]) {
-  const title = drawn("title", {}, point.name + " (" + roleWord(point.role) + (point.facts.off_map ? ", off the map" : "") + ")");
+  const title = drawn("title", {}, point.name + " (" + point.role + (point.facts.off_map ? ", off the map" : "") + ")");
   const size = points.length > 400 ? 3.5 : 5.5;
   const about = { class: pointClass(point, place), "data-name": point.name };
   let shape;
@@ -116,7 +123,7 @@ function drawMap() {
   letDrag(svg, now);
   const note = byId("scale-note");
   note.hidden = isLine || Math.abs(stretch - 1) < 0.01;
-  if (!note.hidden) note.textContent = "The domains lie almost on a line. To keep them apart, one axis is drawn " + number(Number(Math.max(stretch, 1 / stretch).toPrecision(2))) + " times as long as the other.";
+  if (!note.hidden) note.textContent = "To keep the domains apart, one axis is drawn " + number(Number(Math.max(stretch, 1 / stretch).toPrecision(2))) + " times as long as the other.";
   mapElement.dataset.ready = "true";
 }
 
@@ -149,7 +156,7 @@ function drawKey() {
   const key = [one("source: had labels in the fit", drawn("rect", { class: "point source", x: 3, y: 3, width: 10, height: 10 })), one("target", drawn("circle", { class: "point target", cx: 8, cy: 8, r: 5.5 }))];
   if (points.some((point) => point.inTable && point.role !== "new")) key.push(one("in your table", drawn("circle", { class: "ring", cx: 8, cy: 8, r: 6.5 })));
   if (points.some((point) => point.role === "new" && !point.facts.off_map)) key.push(one("new in your table", diamond("new")));
-  if (points.some((point) => point.facts.off_map)) key.push(one("off the map: unlike all known domains", diamond("new off")));
+  if (points.some((point) => point.facts.off_map)) key.push(one("off the map: unlike all known domains; at the edge where it lies outside", diamond("new off")));
   byId("key").replaceChildren(...key);
 }
 
@@ -160,12 +167,12 @@ function drawSelected() {
     return;
   }
   const point = points[seen.selected], facts = point.facts;
-  const rows = [["role", roleWord(point.role)]];
+  const rows = [["role", point.role]];
   if (typeof facts.rows === "number") rows.push(["rows", number(facts.rows)]);
   rows.push(["to a source", number(facts.distance)]);
-  if (typeof facts.expected === "number") rows.push([forecastName(), forecastText(facts)]);
+  if (typeof facts.expected === "number") rows.push([forecastName(), forecastNumber(facts.expected)], ["80 % interval", intervalText(facts)]);
   panel.replaceChildren(element("h3", {}, point.name),
-    facts.off_map ? element("p", {}, element("span", { class: "flag" }, "off the map")) : "",
+    facts.off_map ? element("p", {}, element("span", { class: "flag" }, "off the map"), " Nothing known is like it: do not rely on what is expected here.") : "",
     element("dl", {}, ...rows.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
     element("p", {}, "Nearest on the map"),
     element("div", { class: "chips" }, ...nearestOf(point).map((name) => element("button", { type: "button", onclick: () => select(placeOf.has(name) ? placeOf.get(name) : null) }, name))),

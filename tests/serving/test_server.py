@@ -1,11 +1,14 @@
 """Start and end of the page: what is wrong is said before it starts, and Ctrl-C ends it."""
 
+import asyncio
+import io
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
@@ -15,6 +18,10 @@ from typer.testing import CliRunner
 from domindex.cli import app
 from domindex.errors import DomindexError, InputError
 from domindex.serving import AskedRun, ServeSettings, serve_run, server
+from domindex.serving.asking import EndedError
+from domindex.serving.threads import in_thread
+from domindex.serving.uploads import Upload
+from domindex.tables import TextFormat
 
 
 def told(*arguments):
@@ -87,6 +94,26 @@ def test_others_than_this_machine_are_let_in_with_a_warning_only(run, monkeypatc
     serve_run(run, host=host, port=0, say=lines.append)
     assert any("not loopback" in line for line in lines) == warned
     assert any(f"http://{host}:" in line for line in lines)
+
+
+def test_a_prediction_under_way_is_given_up_when_the_page_is_ended(run, today):
+    asked = AskedRun.open(run)
+    upload = Upload("a.csv", ".csv", io.BytesIO(today.to_csv(index=False).encode()), TextFormat())
+    assert len(asked.answer(upload).predictions) == len(today)
+    asked.end()
+    with pytest.raises(EndedError):
+        asked.answer(upload)
+
+
+def test_ending_does_not_wait_for_work_that_does_not_listen():
+    ending, go_on = threading.Event(), threading.Event()
+
+    async def ask():
+        asyncio.get_running_loop().call_later(0.05, ending.set)
+        return await in_thread(go_on.wait, ending)
+
+    assert asyncio.run(ask()) is None
+    go_on.set()
 
 
 def test_it_starts_answers_and_ends_by_ctrl_c(run):

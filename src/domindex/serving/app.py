@@ -5,21 +5,22 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from domindex.errors import DomindexError, InputError
-from domindex.serving.asking import Answer, AskedRun, BusyError
+from domindex.serving.asking import Answer, AskedRun, BusyError, EndedError
 from domindex.serving.guard import REPORT_POLICY, Guard, KnownHosts
 from domindex.serving.page import render_page, script, style, template
 from domindex.serving.receiving import UploadTooLarge, receive_upload
+from domindex.serving.threads import in_thread
 from domindex.serving.uploads import Upload
 from domindex.serving.wording import json_values, map_values, page_values, run_values
 
@@ -29,6 +30,8 @@ FAULT = (
     "The table could not be predicted, by a fault of domindex. The terminal in which it is served "
     "says where."
 )
+
+ENDED = "This page is being ended."
 
 Shown = Callable[[Answer, Upload], Response]
 
@@ -97,11 +100,15 @@ class Pages:
         try:
             with self.asked.place():
                 upload = await receive_upload(request, self.asked.settings)
-                return await run_in_threadpool(self._ask, upload, shown)
+                asking = partial(self._ask, upload, shown)
+                answer = await in_thread(asking, self.asked.ending)
+                return refused(ENDED, BUSY) if answer is None else answer
         except ClientDisconnect:
             return Response(status_code=BAD_TABLE)
         except UploadTooLarge as error:
             return refused(error.message, TOO_LARGE)
+        except EndedError:
+            return refused(ENDED, BUSY)
         except BusyError as error:
             return refused(str(error), BUSY)
         except InputError as error:

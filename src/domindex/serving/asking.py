@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,8 @@ from domindex.tables.mapping import map_table
 from domindex.tables.predicting import coordinates_of, kept_columns, predict_rows, read_rows
 from domindex.tables.run import RUN, Run, opened
 from domindex.tables.text_format import TextFormat
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,26 @@ class BusyError(Exception):
     """More tables are under way than may wait."""
 
 
+class EndedError(Exception):
+    """The page was ended while a table was under way."""
+
+
+class _Stoppable(Progress):
+    """Silent, and the place at which a prediction under way is given up."""
+
+    def __init__(self, ending: threading.Event) -> None:
+        super().__init__()
+        self._ending = ending
+
+    def each(
+        self, name: str, items: Iterable[Item], *, total: int | None = None, keep: bool = False
+    ) -> Iterator[Item]:
+        for item in items:
+            if self._ending.is_set():
+                raise EndedError
+            yield item
+
+
 class AskedRun:
     """A run that is opened once and asked many times.
 
@@ -61,6 +83,7 @@ class AskedRun:
         self.preparation: TablePreparation = run.preparation()
         self.form, self.key = _said_of_files(run)
         self.map: pd.DataFrame = map_table(self.model)[0]
+        self.ending = threading.Event()
         self._turn = threading.Lock()
         self._places = threading.BoundedSemaphore(settings.most_waiting)
 
@@ -81,6 +104,12 @@ class AskedRun:
         finally:
             self._places.release()
 
+    def end(self, patience: float = 5.0) -> None:
+        """Give up what is under way, and wait for it for so many seconds."""
+        self.ending.set()
+        if self._turn.acquire(timeout=patience):
+            self._turn.release()
+
     def answer(self, upload: Upload) -> Answer:
         """Predict a table, once it is its turn. Nothing of it is kept."""
         with self._turn, upload.on_disk() as path:
@@ -93,7 +122,7 @@ class AskedRun:
         return Answer(answer.predictions, answer.domains, notes)
 
     def _answer(self, path: Any, upload: Upload) -> Answer:
-        silent = Progress()
+        silent = _Stoppable(self.ending)
         kept = kept_columns(self.run, upload.keep)
         rows = read_rows(path, self.preparation, upload.form.over(self.form), silent, kept)
         check_counts(len(rows.domains), len(set(rows.domains)), self.settings)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from types import FrameType
 from typing import Any
 
 from domindex.errors import DomindexError, InputError
@@ -71,8 +72,16 @@ def _run(
     options: dict[str, Any] = {"log_level": "warning", "access_log": False, "lifespan": "off"}
     options |= {"server_header": False, "proxy_headers": False, "ws": "none", "http": "h11"}
     options |= {"timeout_graceful_shutdown": 3, "limit_concurrency": 64}
-    config = uvicorn.Config(build_app(asked, known), **options)
-    uvicorn.Server(config).run(sockets=[listening])
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            asked.ending.set()
+            super().handle_exit(sig, frame)
+
+    try:
+        Server(uvicorn.Config(build_app(asked, known), **options)).run(sockets=[listening])
+    finally:
+        asked.end()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -35,7 +35,7 @@ class ServeSettings:
     port: int = 8700
     max_upload: float = 50.0
     max_rows: int = 200_000
-    max_domains: int = 5_000
+    max_domains: int = 2_000
     allow_hosts: tuple[str, ...] = ()
     upload_seconds: float = 120.0
     most_waiting: int = 8

@@ -41,8 +41,8 @@ class Upload:
     suffix: str
     content: IO[bytes]
     form: TextFormat
-    keep: tuple[str, ...]
-    escape: bool
+    keep: tuple[str, ...] = ()
+    escape: bool = False
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:

@@ -406,6 +406,33 @@ def report(run: RunFolder, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def serve(
+    run: RunFolder,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; others than loopback are open to all.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen at; 0 takes a free one.")] = 8700,
+    max_upload: Annotated[float, typer.Option(help="Largest table that is taken, in MB.")] = 50.0,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Another name by which browsers reach the page.")
+    ] = None,
+) -> None:
+    """Serve a run as a local web page: upload a table, get predictions, see the map.
+
+    Nothing of an upload is kept. Ctrl-C ends it.
+
+    \b
+    Example:
+      domindex serve run
+      domindex serve run --port 9000 --max-upload 100
+    """
+    with one_line_errors():
+        from domindex.serving import serve_run
+
+        serve_run(run, host=host, port=port, max_upload=max_upload, allow_hosts=allow_host or ())
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of everything it writes.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Of the data and the model.", min=0)] = 0,

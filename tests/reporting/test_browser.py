@@ -116,6 +116,13 @@ def eventually(page, is_true, patience=10_000, pause=50):
     raise AssertionError("it never came true")
 
 
+def covers(one, other, slack=3):
+    """Whether two boxes on the screen share more than an edge."""
+    across = min(one["right"], other["right"]) - max(one["left"], other["left"])
+    up = min(one["bottom"], other["bottom"]) - max(one["top"], other["top"])
+    return across > slack and up > slack
+
+
 def test_hovering_a_domain_tells_of_it(open_report, data):
     page = open_report()
     records = {one.name: one for one in data.domains}
@@ -232,6 +239,8 @@ def test_targets_have_a_forecast_in_the_table_and_the_worst_is_named(open_report
     assert f"fare worst is {worst}, at {100 * expected[worst]:.1f} % (" in text
     drawn = page.locator("#forecast-plot .points path").count()
     assert drawn == len(expected), "a point with an interval for every target"
+    ticks = page.locator("#forecast-plot .xtick text").all_text_contents()
+    assert len(set(ticks)) == len(ticks), "no figure of the axis stands there twice"
 
 
 def test_questions_come_in_the_order_in_which_they_are_asked(open_report):
@@ -334,6 +343,10 @@ def test_errors_of_values_are_drawn_with_what_intervals_held(open_other, data):
     page = open_other(replace(data, task="regression", held_out=quality))
     assert page.locator("#residual-plot .bars .point").count() == 2
     assert page.locator("#coverage tbody tr").all_text_contents() == ["80 %78.0 %", "90 %91.0 %"]
+    target = next(one.name for one in data.domains if one.forecast)
+    page.get_by_role("button", name=target, exact=True).first.click()
+    value = page.locator("#selected dd").last
+    assert value.bounding_box()["width"] > 90, "beside a long label there is room for the figures"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -395,6 +408,11 @@ def test_pictures_stand_along_the_map_and_beside_the_chosen_domain(browser, data
     page.goto(path.as_uri())
     page.wait_for_selector("#map[data-ready=true]")
     assert page.locator("#map image").count() == len(shown)
+    of = "shapes => shapes.map(shape => shape.getBoundingClientRect().toJSON())"
+    pictures = page.locator("#map image").evaluate_all(of)
+    names = page.locator("#map .annotation-text-g").evaluate_all(of)
+    assert names
+    assert not any(covers(name, picture) for name in names for picture in pictures)
     page.get_by_role("button", name=shown[1].name, exact=True).first.click()
     assert page.locator("#selected img").get_attribute("src") == pixel
     page.get_by_role("button", name=stranger.name, exact=True).first.click()

@@ -43,7 +43,7 @@ def render_report(data: ReportData) -> str:
     parts = {
         "title": html.escape(data.title),
         "css": _template("report.css"),
-        "data": _safe_json(
+        "data": safe_json(
             with_readable_names(pack(data), [record.name for record in data.domains])
         ),
         "plotly": _plotly_script(),
@@ -79,7 +79,8 @@ def write_run_report(run_folder: str | Path) -> Path:
     return write_report(ReportData.from_dict(content), folder / REPORT_FILE)
 
 
-def _safe_json(content: Any) -> str:
+def safe_json(content: Any) -> str:
+    """JSON that can stand inside a page: no text in it can end a script or begin a tag."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # nothing but ASCII
     return re.sub("[<>&]", lambda found: UNSAFE[found[0]], text)
 

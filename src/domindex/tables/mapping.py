@@ -66,32 +66,45 @@ def index_table(
         check_free_file(Path(graph).expanduser(), overwrite=force)
     run = opened(run)
     model = run.model()
-    sources = set(model.source_domains_)
-    places = dict(zip(map(str, model.domains_), model.domain_indices_))
-    angles = None if model.domain_angles_ is None else model.domain_angles_.tolist()
-    added, off_map = set(model.added_domains_), set(map(str, model.off_map_domains_))
-    roles = [
-        "source" if name in sources else "added" if name in added else "target"
-        for name in model.domains_
-    ]
+    new = None
     if data is not None:
         with show_progress(progress) as shown:
             form = TextFormat(delimiter).over(run.form)
             new = _new_places(model, read_rows(data, run.preparation(), form, shown))
             if new is not None:
-                off_map |= set(say_off_map(new, shown))
-                places |= dict(zip(map(str, new["domain"]), coordinates_of(new)))
-                roles += ["new"] * len(new)
-                if angles is not None:
-                    angles += new["angle"].tolist()
-    coordinates = np.array(list(places.values()))
-    table = _table(model, list(places), roles, coordinates, angles, off_map)
+                say_off_map(new, shown)
+    table, coordinates = map_table(model, new)
     index = TableIndex(table, _graph(table, coordinates))
     if graph is not None:
         write_graph(index.graph, graph, overwrite=force)
     if out is not None:
         write_table(table, out, overwrite=force)
     return index
+
+
+def map_table(
+    model: Any, new: pd.DataFrame | None = None
+) -> tuple[pd.DataFrame, NDArray[np.float64]]:
+    """The map of a model, and (domains, index_dim) its coordinates; columns as in `index_table`.
+
+    `new` holds places of domains that the model does not know, as `place_domains` gives them.
+    """
+    sources, added = set(model.source_domains_), set(model.added_domains_)
+    places = dict(zip(map(str, model.domains_), model.domain_indices_))
+    angles = None if model.domain_angles_ is None else model.domain_angles_.tolist()
+    off_map = set(map(str, model.off_map_domains_))
+    roles = [
+        "source" if name in sources else "added" if name in added else "target"
+        for name in model.domains_
+    ]
+    if new is not None:
+        off_map |= set(map(str, new.loc[new["off_map"], "domain"]))
+        places |= dict(zip(map(str, new["domain"]), coordinates_of(new)))
+        roles += ["new"] * len(new)
+        if angles is not None:
+            angles += new["angle"].tolist()
+    coordinates = np.array(list(places.values()))
+    return _table(model, list(places), roles, coordinates, angles, off_map), coordinates
 
 
 def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
 from domindex.preparation import TablePreparation
+from domindex.preparation.columns import require_columns
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.tables.formulas import escape_formulas
@@ -25,7 +26,7 @@ from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
 from domindex.tables.stream_predicting import free_name, predict_stream, with_kept
 from domindex.tables.streaming import Data, is_large, name_of, open_stream
-from domindex.tables.text_format import TextFormat
+from domindex.tables.text_format import TextFormat, with_decimals
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class TablePredictions:
         then the rows are in the file only
     new_domains : names that were not on the map, and were placed
     off_map : names of those that lie off the map
-    notes : what was done to the inputs
+    notes : what had to be guessed of the file, and what was done to the inputs
     """
 
     n_rows: int
@@ -88,12 +89,12 @@ def predict_table(
     form = TextFormat(delimiter, decimal, encoding).over(run.form)
     if is_large(data):
         return _predict_large(
-            run, model, data, out, form, _kept(run, keep), force, progress, escape
+            run, model, data, out, form, kept_columns(run, keep), force, progress, escape
         )
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, form, shown, _kept(run, keep))
+        rows = read_rows(data, preparation, form, shown, kept_columns(run, keep))
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
-        predicted = _predict_rows(model, rows, places, preparation, shown)
+        predicted = predict_rows(model, rows, places, preparation, shown)
         off_map = say_off_map(places, shown)
     known = set(model.domains_)
     new = [str(name) for name in order_names(rows.domains) if name not in known]
@@ -103,7 +104,7 @@ def predict_table(
     return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
 
 
-def _kept(run: Run, keep: Sequence[str]) -> list[str]:
+def kept_columns(run: Run, keep: Sequence[str]) -> list[str]:
     """The key of the run, and what was asked for."""
     key = run.about.get("key")
     return list(dict.fromkeys([*([key] if key else []), *keep]))
@@ -144,12 +145,19 @@ def read_rows(
     progress: Progress,
     kept: Sequence[str] = (),
 ) -> PreparedRows:
-    """The rows of a file as the model wants them; what was done to them is said."""
+    """The rows of a file as the model wants them; what was done to them is said.
+
+    Columns that are kept stay as they are spelled, also where they are inputs with decimal commas.
+    """
     table, read = read_with_notes(
         data, form, texts=[preparation.domain, *kept], open_file=progress.open_file
     )
-    rows = prepare_rows(table, preparation, kept)
-    for note in (*read, *rows.notes):
+    require_columns(table.columns, kept, "columns to keep")
+    inputs = {column.name for column in preparation.columns}
+    numbers, _ = with_decimals(table, form.decimal, {preparation.domain, *kept} - inputs)
+    rows = prepare_rows(numbers, preparation)
+    rows = replace(rows, kept=table[list(kept)], notes=(*read, *rows.notes))
+    for note in rows.notes:
         progress.say(f"note: {note}")
     return rows
 
@@ -175,14 +183,14 @@ def coordinates_of(places: pd.DataFrame) -> NDArray[np.float64]:
     return places.filter(regex=r"^index_\d+$").to_numpy(dtype=np.float64)
 
 
-def _predict_rows(
+def predict_rows(
     model: Any,
     rows: PreparedRows,
     places: pd.DataFrame,
     preparation: TablePreparation,
     progress: Progress,
 ) -> pd.DataFrame:
-    """Predictions domain by domain, in the order of the rows."""
+    """Predictions domain by domain, in the order of the rows; `places` are those of the domains."""
     n_rows = len(rows.inputs)
     groups = dict(group_rows(rows.domains, n_rows))
     parts, gaps, off_map = [], np.empty(n_rows), np.empty(n_rows, dtype=bool)

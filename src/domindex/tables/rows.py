@@ -78,16 +78,13 @@ def check_roles(domain: str, targets: Sequence[str]) -> None:
         )
 
 
-def prepare_rows(
-    table: pd.DataFrame, preparation: TablePreparation, kept: Sequence[str] = ()
-) -> PreparedRows:
-    """The rows of a later table, prepared as the first was, and columns that are kept as is."""
+def prepare_rows(table: pd.DataFrame, preparation: TablePreparation) -> PreparedRows:
+    """The rows of a later table, prepared as the first was; no column is kept."""
     require_columns(table.columns, [preparation.domain], "domain")
-    require_columns(table.columns, kept, "columns to keep")
     domains = preparation.rule.names(table[preparation.domain])
     inputs = preparation.apply(table)
     frame = pd.DataFrame(inputs.values, columns=preparation.features)
-    return PreparedRows(frame, domains, inputs.notes, table[list(kept)])
+    return PreparedRows(frame, domains, inputs.notes, table[[]])
 
 
 def _without_lost_rows(rows: LabelledRows, lost: NDArray[np.bool_]) -> LabelledRows:

@@ -196,11 +196,12 @@ function heightToWidth() {
 const PROPORTION = heightToWidth();
 
 /* A map that is a thin strip is drawn with one axis longer than the other, and says so. */
-const LEAST_PROPORTION = 0.34, MOST_PROPORTION = 2.2;
+const LEAST_PROPORTION = 0.34, LEAST_ON_A_PHONE = 0.7, MOST_PROPORTION = 2.2;
 function stretch() {
   const natural = PROPORTION;
   if (natural <= 0) return 1;
-  if (natural < LEAST_PROPORTION) return LEAST_PROPORTION / natural;
+  const least = isNarrow() ? LEAST_ON_A_PHONE : LEAST_PROPORTION;
+  if (natural < least) return least / natural;
   return natural > MOST_PROPORTION ? MOST_PROPORTION / natural : 1;
 }
 
@@ -214,7 +215,7 @@ function drawScaleNote() {
   const factor = stretch();
   const note = byId("scale-note");
   note.hidden = Math.abs(factor - 1) < 0.01;
-  if (!note.hidden) note.textContent = factor > 1 ? "The domains lie almost on a line. To keep them apart, index 2 is drawn " + number(Number(factor.toPrecision(2))) + " times as long as index 1." : "To fit the page, index 2 is drawn " + number(Number((1 / factor).toPrecision(2))) + " times as short as index 1.";
+  if (!note.hidden) note.textContent = factor > 1 ? "To keep the domains apart, index 2 is drawn " + number(Number(factor.toPrecision(2))) + " times as long as index 1." : "To fit the page, index 2 is drawn " + number(Number((1 / factor).toPrecision(2))) + " times as short as index 1.";
 }
 
 function mapLayout(paint) {
@@ -268,6 +269,14 @@ function nameOrder(places) {
   return [...new Set([...first, ...[...places].sort((a, b) => rank(b) - rank(a))])];
 }
 
+/* What pictures cover, in pixels; names on them could not be read, not even on one's own. */
+function pictureBoxes(full, places, spot) {
+  const shown = choice.pictures ? places.filter((place) => pictureOf(domains[place]) !== null) : [];
+  const long = (axis, length) => (shown.length ? (pictureSide() / Math.abs(axis.range[1] - axis.range[0])) * length : 0);
+  const [wide, high] = [long(full.xaxis, full._size.w), long(full.yaxis, full._size.h)];
+  return shown.map((place) => { const [left, top] = spot(domains[place]); return [null, { left: left - wide / 2, right: left + wide / 2, top: top - high, bottom: top }]; });
+}
+
 /* A name is shown where it covers neither a point nor a name shown before it. */
 function placeNames() {
   const full = mapElement._fullLayout;
@@ -275,6 +284,7 @@ function placeNames() {
   const spot = (domain) => [pixels(full.xaxis, x(domain), full._size.w), full._size.h - pixels(full.yaxis, y(domain), full._size.h)];
   const places = pointPlaces() || markedPlaces();
   const dots = new Map(places.map((place) => { const [left, top] = spot(domains[place]); return [place, { left: left - 6, right: left + 6, top: top - 6, bottom: top + 6 }]; }));
+  const covered = [...dots].concat(pictureBoxes(full, places, spot));
   const hits = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
   const opacity = opacities();
   const shown = [];
@@ -284,7 +294,7 @@ function placeNames() {
     const name = shortName(domains[place].name, isNarrow() ? 14 : 22);
     const width = textWidth(name);
     const free = NAME_PLACES.map((way) => ({ way, box: nameBox(spot(domains[place]), way, width) })).find(({ box }) =>
-      box.left > 0 && box.right < full._size.w && box.top > -12 && box.bottom < full._size.h + 4 && !shown.some((other) => hits(box, other)) && ![...dots].some(([other, dot]) => other !== place && hits(box, dot)));
+      box.left > 0 && box.right < full._size.w && box.top > -12 && box.bottom < full._size.h + 4 && !shown.some((other) => hits(box, other)) && !covered.some(([other, dot]) => other !== place && hits(box, dot)));
     if (!free) continue;
     shown.push(free.box);
     const away = place === choice.selected ? 11 : 8;
@@ -332,7 +342,7 @@ function drawSelected() {
     ["to a source", number(domain.distance_to_source)]];
   if (closes()) facts.splice(3, 0, ["angle", degrees(domain.angle)]);
   if (domain.held_out_score !== null) facts.push(["held out", score(domain.held_out_score)]);
-  if (domain.forecast) facts.push(["expected " + forecastName(), expectedText(domain.forecast)]);
+  if (domain.forecast) facts.push([sharesExpected() ? "expected accuracy" : "expected error", expectedText(domain.forecast)]);
   if (domain.forecast && typeof domain.forecast.two_ways === "number") facts.push(["two ways agree", percent(domain.forecast.two_ways)]);
   if (fromData(choice.column)) facts.push([columns.get(choice.column).label, number(columns.get(choice.column).values[choice.selected])]);
   const picture = pictureOf(domain);

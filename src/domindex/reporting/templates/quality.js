@@ -45,10 +45,11 @@ function figureTable(found) {
 }
 
 function confusionTable(found) {
+  const many = found.classes.length > 6; /* no decimals, so that ten classes fit beside the curve */
   const shade = (share) => "background: color-mix(in srgb, var(--source) " + Math.round(60 * share) + "%, transparent)";
-  return element("div", {}, element("h3", {}, "Which classes are taken for which"), element("div", { class: "box" }, element("table", { id: "confusion" },
-    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "true class"), ...found.classes.map((name) => element("th", { scope: "col", class: "number" }, "as " + name)))),
-    element("tbody", {}, ...found.confusion.map((row, place) => element("tr", {}, element("th", { scope: "row" }, found.classes[place]), ...row.map((share) => element("td", { class: "number", style: shade(share) }, percent(share, 1)))))))));
+  return element("div", {}, element("h3", {}, "Which classes are taken for which" + (many ? ", in %" : "")), element("div", { class: "box" }, element("table", { id: "confusion" },
+    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "true class"), ...found.classes.map((name) => element("th", { scope: "col", class: "number" }, (many ? "" : "as ") + name)))),
+    element("tbody", {}, ...found.confusion.map((row, place) => element("tr", {}, element("th", { scope: "row" }, found.classes[place]), ...row.map((share) => element("td", { class: "number", style: shade(share) }, many ? Math.round(100 * share) : percent(share, 1)))))))));
 }
 
 function coverageTable(found) {
@@ -143,6 +144,6 @@ function drawResiduals() {
   const traces = [{ type: "bar", x: bins.map((one) => (one[0] + one[1]) / 2), width: bins.map((one) => one[1] - one[0]), y: bins.map((one) => one[2]), hoverinfo: "text", marker: { color: theme("source"), line: { width: 1, color: theme("surface") } },
     hovertext: bins.map((one) => number(one[0]) + " to " + number(one[1]) + ": " + percent(one[2], 1) + " of the rows") }];
   Plotly.react("residual-plot", traces, plotLayout({ height: 320, margin: { l: 56, r: 16, t: 16, b: 50 }, dragmode: false, hovermode: "closest",
-    xaxis: { title: { text: "predicted minus true; the ends hold all beyond", standoff: 8 }, fixedrange: true },
+    xaxis: { title: { text: "predicted minus true", standoff: 8 }, fixedrange: true },
     yaxis: { title: { text: "share of rows", standoff: 6 }, tickformat: ".0%", fixedrange: true } }), STILL);
 }

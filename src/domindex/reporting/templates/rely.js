@@ -133,6 +133,6 @@ function intervalLayout(names, title, shares, height) {
   const texts = names.map((name) => shortName(name, narrow ? 14 : 28));
   const room = Math.ceil(Math.max(30, ...texts.map(textWidth)));
   return plotLayout({ height, margin: { l: room + 6, r: 20, t: 12, b: 50 }, dragmode: false, hovermode: "closest",
-    xaxis: { title: { text: plotlyText(title), standoff: 8 }, tickformat: shares ? ".0%" : "", fixedrange: true, zeroline: false, nticks: narrow ? 5 : 10, automargin: false },
+    xaxis: { title: { text: plotlyText(title), standoff: 8 }, tickformat: shares ? ".2~%" : "", fixedrange: true, zeroline: false, nticks: narrow ? 5 : 10, automargin: false },
     yaxis: { automargin: false, tickvals: [...names.keys()], ticktext: texts.map(plotlyText), range: [-0.7, names.length - 0.3], zeroline: false, fixedrange: true, showgrid: false } });
 }

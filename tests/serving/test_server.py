@@ -1,0 +1,134 @@
+"""Start and end of the page: what is wrong is said before it starts, and Ctrl-C ends it."""
+
+import asyncio
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+import pytest
+from typer.testing import CliRunner
+
+from domindex.cli import app
+from domindex.errors import DomindexError, InputError
+from domindex.serving import AskedRun, ServeSettings, serve_run, server
+from domindex.serving.asking import EndedError
+from domindex.serving.threads import in_thread
+from domindex.serving.uploads import Upload
+from domindex.tables import TextFormat
+
+
+def told(*arguments):
+    result = CliRunner().invoke(app, ["serve", *map(str, arguments)])
+    assert result.stderr.count("\n") == 1
+    return result.exit_code, result.stderr
+
+
+def test_a_run_that_is_not_there_or_is_damaged_is_said_before_it_starts(damaged, tmp_path):
+    assert told(tmp_path / "none", "--port", 0)[0] == 2
+    code, words = told(tmp_path, "--port", 0)
+    assert code == 2
+    assert "run.json" in words
+    (damaged / "preparation.json").write_text("{}")
+    code, words = told(damaged, "--port", 0)
+    assert code == 2
+    assert "preparation.json" in words
+
+
+@pytest.mark.parametrize("change", [{"key": 3}, {"form": {"colour": "red"}}, {"form": []}])
+def test_a_damaged_run_json_is_said_at_once(damaged, change):
+    path = damaged / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(InputError, match=r"run\.json is damaged"):
+        AskedRun.open(damaged)
+
+
+def test_a_port_in_use_is_said(run):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, words = told(run.folder, "--port", port)
+    assert code == 2
+    assert f"Port {port} is in use" in words
+
+
+@pytest.mark.parametrize("host", ["no.such.name.invalid", "203.0.113.9", "a" * 70])
+def test_an_address_that_is_none_of_ours_is_said(run, host):
+    code, words = told(run.folder, "--host", host, "--port", 0)
+    assert code == 2
+    assert "of this machine" in words
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_upload": 0},
+        {"max_upload": float("nan")},
+        {"max_upload": 1000},
+        {"port": 70000},
+        {"max_rows": 0},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        ServeSettings(**wrong)
+
+
+def test_what_is_not_installed_is_named(run, monkeypatch):
+    monkeypatch.setattr(server, "find_spec", lambda name: None)
+    with pytest.raises(DomindexError, match=r"domindex\[serve\]"):
+        serve_run(run)
+
+
+@pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_others_than_this_machine_are_let_in_with_a_warning_only(run, monkeypatch, host, warned):
+    lines = []
+    monkeypatch.setattr(server, "_run", lambda *how: None)
+    serve_run(run, host=host, port=0, say=lines.append)
+    assert any("not loopback" in line for line in lines) == warned
+    assert any(f"http://{host}:" in line for line in lines)
+
+
+def test_a_prediction_under_way_is_given_up_when_the_page_is_ended(run, today):
+    asked = AskedRun.open(run)
+    upload = Upload("a.csv", ".csv", io.BytesIO(today.to_csv(index=False).encode()), TextFormat())
+    assert len(asked.answer(upload).predictions) == len(today)
+    asked.end()
+    with pytest.raises(EndedError):
+        asked.answer(upload)
+
+
+def test_ending_does_not_wait_for_work_that_does_not_listen():
+    ending, go_on = threading.Event(), threading.Event()
+
+    async def ask():
+        asyncio.get_running_loop().call_later(0.05, ending.set)
+        return await in_thread(go_on.wait, ending)
+
+    assert asyncio.run(ask()) is None
+    go_on.set()
+
+
+def test_it_starts_answers_and_ends_by_ctrl_c(run):
+    command = [sys.executable, "-m", "domindex.cli", "serve", str(run.folder), "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        line = process.stderr.readline()
+        address = line.split(" at ")[1].split(" ")[0]
+        deadline = time.monotonic() + 30
+        with urllib.request.urlopen(address, timeout=30) as page:
+            assert page.status == 200
+            assert b"patients.csv" in page.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=max(1, deadline - time.monotonic())) == 0
+        assert process.stderr.read().split() == ["Stopped."]
+    finally:
+        process.kill()
+        process.stderr.close()

@@ -48,6 +48,8 @@ def add_table(
     *,
     out: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     force: bool = False,
     progress: bool = False,
 ) -> AddedDomains:
@@ -62,6 +64,8 @@ def add_table(
     data : a CSV or Parquet file with the domain and the inputs; targets are not needed
     out : the folder of the new run; None replaces the run itself, which needs `force`
     delimiter : between the columns of a text file; as in the fit, or told by its header
+    decimal : "." or ","; as in the fit, or told by the numbers
+    encoding : of a text file; as in the fit
     force : replace a run that is there
     progress : speak on standard error
     """
@@ -75,7 +79,9 @@ def add_table(
     check_free(folder, marker=RUN, overwrite=force)
     model, preparation = run.model(), run.preparation()
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, TextFormat(delimiter).over(run.form), shown)
+        rows = read_rows(
+            data, preparation, TextFormat(delimiter, decimal, encoding).over(run.form), shown
+        )
         inputs, names = _new_rows(rows, set(model.domains_), Path(data), shown)
         table = model.place_domains(inputs, sample_domain=names)
         say_off_map(table, shown)

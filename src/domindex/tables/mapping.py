@@ -41,6 +41,8 @@ def index_table(
     out: str | os.PathLike[str] | None = None,
     graph: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     force: bool = False,
     progress: bool = False,
 ) -> TableIndex:
@@ -57,6 +59,8 @@ def index_table(
     out : a CSV or Parquet file to write as well
     graph : a GraphML file to write as well
     delimiter : between the columns of a text file; as in the fit, or told by its header
+    decimal : "." or ","; as in the fit, or told by the numbers
+    encoding : of a text file; as in the fit
     force : replace files that are there
     progress : draw bars on standard error
     """
@@ -76,7 +80,7 @@ def index_table(
     ]
     if data is not None:
         with show_progress(progress) as shown:
-            form = TextFormat(delimiter).over(run.form)
+            form = TextFormat(delimiter, decimal, encoding).over(run.form)
             new = _new_places(model, read_rows(data, run.preparation(), form, shown))
             if new is not None:
                 off_map |= set(say_off_map(new, shown))

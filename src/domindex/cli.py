@@ -242,7 +242,6 @@ def predict(
       domindex predict run patients.csv --out predictions.parquet
     """
     with one_line_errors():
-        from domindex.data.messages import preview
         from domindex.tables import predict_table
 
         result = predict_table(
@@ -269,8 +268,7 @@ def predict(
         if as_json and out != STANDARD_OUTPUT:
             _print_json(about)
         else:
-            placed = f"; new: {preview(result.new_domains)}" if result.new_domains else ""
-            typer.echo(f"Predictions: {_where(out)} ({result.n_rows} rows{placed})", err=True)
+            typer.echo(f"Predictions: {_where(out)} ({result.summary()})", err=True)
 
 
 @app.command()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from domindex.data import order_names
 from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.persistence.atomic import check_free, new_file
@@ -88,12 +91,7 @@ def add_table(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
             grown = model.add_domains(inputs, sample_domain=names)
-        added = {
-            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "file": Path(data).name,
-            "rows": len(names),
-            "domains": [str(name) for name in table["domain"]],
-        }
+        added = _added(Path(data).name, names)
         about = run.about | {
             "added": [*run.about.get("added", []), added],
             "summary": grown.summary().splitlines(),
@@ -104,6 +102,16 @@ def add_table(
             with new_file(written.folder / name, overwrite=True) as draft:
                 draft.write_bytes(content)
     return AddedDomains(written, table)
+
+
+def _added(file: str, names: Sequence[str]) -> dict[str, Any]:
+    """What a run remembers of an addition: the file, and how many rows of which domains."""
+    return {
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "file": file,
+        "rows": len(names),
+        "domains": [str(name) for name in order_names(names)],
+    }
 
 
 def _report_files(run: Run) -> dict[str, bytes]:

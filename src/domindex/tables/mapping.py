@@ -70,14 +70,9 @@ def index_table(
         check_free_file(Path(graph).expanduser(), overwrite=force)
     run = opened(run)
     model = run.model()
-    sources = set(model.source_domains_)
     places = dict(zip(map(str, model.domains_), model.domain_indices_))
     angles = None if model.domain_angles_ is None else model.domain_angles_.tolist()
-    added, off_map = set(model.added_domains_), set(map(str, model.off_map_domains_))
-    roles = [
-        "source" if name in sources else "added" if name in added else "target"
-        for name in model.domains_
-    ]
+    off_map, roles = set(map(str, model.off_map_domains_)), _roles(model)
     if data is not None:
         with show_progress(progress) as shown:
             form = TextFormat(delimiter, decimal, encoding).over(run.form)
@@ -96,6 +91,15 @@ def index_table(
     if out is not None:
         write_table(table, out, overwrite=force)
     return index
+
+
+def _roles(model: Any) -> list[str]:
+    """What each domain that the model knows is to it."""
+    sources, added = set(model.source_domains_), set(model.added_domains_)
+    return [
+        "source" if name in sources else "added" if name in added else "target"
+        for name in model.domains_
+    ]
 
 
 def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: bool) -> None:

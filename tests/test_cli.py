@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import shutil
 import signal
 import subprocess
@@ -453,3 +454,11 @@ def test_a_fit_ends_with_a_report_that_can_be_drawn_again(place, tmp_path):
     drawn.unlink()
     assert run("report", tmp_path / "run").exit_code == 0
     assert drawn.read_bytes() == before
+
+
+def test_the_package_runs_as_the_command_does(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["domindex", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("domindex", run_name="__main__")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("domindex ")

@@ -63,7 +63,8 @@ DataHome = Annotated[
     typer.Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]"),
 ]
 TableToFit = Annotated[
-    Path | None, typer.Argument(help="CSV or Parquet, also gzipped; or a folder of Parquet files.")
+    Path | None,
+    typer.Argument(help="CSV, Parquet or .xlsx; or a folder of Parquet files."),
 ]
 Target = Annotated[str | None, typer.Option(help="Column to predict, or several by commas.")]
 Domain = Annotated[str | None, typer.Option(help="Column that names the domain of a row.")]
@@ -103,7 +104,7 @@ Dask = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler to spread the work over.")
 ]
 TableOrFolder = Annotated[
-    Path, typer.Argument(help="CSV or Parquet, also gzipped; or a folder of Parquet files.")
+    Path, typer.Argument(help="CSV, Parquet or .xlsx; or a folder of Parquet files.")
 ]
 RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
 
@@ -267,8 +268,7 @@ def predict(
         if as_json and out != STANDARD_OUTPUT:
             _print_json(about)
         else:
-            placed = f", {len(result.new_domains)} new domains" if result.new_domains else ""
-            typer.echo(f"Predictions: {out} ({result.n_rows} rows{placed})", err=True)
+            typer.echo(f"Predictions: {_where(out)} ({result.summary()})", err=True)
 
 
 @app.command()
@@ -323,6 +323,8 @@ def index(
         Path | None, typer.Option(help="GraphML to write: each domain joined to its nearest.")
     ] = None,
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -343,6 +345,8 @@ def index(
             out=None if as_json else _file(out),
             graph=graph,
             delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
             force=force,
             progress=True,
         )
@@ -352,7 +356,7 @@ def index(
             _print_json({"domains": result.table.to_dict("records")})
             return
         _print_table(result.table, out)
-        typer.echo(f"Map: {out} ({len(result.table)} domains)", err=True)
+        typer.echo(f"Map: {_where(out)} ({len(result.table)} domains)", err=True)
 
 
 @app.command()
@@ -363,6 +367,8 @@ def add(
         Path | None, typer.Option(help="Folder of the new run.  [default: RUN, with --force]")
     ] = None,
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -379,7 +385,8 @@ def add(
     with one_line_errors():
         from domindex.tables import add_table
 
-        result = add_table(run, data, out=out, delimiter=delimiter, force=force, progress=True)
+        form: Asked = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+        result = add_table(run, data, out=out, **form, force=force, progress=True)
         if as_json:
             domains = result.table.to_dict("records")
             _print_json({"run": result.run.folder, "domains": domains, "off_map": result.off_map})
@@ -668,6 +675,10 @@ def _print_json(content: dict[str, Any]) -> None:
 def _file(out: str) -> Path | None:
     """Where a table is written; None where it is printed."""
     return None if out == STANDARD_OUTPUT else Path(out)
+
+
+def _where(out: str) -> str:
+    return "standard output" if out == STANDARD_OUTPUT else out
 
 
 def _print_table(table: pd.DataFrame, out: str) -> None:

@@ -33,6 +33,10 @@ class DomainNameWarning(UserWarning):
     """Domains that read like known ones and are not equal to them, such as 1 and "1"."""
 
 
+class ClassNameWarning(UserWarning):
+    """Classes that differ in capitals or blanks only, such as "Yes" and "yes ": each counts."""
+
+
 class ExtremeValueWarning(UserWarning):
     """Single values out of all proportion to their column, which do not count as they are."""
 

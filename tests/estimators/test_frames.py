@@ -8,7 +8,12 @@ import pytest
 
 import domindex
 from domindex import Training, VDIClassifier
-from domindex.errors import InputError, NoDomainWarning, PreparationWarning
+from domindex.errors import (
+    ClassNameWarning,
+    InputError,
+    NoDomainWarning,
+    PreparationWarning,
+)
 from domindex.preparation import TablePreparation
 
 N_ROWS = 30
@@ -153,3 +158,93 @@ def test_local_indices_come_as_a_frame_where_asked_for(model, table):
 def test_the_package_lists_what_it_offers():
     assert {"VDIClassifier", "load", "tables", "reporting", "errors"} <= set(dir(domindex))
     assert domindex.tables.fit_table is not None
+
+
+@pytest.fixture(scope="module")
+def named(table):
+    """Fitted on a frame whose columns are named, with a date and a code that are no inputs."""
+    late = table.assign(
+        seen=[f"2020-01-{1 + row % 28:02}" for row in range(len(table))],
+        code=table["site"].str.upper(),
+    )
+    late.loc[~late["site"].isin(SOURCES), "outcome"] = None
+    with pytest.warns(
+        PreparationWarning, match=r"code.*before fit.*seen.*such as the month"
+    ) as said:
+        model = make().fit(late, "outcome", sample_domain="site")
+    assert not any("--" in str(one.message) for one in said)  # no options of the command line
+    return model
+
+
+def test_a_later_frame_may_have_more_columns_in_another_order(named, table):
+    expected = named.predict(table[["site", *INPUTS]])
+    for later in (
+        table,  # the labels, too
+        table[["outcome", "color", "z", "site", "x"]],
+        table.assign(another="text"),
+    ):
+        np.testing.assert_array_equal(named.predict(later), expected)
+    np.testing.assert_array_equal(named.transform(table), named.transform(table[INPUTS]))
+    with pytest.raises(InputError, match="There is no column 'z' for the inputs"):
+        named.predict(table.drop(columns="z"))
+
+
+def test_labels_by_name_are_scored_and_those_left_empty_are_not(named, table):
+    expected = float(np.mean(named.predict(table) == table["outcome"]))
+    assert named.score(table, "outcome") == expected
+    assert named.score(table[["site", *INPUTS]], table["outcome"]) == expected
+    late = table.copy()
+    late.loc[late.index[:20], "outcome"] = None
+    rest = float(np.mean(named.predict(table)[20:] == table["outcome"][20:]))
+    with pytest.warns(PreparationWarning, match="Left out 20 rows without a label"):
+        assert named.score(late, "outcome") == rest
+    with pytest.raises(InputError, match="y holds no label in 180 rows"):
+        named.score(late.assign(outcome=None), "outcome")
+
+
+def test_a_domain_of_a_prepared_frame_is_explained_by_its_columns(named):
+    found = named.explain_domain("s5")
+    assert found["column"].iloc[0] == "x"  # it drifts
+    assert set(found["column"]) <= {"x", "z", "color=blue", "color=red"}
+
+
+def test_a_prepared_frame_is_reported_with_an_audit(named, table, tmp_path):
+    pytest.importorskip("plotly")
+    from domindex.reporting import report_data
+
+    content = report_data(named, table, budget=60)
+    assert content.audit is not None
+    assert [one.name for one in content.profiles] == INPUTS  # as the user knows them
+    assert named.report(tmp_path / "report.html", table).exists()
+
+
+def test_a_column_of_categories_says_so_itself(table):
+    numbers = table.assign(color=np.where(table["color"] == "red", 7, 3))
+    frame = numbers[INPUTS].astype({"color": "category"})
+    with pytest.warns(PreparationWarning, match="One-hot encoded 1 column: 'color'"):
+        fitted = make().fit(
+            frame, table["outcome"], sample_domain=table["site"], source_domains=SOURCES
+        )
+    assert fitted._preparation.features == ["x", "z", "color=3", "color=7"]
+
+
+def test_classes_that_read_alike_are_warned_about(table):
+    spelled = table["outcome"].where(table.index % 7 > 0, "Well ")
+    with pytest.warns(ClassNameWarning, match="'Well ' and 'well'"):
+        make().fit(table[["x"]], spelled, sample_domain=table["site"], source_domains=SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [("patients.csv", "X is a text, 'patients.csv'.*read the file first"), (None, "X is None")],
+)
+def test_what_is_no_table_at_all_is_told(X, message):
+    with pytest.raises(InputError, match=message):
+        make().fit(X, [0, 1], sample_domain=["a", "b"], source_domains=["a"])
+
+
+def test_a_source_spelled_otherwise_is_answered_with_the_nearest(table):
+    with pytest.raises(InputError, match="Did you mean 's1'"):
+        make().fit(
+            table[["x"]], table["outcome"], sample_domain=table["site"], source_domains=["S1"]
+        )

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from domindex import MomentFlow
 from domindex.datasets import load_dataset, make_circle
-from domindex.errors import InputError
+from domindex.errors import InputError, NoDomainWarning
 from domindex.evaluation import index_correlation
 
 
@@ -161,3 +161,28 @@ def test_without_an_estimator_there_is_nothing_to_predict_with(family):
 def test_the_papers_datasets_are_solved_without_training(paper_data, name, floor):
     dataset = load_dataset(name, paper_data)
     assert target_accuracy(fit(MomentFlow(LogisticRegression()), dataset), dataset) >= floor
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_aligned_inputs_come_as_a_frame_where_asked_for(family, kind):
+    frames = pytest.importorskip(kind)
+    model = fit(MomentFlow(), family)
+    plain = model.transform(family.X, sample_domain=family.sample_domain)
+    told = model.set_output(transform=kind).transform(family.X, sample_domain=family.sample_domain)
+    assert isinstance(told, frames.DataFrame)
+    assert list(told.columns) == list(model.get_feature_names_out()) == ["x0", "x1"]
+    np.testing.assert_array_equal(told.to_numpy(), plain)
+
+
+def test_it_scores_with_an_estimator_and_says_what_is_missing_without(family):
+    model = fit(MomentFlow(LogisticRegression()), family)
+    rows = {"sample_domain": family.sample_domain}
+    right = model.predict(family.X, **rows) == family.y
+    assert model.score(family.X, family.y, **rows) == pytest.approx(right.mean())
+    with pytest.warns(NoDomainWarning):
+        model.score(family.X[:5], family.y[:5])
+    bare = fit(MomentFlow(), family)
+    assert not hasattr(bare, "score")
+    with pytest.raises(AttributeError) as raised:
+        bare.predict(family.X, **rows)
+    assert "MomentFlow(LogisticRegression())" in str(raised.value.__cause__)

@@ -1,6 +1,7 @@
 """Sources held out in groups, with their rows kept and their labels hidden."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -38,3 +39,17 @@ def test_too_few_sources_and_folds_are_refused(data):
         cross_validate_domains(model, data.X, data.y, **rows(data, source_domains=[0]))
     with pytest.raises(InputError, match="Choose from 2 to 4"):
         cross_validate_domains(model, data.X, data.y, **rows(data, n_splits=9))
+
+
+def test_columns_may_be_named_and_labels_left_empty_mark_targets(data):
+    frame = pd.DataFrame(data.X, columns=["a", "b"]).assign(
+        place=[f"d{number}" for number in data.sample_domain],
+        label=pd.Series(data.y).where(data.is_source, np.nan),
+    )
+    frame.loc[0, "label"] = np.nan  # a row of a source without one
+    table = cross_validate_domains(
+        MomentFlow(LogisticRegression()), frame, "label", sample_domain="place", n_splits=2
+    )
+    assert set(table["domain"]) == {f"d{number}" for number in data.source_domains}
+    assert table["rows"].sum() == data.is_source.sum() - 1
+    assert table["accuracy"].between(0.0, 1.0).all()

@@ -8,6 +8,7 @@ from domindex.errors import InputError
 from domindex.preparation.domain_rule import DomainRule
 from domindex.tables import fit_table, predict_table
 from domindex.tables.labels import choose_sources, read_labels
+from domindex.tables.streaming import name_of
 
 QUICK = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}
 
@@ -117,3 +118,22 @@ def test_the_classes_and_their_shares_are_said_before_a_fit(keyed, table, tmp_pa
     )
     share = (table["outcome"].dropna() == "well").mean()
     assert f"well {share:.0%}" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"key": "recrd"}, r"no column 'recrd' for the names of rows \(--id\)"),
+        ({"domain_by": "month"}, r"by month, and column 'site' holds no dates: 's0'"),
+        ({"features": []}, "No column is left to be an input"),
+        ({"sources": []}, "No domain is named as a source; there are 's0'"),
+    ],
+)
+def test_what_is_asked_for_and_not_there_is_told_by_its_own_name(data, tmp_path, asked, message):
+    with pytest.raises(InputError, match=message):
+        fit_table(data, target=["outcome"], domain="site", out=tmp_path / "run", **asked)
+
+
+def test_a_folder_is_called_by_its_name_wherever_one_stands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert name_of(".") == tmp_path.name

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.tables.labels import choose_sources, read_labels
+from domindex.tables.labels import as_classes, choose_sources, read_labels
 
 
 def labels(*columns, task="auto"):
@@ -68,3 +68,26 @@ def test_sources_are_the_domains_with_any_label():
         choose_sources(domains, ~known | known, None)
     with pytest.raises(InputError, match="nothing to learn from"):
         choose_sources(domains, known & ~known, None)
+
+
+def test_later_labels_are_taken_for_the_class_they_read_like():
+    found, notes = as_classes(["Yes", "yes ", "no", "maybe"], ["Yes", "no"])
+    assert found == ["Yes", "Yes", "no", "maybe"]
+    assert notes[0] == "Took the label 'yes ' (1 rows) for 'Yes'."
+    assert "no class of the run" in notes[1]
+    assert "maybe (1 rows)" in notes[1]
+    exact = ["Yes", "yes "]
+    assert as_classes(exact, exact) == (exact, [])
+
+
+def test_one_domain_and_no_source_are_told():
+    known = np.ones(3, dtype=bool)
+    with pytest.raises(InputError, match="All rows are of one domain, 'a'"):
+        choose_sources(["a"] * 3, known, None)
+    with pytest.raises(InputError, match=r"No domain is named as a source; there are 'a', 'b'"):
+        choose_sources(["a", "b", "b"], known, [])
+
+
+def test_a_target_of_dates_is_not_to_be_left_out():
+    with pytest.raises(InputError, match="name another target"):
+        labels(["2020-01-01", "2020-01-02"])

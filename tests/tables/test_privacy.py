@@ -69,6 +69,8 @@ def test_no_file_of_a_run_holds_a_planted_secret(patients, tmp_path, share):
         if secret.encode() in content
     ]
     assert not found
+    about = json.loads((run.folder / "run.json").read_text())
+    assert not {"patient", "note", "born"} & set(about["data"]["columns"])
     content = json.loads((run.folder / "report.json").read_text())
     assert not {"patient", "note", "born"} & set(content["columns"])
     assert content["columns"]["missing: dose"][0] == 0.2
@@ -111,3 +113,20 @@ def test_figures_of_a_row_or_two_are_hidden():
     assert [domain["rows"] for domain in shared["domains"]] == [9, None, None]
     assert [one["name"] for one in shared["held_out"]["scores"]] == ["a"]
     assert content["domains"][1]["held_out_score"] == 0.0
+
+
+def test_shares_that_stand_for_a_few_rows_are_not_shared():
+    bars = {"column": 0, "shares": [0.02, 0.08, 0.9], "neighbours": [0.3, 0.3, 0.4]}
+    gaps = [{"column": 0, "share": 0.02}, {"column": 1, "share": 0.5}]
+    content = {
+        "domains": [{"name": "a", "rows": 60, "differences": [bars], "missing": gaps}],
+        "columns": {"missing: age": [0.02], "drug=none": [0.05], "age": [0.02], "x=y": [0.01]},
+        "profiles": [{"name": "age"}, {"name": "drug"}],
+    }
+    shared = without_row_values(content, share=True)
+    (domain,) = shared["domains"]
+    assert domain["differences"][0]["shares"] == [0.0, 0.08, 0.9]  # 1, 5 and 54 rows
+    assert domain["missing"] == [gaps[1]]
+    assert shared["columns"]["missing: age"] == shared["columns"]["drug=none"] == [None]
+    assert shared["columns"]["age"] == [0.02]  # a mean, no share
+    assert without_row_values(content, share=False)["domains"] == content["domains"]

@@ -169,6 +169,21 @@ def test_a_workbook_is_read(tmp_path):
         write_table(TABLE, tmp_path / "c.xlsx", overwrite=False)
 
 
+def test_a_workbook_is_looked_at_as_a_text_file_is(tmp_path):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"a": ["1,45", "2,5"], "b": ["x", "y"]}).to_excel(tmp_path / "a.xlsx", index=False)
+    table, notes = read_with_notes(tmp_path / "a.xlsx", TextFormat())
+    assert table["a"].tolist() == [1.45, 2.5]
+    assert notes == ("Read decimal commas as numbers: 'a'.",)
+    twice = pd.DataFrame([["x", "x"], [1, 2]])
+    twice.to_excel(tmp_path / "b.xlsx", index=False, header=False)
+    with pytest.raises(InputError, match="'x'"):
+        read_table(tmp_path / "b.xlsx")
+    pd.DataFrame().to_excel(tmp_path / "c.xlsx", index=False)
+    with pytest.raises(InputError, match="its first sheet holds nothing"):
+        read_table(tmp_path / "c.xlsx")
+
+
 def test_a_truncated_gzip_is_refused(tmp_path):
     content = gzip.compress(("a,b\n" + "1,2\n" * 10_000).encode())
     (tmp_path / "a.csv.gz").write_bytes(content[: len(content) // 2])
@@ -221,3 +236,15 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
 def test_an_unknown_column_is_answered_with_the_nearest():
     with pytest.raises(InputError, match=r"no column 'sit' for the domain.*Did you mean 'site'"):
         require_columns(TABLE, ["sit"], "domain")
+
+
+def test_decimal_commas_that_are_to_be_texts_are_said(tmp_path):
+    path = write(tmp_path, "a;b\n1,5;x\n2,25;y\n")
+    _, notes = read_with_notes(path, TextFormat(decimal="."))
+    assert any("Took numbers with a comma for texts" in note and "'a'" in note for note in notes)
+
+
+def test_one_column_where_more_are_wanted_asks_for_the_delimiter(tmp_path):
+    table = read_table(write(tmp_path, "a,b\n1,2\n"), delimiter=";")
+    with pytest.raises(InputError, match=r"read as one column.*--sep"):
+        require_columns(table.columns, ["hospital"], "domain")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.tables import predict_table, score_table
+from domindex.tables import fit_table, predict_table, score_table
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +58,38 @@ def test_a_table_without_labels_is_refused(classes, table, tmp_path):
     table.drop(columns="outcome").to_csv(tmp_path / "b.csv", index=False)
     with pytest.raises(InputError, match="no column 'outcome' for the target"):
         score_table(classes, tmp_path / "b.csv")
+
+
+def test_labels_spelled_otherwise_are_those_of_the_run(classes, followup, tmp_path):
+    followup.to_csv(tmp_path / "late.csv", index=False)
+    spelled = followup["outcome"].replace("well", " Well")
+    spelled.iloc[-3:] = "unknown"
+    followup.assign(outcome=spelled).to_csv(tmp_path / "other.csv", index=False)
+    expected = score_table(classes, tmp_path / "late.csv").table.set_index("domain")
+    scores = score_table(classes, tmp_path / "other.csv")
+    found = scores.table.set_index("domain")
+    rest = expected.index.drop("s7")
+    pd.testing.assert_series_equal(found["accuracy"][rest], expected["accuracy"][rest])
+    notes = " ".join(scores.notes)
+    assert "Took the label ' Well'" in notes
+    assert "no class of the run, which no prediction can match: 'unknown (3 rows)'" in notes
+
+
+def test_scores_of_sources_alone_are_said_to_be_no_test(classes, data):
+    assert any("learned from their labels" in note for note in score_table(classes, data).notes)
+
+
+def test_a_workbook_is_fitted_predicted_and_scored(table, tmp_path):
+    pytest.importorskip("openpyxl")
+    book = tmp_path / "patients.xlsx"
+    table.assign(seen=pd.Timestamp("2020-01-01")).to_excel(book, index=False)
+    table.to_csv(tmp_path / "patients.csv", index=False)
+    asked = {"target": ["outcome"], "domain": "site", "features": ["x", "z", "color"]}
+    asked |= {"settings": {"candidates": [["raw", "linear"]], "training": {"index_steps": 2}}}
+    run = fit_table(book, out=tmp_path / "a", report=False, **asked)
+    same = fit_table(tmp_path / "patients.csv", out=tmp_path / "b", report=False, **asked)
+    found = predict_table(run, book).table
+    pd.testing.assert_frame_equal(found, predict_table(same, tmp_path / "patients.csv").table)
+    late = table.assign(outcome=np.where(table.index % 2, "well", "ill"))
+    late.to_excel(tmp_path / "late.xlsx", index=False)
+    assert len(score_table(run, tmp_path / "late.xlsx").table) == 8

@@ -30,6 +30,7 @@ def check_inputs(X: Any, name: str = "X") -> NDArray:
     Traceback (most recent call last):
     domindex.errors.InputError: X contains NaN: 1 value(s) are NaN or inf, the first at row 0, ...
     """
+    _require_rows(X, name)
     array = _to_array(X, name)
     if array.ndim < 2:
         raise InputError(
@@ -47,6 +48,20 @@ def check_inputs(X: Any, name: str = "X") -> NDArray:
     _require_finite(floats, name)
     require_moderate(floats, name)
     return floats
+
+
+def _require_rows(X: Any, name: str) -> None:
+    """A text or nothing at all is no array of any shape: a file that was not read, say."""
+    if X is None:
+        raise InputError(
+            f"{name} is None. Pass the inputs, an array or a data frame with a row an observation: "
+            "Expected 2D array."
+        )
+    if isinstance(X, str | bytes):
+        raise InputError(
+            f"{name} is a text, {X!r:.60}. Expected 2D array: read the file first, for example "
+            "with pandas.read_csv, or fit it by domindex.tables.fit_table."
+        )
 
 
 def _to_array(X: Any, name: str) -> NDArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -19,9 +20,9 @@ from domindex.data.inputs import (
     require_distinct_columns,
     tensor_to_array,
 )
-from domindex.data.messages import preview
+from domindex.data.messages import frames_inside, preview
 from domindex.data.names import is_missing
-from domindex.errors import InputError
+from domindex.errors import ClassNameWarning, InputError
 
 CLASS_TYPES = frozenset(
     ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "O"]
@@ -111,9 +112,42 @@ def encode_classes(y: NDArray, source_rows: NDArray[np.bool_]) -> tuple[NDArray,
             "(a classifier can't train when only one class is present). "
             "Add a source domain that holds another class."
         )
+    _warn_of_alike(classes)
     labels = np.full(len(y), HIDDEN_CLASS, dtype=np.int64)
     labels[source_rows] = numbers
     return classes, labels
+
+
+def read_alike(names: Iterable[str]) -> list[list[str]]:
+    """Groups of names that differ in capitals or blanks only, of two or more.
+
+    Examples
+    --------
+    >>> from domindex.data.labels import read_alike
+    >>> read_alike(["Yes", "no", "yes "])
+    [['Yes', 'yes ']]
+    """
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(folded(name), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def folded(name: str) -> str:
+    """A name without what readers overlook."""
+    return " ".join(name.split()).casefold()
+
+
+def _warn_of_alike(classes: NDArray) -> None:
+    alike = read_alike([one for one in classes.tolist() if isinstance(one, str)])
+    if alike:
+        listed = "; ".join(" and ".join(map(repr, group)) for group in alike[:3])
+        warnings.warn(
+            f"Classes of y differ in capitals or blanks only, and count as several: {listed}. "
+            "Spell them alike if they are one, for example y.str.strip().str.lower().",
+            ClassNameWarning,
+            stacklevel=frames_inside(),
+        )
 
 
 def class_array(classes: list[Any], kind: str) -> NDArray:

@@ -13,7 +13,7 @@ from domindex.data import labels as label_rules
 from domindex.data.domain_data import DomainData, Task
 from domindex.data.inputs import check_inputs
 from domindex.data.layout import read_layout
-from domindex.data.messages import preview
+from domindex.data.messages import did_you_mean, preview
 from domindex.data.names import check_domain_names, number_names, order_names
 from domindex.errors import InputError
 
@@ -127,7 +127,9 @@ def _sources_by_name(
     if unknown:
         raise InputError(
             f"source_domains names {preview(unknown)}, but sample_domain holds only "
-            f"{preview(domains, 10)}. Spell each source domain exactly as in sample_domain."
+            f"{preview(domains, 10)}. "
+            f"{did_you_mean(str(unknown[0]), map(str, domains))} Spell each source domain exactly "
+            "as in sample_domain."
         )
     chosen = set(wanted)
     return np.array([name in chosen for name in domains])

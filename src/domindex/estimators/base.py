@@ -32,8 +32,10 @@ from domindex.estimators.frames import (
     frame_preparation,
     named_column,
     prepared_inputs,
+    scored_rows,
     told_rows,
     warn_without_domain,
+    without_columns,
 )
 from domindex.estimators.row_sources import is_on_disk, row_source
 from domindex.estimators.streaming import (
@@ -74,6 +76,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     _domain_column: str | None = None
     """The column of a data frame that named the domains in `fit`."""
+
+    _target_column: str | None = None
+    """The column that held the labels in `fit`: no input where it turns up again."""
 
     _journal: Journal | None = None
     """Of a fit in progress that may be cut off and resumed."""
@@ -131,12 +136,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         """Through the gate, and fit; of rows on disk, or read in parts, with a sample."""
         self._check_parameters()
         on_disk, self._extractor = is_on_disk(X), None
-        self._preparation, self._domain_column = None, None
+        self._preparation, self._domain_column, self._target_column = None, None, None
         if not on_disk and not is_stream(X):
             told = told_rows(ToldRows(X, y, sample_domain, source_domains, sample_weight))
             X, y, sample_domain = told.X, told.y, told.sample_domain
             source_domains, sample_weight = told.source_domains, told.sample_weight
-            self._domain_column = told.domain_column
+            self._domain_column, self._target_column = told.domain_column, told.target_column
             self._preparation = frame_preparation(X, sample_domain, source_domains)
         if on_disk:
             rows = self._sampled(X, y, sample_domain, source_domains, sample_weight)
@@ -160,7 +165,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         else:
             self._remember_columns(X)
             self._input_shape = data.inputs.shape[1:]
-            data = tame_outliers(data, getattr(self, "feature_names_in_", None))
+            data = tame_outliers(data, self._input_names())
             self._extractor = self._frozen_backbone(data.inputs)
             data = self._through_backbone(data)
         with cluster_errors():
@@ -179,19 +184,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         Domains never seen in `fit` are placed by their rows; without `sample_domain` all rows are
         one new domain, with a warning. `sample_domain` may name a column of a data frame.
         """
-        X, sample_domain = named_column(X, sample_domain, self._domain_column)
-        warn_without_domain(sample_domain)
-        inputs, names = self._check_query(X, sample_domain)
-        return self._as_labels(self._predict_mean(inputs, names))
+        return self._as_labels(self._predict_mean(*self._told_query(X, sample_domain)))
 
     @available_if(lambda self: self._predicts_classes())
     @streams
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """Probabilities (rows, classes), in the order of `classes_`: deterministic."""
-        X, sample_domain = named_column(X, sample_domain, self._domain_column)
-        warn_without_domain(sample_domain)
-        inputs, names = self._check_query(X, sample_domain)
-        probabilities = self._predict_mean(inputs, names)
+        probabilities = self._predict_mean(*self._told_query(X, sample_domain))
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def score(
@@ -202,10 +201,15 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         *,
         sample_domain: Any = None,
     ) -> float:
-        """Mean accuracy of `predict`, or R² averaged over outputs."""
-        predicted = self.predict(X, sample_domain=sample_domain)
+        """Mean accuracy of `predict`, or R² averaged over outputs.
+
+        `y` may name a column of a data frame. Rows without a label, NaN or None, are left out, with
+        a warning.
+        """
+        rows = scored_rows(ToldRows(X, y, sample_domain, None, sample_weight))
+        predicted = self.predict(rows.X, sample_domain=rows.sample_domain)
         measure = accuracy_score if self._known_task() == "classification" else r2_score
-        return float(measure(y, predicted, sample_weight=sample_weight))
+        return float(measure(rows.y, predicted, sample_weight=rows.sample_weight))
 
     @abstractmethod
     def _fit_data(self, data: DomainData) -> None:
@@ -302,8 +306,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return int(state) if isinstance(state, numbers.Integral) else 0
 
     def _check_rows(self, X: Any) -> NDArray:
-        """Rows as everything behind the gate takes them: through a frozen backbone, if any."""
+        """Rows as everything behind the gate takes them: through a frozen backbone, if any.
+
+        Columns that named domains or held labels in `fit` are no inputs. What preparation asks for
+        is found by name; others beside it, and their order, do not matter.
+        """
         check_is_fitted(self)
+        X = without_columns(X, (self._domain_column, self._target_column))
         prepared = None if self._preparation is None else prepared_inputs(self._preparation, X)
         inputs = check_inputs(X if prepared is None else prepared)
         if (
@@ -314,10 +323,11 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
                 f"X has rows of shape {inputs.shape[1:]}, but fit saw {self._input_shape}. "
                 "Pass inputs of the same shape."
             )
-        try:  # scikit-learn's own words on features and their names
-            validate_data(self, X=X, skip_check_array=True, reset=False)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{error} Pass the columns that fit saw.") from None
+        if prepared is None:
+            try:  # scikit-learn's own words on features and their names
+                validate_data(self, X=X, skip_check_array=True, reset=False)
+            except (TypeError, ValueError) as error:
+                raise InputError(f"{error} Pass the columns that fit saw.") from None
         return inputs if self._extractor is None else self._extractor.table(inputs)
 
     def _remember_columns(self, X: Any) -> None:
@@ -326,6 +336,16 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             validate_data(self, X=X, skip_check_array=True)
         except (TypeError, ValueError) as error:  # scikit-learn's own words
             raise InputError(f"{error} Rename the columns of X.") from None
+
+    def _input_names(self) -> list[str] | None:
+        """What the columns of the inputs are called, once prepared; None where they have no names.
+
+        A report and an explanation speak of these.
+        """
+        if self._preparation is not None:
+            return list(self._preparation.features)
+        given = getattr(self, "feature_names_in_", None)
+        return None if given is None else [str(name) for name in given]
 
     def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
         """Rows and their domains' names; of rows on disk, a sample."""
@@ -338,6 +358,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             return inputs, None
         names = check_domain_names(sample_domain, len(inputs))
         warn_of_look_alikes(names, self.domains_)
+        return inputs, names
+
+    def _told_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
+        """The same, with a warning where no domain is told: for whatever depends on it."""
+        inputs, names = self._check_query(X, sample_domain)
+        if names is None:
+            warn_without_domain()
         return inputs, names
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -20,10 +20,12 @@ from domindex.data import labels as label_rules
 from domindex.data.domain_data import HIDDEN_CLASS
 from domindex.data.messages import did_you_mean, preview
 from domindex.data.names import number_names, order_names
+from domindex.data.streams import is_stream
 from domindex.data.validation import domain_roles
 from domindex.errors import InputError, NoDomainWarning, PreparationWarning
 from domindex.estimators.new_domains import frames_inside
-from domindex.preparation import TablePreparation
+from domindex.estimators.row_sources import is_on_disk
+from domindex.preparation import InputRequest, TablePreparation
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,7 @@ class ToldRows:
     sample_weight : how much each row counts
     source_domains : names, or None where signs tell
     domain_column : the column of X that named the domains; None where they came by themselves
+    target_column : the column of X that held the labels
     """
 
     X: Any
@@ -46,16 +49,12 @@ class ToldRows:
     source_domains: Iterable[Hashable] | None
     sample_weight: Any
     domain_column: str | None = None
+    target_column: str | None = None
 
 
 def told_rows(rows: ToldRows) -> ToldRows:
     """Columns that were named taken out of X, sources told by labels where nothing else tells."""
-    if is_frame(rows.X) and isinstance(rows.y, str):
-        labels, rest = _take(rows.X, rows.y, "y")
-        rows = replace(rows, X=rest, y=labels)
-    if is_frame(rows.X) and isinstance(rows.sample_domain, str):
-        column, rest = _take(rows.X, rows.sample_domain, "sample_domain")
-        rows = replace(rows, X=rest, sample_domain=column, domain_column=rows.sample_domain)
+    rows = take_named(rows)
     if rows.sample_domain is None or rows.y is None:
         return rows
     try:
@@ -72,6 +71,56 @@ def told_rows(rows: ToldRows) -> ToldRows:
         return rows  # the gate says what is wrong
     _refuse_placeholders(rows, is_source)
     return rows
+
+
+def take_named(rows: ToldRows, target: str | None = None, domain: str | None = None) -> ToldRows:
+    """Labels and domains out of the columns of a data frame that name them.
+
+    `target` and `domain` are the columns that did so in `fit`, for where nothing is said.
+    """
+    if not is_frame(rows.X):
+        return rows
+    known = nw.from_native(rows.X, eager_only=True).columns
+    y = target if rows.y is None and target in known else rows.y
+    if isinstance(y, str):
+        labels, rest = _take(rows.X, y, "y")
+        rows = replace(rows, X=rest, y=labels, target_column=y)
+    told = domain if rows.sample_domain is None and domain in known else rows.sample_domain
+    if isinstance(told, str):
+        names, rest = _take(rows.X, told, "sample_domain")
+        rows = replace(rows, X=rest, sample_domain=names, domain_column=told)
+    return replace(rows, X=without_columns(rows.X, (target, domain)))
+
+
+def scored_rows(rows: ToldRows) -> ToldRows:
+    """Labels out of X where `y` names a column, and only rows that have one."""
+    rows = take_named(rows)
+    if is_on_disk(rows.X) or is_stream(rows.X):
+        return rows
+    labels = label_rules.check_label_array(rows.y, len(rows.X))
+    hidden = label_rules.hidden_marks(labels, minus_one_hides=False)
+    if hidden.all():
+        raise InputError(
+            f"y holds no label in {len(hidden)} rows, so there is nothing to compare with. Pass "
+            "rows whose labels are known."
+        )
+    if not hidden.any():
+        return rows
+    warnings.warn(
+        f"Left out {int(hidden.sum())} rows without a label.",
+        PreparationWarning,
+        stacklevel=frames_inside(),
+    )
+    return only_rows(rows, np.flatnonzero(~hidden))
+
+
+def without_columns(X: Any, names: Iterable[str | None]) -> Any:
+    """A data frame without these columns, as far as it has them; anything else as it is."""
+    if not is_frame(X):
+        return X
+    frame = nw.from_native(X, eager_only=True)
+    there = [name for name in names if name is not None and name in frame.columns]
+    return frame.drop(there).to_native() if there else X
 
 
 def is_frame(X: Any) -> bool:
@@ -108,12 +157,22 @@ def frame_preparation(
     is_source = _row_is_source(names, source_domains)
     table = pandas_frame(X)
     preparation, notes = TablePreparation.fit(
-        table, domain="", targets=(), is_source=is_source, domains=[str(name) for name in names]
+        table,
+        domain="",
+        targets=(),
+        is_source=is_source,
+        domains=[str(name) for name in names],
+        request=InputRequest(categorical=_of_categories(table), in_python=True),
     )
     said = (*notes, *preparation.apply(table).changes.notes(with_texts=False))
     if said:
         warnings.warn(" ".join(said), PreparationWarning, stacklevel=frames_inside())
     return preparation
+
+
+def _of_categories(table: pd.DataFrame) -> list[str]:
+    """Columns that say so themselves, whatever their categories are called."""
+    return [str(n) for n, kind in table.dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
 
 
 def prepared_inputs(preparation: TablePreparation, X: Any) -> NDArray[np.float64]:
@@ -134,15 +193,14 @@ def pandas_frame(X: Any) -> pd.DataFrame:
     return table.set_axis([str(name) for name in table.columns], axis=1)
 
 
-def warn_without_domain(sample_domain: Any) -> None:
-    """Say that all rows count as one domain that was never seen, where no domain is named."""
-    if sample_domain is None:
-        warnings.warn(
-            "sample_domain is not given, so all rows count as one new domain. Pass the domain of "
-            "every row, for example sample_domain=table['hospital'].",
-            NoDomainWarning,
-            stacklevel=frames_inside(),
-        )
+def warn_without_domain() -> None:
+    """Say that all rows count as one domain that was never seen: none is named."""
+    warnings.warn(
+        "sample_domain is not given, so all rows count as one new domain. Pass the domain of "
+        "every row, for example sample_domain=table['hospital'].",
+        NoDomainWarning,
+        stacklevel=frames_inside(),
+    )
 
 
 def _needs_preparation(X: Any) -> bool:
@@ -189,10 +247,12 @@ def _by_labels(rows: ToldRows, names: Sequence[Hashable]) -> ToldRows:
         PreparationWarning,
         stacklevel=frames_inside(),
     )
-    return _only(told, np.flatnonzero(~lost))
+    return only_rows(told, np.flatnonzero(~lost))
 
 
-def _only(rows: ToldRows, kept: NDArray[np.int64]) -> ToldRows:
+def only_rows(rows: ToldRows, kept: NDArray[np.int64]) -> ToldRows:
+    """Those with these numbers, in all that was given by row."""
+
     def some(values: Any) -> Any:
         return None if values is None else _safe_indexing(values, kept)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from domindex.data import DomainData, group_rows
 from domindex.data.parameters import MOST_DIMENSIONS, check_running, require_counts
@@ -91,8 +93,23 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
 
     @streams
     def transform(self, X: Any, *, sample_domain: Any = None) -> Floats:
-        """Inputs at β = 0; domains never seen are placed on the map first."""
-        return self._represent(*self._check_query(X, sample_domain)).features
+        """Inputs at β = 0; domains never seen are placed on the map first.
+
+        Without `sample_domain` all rows are one new domain, with a warning.
+        """
+        return self._represent(*self._told_query(X, sample_domain)).features
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+        """Names of what `transform` gives: those of the inputs, for a row stays what it is.
+
+        Of a data frame with texts, those that preparation made of its columns; of an array, x0, x1
+        and so on. For `set_output`.
+        """
+        check_is_fitted(self)
+        if self._preparation is not None:
+            return np.array(self._preparation.features, dtype=object)
+        names = _check_feature_names_in(self, input_features)
+        return np.asarray(names, dtype=object)
 
     def _check_parameters(self) -> None:
         check_running(self)

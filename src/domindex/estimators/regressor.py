@@ -129,9 +129,10 @@ class VDIRegressor(BaseVDI):
         """Values (rows,) or (rows, outputs), with their deviations where asked for.
 
         The deviation is that of an observation in a domain without labels. Domains never seen in
-        `fit` are placed on the map first; without `sample_domain` all rows are one new domain.
+        `fit` are placed on the map first; without `sample_domain` all rows are one new domain, with
+        a warning.
         """
-        inputs, names = self._check_query(X, sample_domain)
+        inputs, names = self._told_query(X, sample_domain)
         predicted = self._predict(inputs, names)
         assert predicted.deviation is not None
         mean, deviation = self._as_labels(predicted.mean), self._as_labels(predicted.deviation)

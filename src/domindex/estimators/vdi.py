@@ -435,10 +435,10 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         """What the inputs are called; None where a backbone's features stand for them."""
         if self._extractor is not None or data.inputs.ndim != 2:
             return None
-        given = getattr(self, "feature_names_in_", None)
-        return (
-            [f"input {n + 1}" for n in range(data.inputs.shape[1])] if given is None else [*given]
-        )
+        given = self._input_names()
+        if given is None:
+            return [f"input {n + 1}" for n in range(data.inputs.shape[1])]
+        return [*given]
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         return forecast_table(
@@ -659,6 +659,7 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
             "extractor": None if extractor is None else extractor.state(),
             "preparation": None if preparation is None else json.dumps(preparation.to_dict()),
             "domain_column": self._domain_column,
+            "target_column": self._target_column,
             "input_shape": list(self._input_shape),
             "n_features_in": int(self.n_features_in_),
             "feature_names_in": [str(n) for n in getattr(self, "feature_names_in_", [])],
@@ -722,6 +723,7 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
             if len(self._preparation.features) != self._input_shape[0]:
                 raise ValueError("the preparation does not fit the inputs")
         self._domain_column = state.get("domain_column")
+        self._target_column = state.get("target_column")
         self.n_features_in_ = int(state["n_features_in"])
         if state["feature_names_in"]:
             self.feature_names_in_ = np.array(state["feature_names_in"], dtype=object)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 
@@ -19,7 +19,12 @@ from domindex.representations import RepresentedRows
 
 
 def _has_estimator(self: WrappingEstimator) -> bool:
-    return self.estimator is not None
+    if self.estimator is None:
+        raise AttributeError(
+            f"{type(self).__name__} has no estimator, so it transforms and does not predict. Pass "
+            f"one, such as {type(self).__name__}(LogisticRegression())."
+        )
+    return True
 
 
 def _gives_probabilities(self: WrappingEstimator) -> bool:
@@ -72,9 +77,9 @@ class WrappingEstimator(DomainEstimator):
         """Classes or values of every row, in the units of y.
 
         A domain never seen is represented by the rows given here; without `sample_domain` all rows
-        are one new domain.
+        are one new domain, with a warning.
         """
-        rows = self._represent(*self._check_query(X, sample_domain))
+        rows = self._represent(*self._told_query(X, sample_domain))
         predicted = np.asarray(self.estimator_.predict(rows.features))
         if self.task_ == "classification":
             return predicted
@@ -85,7 +90,19 @@ class WrappingEstimator(DomainEstimator):
     @streams
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """The estimator's probabilities, in the order of `classes_`."""
-        return self._predict_mean(*self._check_query(X, sample_domain))
+        return self._predict_mean(*self._told_query(X, sample_domain))
+
+    @available_if(_has_estimator)
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        sample_domain: Any = None,
+    ) -> float:
+        """Mean accuracy of `predict`, or R² averaged over outputs; only with an estimator."""
+        return super().score(X, y, sample_weight, sample_domain=sample_domain)
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         features = self._represent(inputs, names).features

@@ -11,9 +11,10 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from domindex.data import check_domain_names, group_rows
-from domindex.data.labels import check_label_array
+from domindex.data.labels import check_label_array, hidden_marks
 from domindex.data.messages import preview
 from domindex.errors import InputError
+from domindex.estimators.frames import ToldRows, only_rows, take_named
 
 
 def cross_validate_domains(
@@ -22,22 +23,24 @@ def cross_validate_domains(
     y: Any,
     *,
     sample_domain: Any,
-    source_domains: Iterable[Hashable],
+    source_domains: Iterable[Hashable] | None = None,
     n_splits: int = 5,
     random_state: int = 0,
 ) -> pd.DataFrame:
     """How well each source is predicted by a model that was not given its labels.
 
-    scikit-learn's group folds take the rows of held-out groups away, so that a fit has no target
-    to map. Here they stay, as those of any other target do, and their labels are hidden.
+    For domains whose rows are there when the model is fitted, as those of its targets are: rows of
+    held-out sources stay, and their labels are hidden. `DomainKFold` takes whole domains away, for
+    how well a domain is predicted that turns up after the fit, and serves scikit-learn's searches.
 
     Parameters
     ----------
     model : an estimator of the library; it is cloned, and stays as it is
     X : inputs, as for `fit`
-    y : labels, one per row; read in sources only
-    sample_domain : a domain name per row
-    source_domains : names of the labelled domains, two or more
+    y : labels, one per row, or the name of a column of a data frame; read in sources only
+    sample_domain : a domain name per row, or the name of a column of a data frame
+    source_domains : names of the labelled domains, two or more; None takes those with a label that
+        is not NaN or None
     n_splits : how many groups the sources are held out in
     random_state : seed of the groups
 
@@ -60,9 +63,18 @@ def cross_validate_domains(
     >>> len(table), list(table.columns)
     (4, ['domain', 'fold', 'rows', 'accuracy'])
     """
-    labels = check_label_array(y, len(y))
-    names = check_domain_names(sample_domain, len(labels))
+    told = take_named(ToldRows(X, y, sample_domain, source_domains, None))
+    labels = check_label_array(told.y, len(told.y))
+    names = check_domain_names(told.sample_domain, len(labels))
+    known = ~hidden_marks(labels, minus_one_hides=False)
+    if source_domains is None:
+        source_domains = [name for name, given in zip(names, known) if given]
     sources = _checked(source_domains, names, n_splits)
+    kept = np.array([given or name not in set(sources) for name, given in zip(names, known)])
+    if not kept.all():
+        told = only_rows(told, np.flatnonzero(kept))
+        labels, names = labels[kept], [name for name, keep in zip(names, kept) if keep]
+    X, y = told.X, told.y
     shuffled = np.random.default_rng(random_state).permutation(len(sources))
     groups = dict(group_rows(names, len(names)))
     records = []

@@ -23,8 +23,10 @@ class DomainKFold(BaseCrossValidator):
 
     A fit needs domains of both kinds, and splitters that know of groups only may put all of one
     kind on one side. Here the source domains are dealt out over the folds, and so are the targets:
-    a held-out domain is one that the model has never seen. For scikit-learn's `cross_val_score`,
-    `GridSearchCV` and the like, with metadata routing switched on:
+    a held-out domain is one that the model has never seen, as those are that turn up after a fit.
+    `cross_validate_domains` leaves the rows of held-out sources with the fit, without their labels,
+    as those of the targets of a fit are. For scikit-learn's `cross_val_score`, `GridSearchCV` and
+    the like, with metadata routing switched on:
 
     `cross_val_score(model, X, y, cv=DomainKFold(3), params={"sample_domain": names,
     "source_domains": is_source})`, where `is_source` is an array of a truth value a row, so that it

@@ -109,13 +109,14 @@ def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> K
     return "texts"
 
 
-def a_date(column: pd.Series) -> InputError:
+def a_date(column: pd.Series, *, is_target: bool = False) -> InputError:
     """For dates where there can be none."""
     values = [str(value) for value in column.tolist() if not is_missing(value)][:2]
+    otherwise = "name another target" if is_target else f"leave it out (--exclude {column.name})"
     return InputError(
         f"Column {column.name!r} holds dates or times ({preview(values, 2)}), which are not taken "
         "as they are. Turn them into numbers that mean something, such as the month or the days "
-        f"since a start, or leave the column out (--exclude {column.name})."
+        f"since a start, or {otherwise}."
     )
 
 
@@ -125,6 +126,8 @@ def require_columns(columns: Iterable[str], names: Sequence[str], role: str) -> 
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known)
+            if not hint and len(known) == 1:
+                hint = "The file was read as one column: say what stands between columns (--sep)."
             raise InputError(
                 f"There is no column {name!r} for the {role}; there are "
                 f"{preview(known, 12)}. {hint or 'Spell it as in the header.'}"

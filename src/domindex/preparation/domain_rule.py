@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from domindex.data.arrow_columns import text_of
+from domindex.data.messages import preview
 from domindex.errors import InputError
-from domindex.preparation.columns import check_domain_column, numbers_of
+from domindex.preparation.columns import check_domain_column, kind_of, numbers_of
 from domindex.preparation.date_column import calendar_names, is_month_first
 
 CALENDAR = ("year", "month")
@@ -34,6 +35,11 @@ class DomainRule:
     @classmethod
     def fit(cls, column: pd.Series, by: str | None) -> DomainRule:
         """What was asked for, once it can be done."""
+        if by in CALENDAR and kind_of(column) != "dates":
+            raise InputError(
+                f"Domains are asked for by {by}, and column {column.name!r} holds no dates: "
+                f"{preview(column.tolist(), 2)}. Leave out --domain-by, or name a column of dates."
+            )
         if by is None or by in CALENDAR:
             return cls(by, by is not None and is_month_first(column))
         if not _width(by) > 0:

@@ -28,15 +28,23 @@ Column = NumberColumn | CategoryColumn | DateColumn
 LEFT_OUT = {
     "never change": "Dropped {columns} that never change, or hardly ever: {names}.",
     "names rows": "Left out {columns} whose values name rows, as numbers of records or free texts "
-    "do: {names}. Pass --keep-column to use them.",
+    "do: {names}. {keep}",
     "names domain": "Left out {columns} whose values name the domain, as codes and postcodes do: "
-    "{names}. Pass --keep-column to use them.",
-    "dates": "Left out {columns} of dates or times: {names}. Pass --dates to use the year, month, "
-    "weekday and hour.",
-    "mostly missing": "Left out {columns} missing in most rows: {names}. Pass --keep-column to "
-    "use them.",
+    "{names}. {keep}",
+    "dates": "Left out {columns} of dates or times: {names}. {dates}",
+    "mostly missing": "Left out {columns} missing in most rows: {names}. {keep}",
 }
 """Why a column is no input, and what is said of it."""
+
+ON_THE_SHELL = {
+    "keep": "Pass --keep-column to use them.",
+    "dates": "Pass --dates to use the year, month, weekday and hour.",
+}
+IN_PYTHON = {
+    "keep": "To use them, make numbers without gaps of all columns before fit.",
+    "dates": "To use them, turn them into numbers before fit, such as the month.",
+}
+"""What to do about it."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +55,15 @@ class LearnedColumns:
     left_out: Mapping[str, tuple[str, ...]]
     pooled: Counter[str] = field(default_factory=Counter)
 
-    def notes(self, least_shown: int = 1) -> tuple[str, ...]:
-        return tuple(self._notes(least_shown))
+    def notes(self, least_shown: int = 1, *, in_python: bool = False) -> tuple[str, ...]:
+        return tuple(self._notes(least_shown, IN_PYTHON if in_python else ON_THE_SHELL))
 
-    def _notes(self, least_shown: int) -> Iterator[str]:
+    def _notes(self, least_shown: int, advice: Mapping[str, str]) -> Iterator[str]:
         for reason, words in LEFT_OUT.items():
             names = self.left_out.get(reason, ())
             if names:
-                yield words.format(columns=count_columns(names), names=preview(names, 10))
+                listed = preview(names, 10)
+                yield words.format(columns=count_columns(names), names=listed, **advice)
         coded = [column.name for column in self.columns if isinstance(column, CategoryColumn)]
         if coded:
             yield f"One-hot encoded {count_columns(coded)}: {preview(coded)}."

@@ -29,6 +29,7 @@ class InputRequest:
     dates : take parts of dates (year, month, weekday, hour) as inputs
     missing : "impute" or "error"
     share : what is learned is to be shown to others: categories below 5 rows are pooled
+    in_python : notes are for a user of Python, who has no options of the command line
     """
 
     features: Sequence[str] | None = None
@@ -38,6 +39,7 @@ class InputRequest:
     dates: bool = False
     missing: Missing = "impute"
     share: bool = False
+    in_python: bool = False
 
     def __post_init__(self) -> None:
         if self.missing not in get_args(Missing):

@@ -109,7 +109,7 @@ class TablePreparation:
         plain = cls(domain, tuple(targets), learned.columns, request.missing, (), rule)
         imputations, notes = _impute(plain, table, names, request)
         return replace(plain, imputations=imputations), (
-            *learned.notes(request.least_shown),
+            *learned.notes(request.least_shown, in_python=request.in_python),
             *notes,
         )
 
@@ -156,6 +156,11 @@ class TablePreparation:
             found[column.name] = slice(start, start + len(column.features))
             start += len(column.features)
         return found
+
+    @property
+    def drawn_columns(self) -> set[str]:
+        """Columns whose gaps are filled by draws."""
+        return {self._owner(one.feature) for one in self.imputations}
 
     def _owner(self, feature: int) -> str:
         return next(name for name, one in self._slices().items() if one.start == feature)
@@ -244,10 +249,14 @@ def _impute(
 
 
 def _nothing_left(chosen: Sequence[str], learned: LearnedColumns) -> InputError:
-    why = "; ".join(learned.notes()) or "there are no columns"
+    if not chosen:
+        return InputError(
+            "No column is left to be an input: all are the domain, a target or left out. Name some "
+            "(--features), or leave fewer out (--exclude)."
+        )
     return InputError(
-        f"No input is left of {preview(chosen)}: {why} Name columns that differ between rows "
-        "(--features), or keep some of these (--keep-column)."
+        f"No input is left of {preview(chosen)}: {' '.join(learned.notes())} Name columns that "
+        "differ between rows (--features), or keep some of these (--keep-column)."
     )
 
 

@@ -14,6 +14,7 @@ from domindex.data import DomainData, check_domain_data, check_domain_names, che
 from domindex.data.domain_data import Task
 from domindex.data.profiles import ColumnProfile, profile_inputs
 from domindex.errors import InputError
+from domindex.estimators.fitted_rows import as_fitted
 from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import IndexAudit
 from domindex.geometry import DomainIndex
@@ -96,6 +97,7 @@ def report_data(
     progress : where to show what is being done; None shows it where the model is verbose
     """
     _check_fitted(model)
+    model, X, y, sample_domain, table = as_fitted(model, X, y, sample_domain, table)
     shown = progress or Progress(model.verbose > 0)
     limit = budget_of(model, seconds, budget)
     given = _given_rows(model, X, y, sample_domain, table, columns)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.data.messages import preview
+from domindex.data.messages import did_you_mean, preview
 from domindex.data.profiles import ColumnProfile
 from domindex.errors import InputError
 from domindex.reporting.distances import distances_to_sources, nearest_domains
@@ -49,7 +49,7 @@ def explain_domain(model: Any, name: Hashable) -> pd.DataFrame:
     if name not in index.domains:
         raise InputError(
             f"{name!r} is none of the model's domains ({preview(index.domains)}). "
-            "Spell it as in sample_domain."
+            f"{did_you_mean(str(name), map(str, index.domains)) or 'Spell it as in sample_domain.'}"
         )
     number = index.domains.index(name)
     record = model._record

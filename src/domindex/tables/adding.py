@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from domindex.data import order_names
 from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.persistence.atomic import check_free, new_file
@@ -48,6 +51,8 @@ def add_table(
     *,
     out: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     force: bool = False,
     progress: bool = False,
 ) -> AddedDomains:
@@ -62,6 +67,8 @@ def add_table(
     data : a CSV or Parquet file with the domain and the inputs; targets are not needed
     out : the folder of the new run; None replaces the run itself, which needs `force`
     delimiter : between the columns of a text file; as in the fit, or told by its header
+    decimal : "." or ","; as in the fit, or told by the numbers
+    encoding : of a text file; as in the fit
     force : replace a run that is there
     progress : speak on standard error
     """
@@ -75,19 +82,16 @@ def add_table(
     check_free(folder, marker=RUN, overwrite=force)
     model, preparation = run.model(), run.preparation()
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, TextFormat(delimiter).over(run.form), shown)
+        rows = read_rows(
+            data, preparation, TextFormat(delimiter, decimal, encoding).over(run.form), shown
+        )
         inputs, names = _new_rows(rows, set(model.domains_), Path(data), shown)
         table = model.place_domains(inputs, sample_domain=names)
         say_off_map(table, shown)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
             grown = model.add_domains(inputs, sample_domain=names)
-        added = {
-            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "file": Path(data).name,
-            "rows": len(names),
-            "domains": [str(name) for name in table["domain"]],
-        }
+        added = _added(Path(data).name, names)
         about = run.about | {
             "added": [*run.about.get("added", []), added],
             "summary": grown.summary().splitlines(),
@@ -98,6 +102,16 @@ def add_table(
             with new_file(written.folder / name, overwrite=True) as draft:
                 draft.write_bytes(content)
     return AddedDomains(written, table)
+
+
+def _added(file: str, names: Sequence[str]) -> dict[str, Any]:
+    """What a run remembers of an addition: the file, and how many rows of which domains."""
+    return {
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "file": file,
+        "rows": len(names),
+        "domains": [str(name) for name in order_names(names)],
+    }
 
 
 def _report_files(run: Run) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -52,6 +52,15 @@ class FitRequest:
     domain_by: str | None = None
     spelling: Spelling = "ask"
     key: str | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """The key, if there is one."""
+        return [] if self.key is None else [self.key]
+
+    def shown(self, columns: Iterable[str]) -> list[str]:
+        """Columns that a run may name: of those that were excluded not even that."""
+        return [name for name in columns if name not in self.inputs.exclude]
 
     def plain(self) -> dict[str, Any]:
         """The arguments of `fit_table` in terms of JSON; `data` is None where it is no file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -13,7 +14,7 @@ import pandas as pd
 
 from domindex.cluster import spread_over
 from domindex.data.domain_data import Task
-from domindex.errors import InputError
+from domindex.errors import ClassNameWarning, InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.atomic import check_free
@@ -168,6 +169,7 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
         request.data, request.form, texts=[request.domain], open_file=progress.open_file
     )
     require_columns(table.columns, [request.domain], "domain")
+    require_columns(table.columns, request.keys, "names of rows (--id)")
     rule = DomainRule.fit(table[request.domain], request.domain_by)
     rows = label_rows(
         table,
@@ -198,7 +200,11 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
             *notes,
             *inputs.changes.notes(request.inputs.least_shown, with_texts=False),
         ),
-        {"file": name_of(request.data), "rows": len(table), "columns": list(table.columns)},
+        {
+            "file": name_of(request.data),
+            "rows": len(table),
+            "columns": request.shown(table.columns),
+        },
         hidden=frozenset(request.inputs.exclude),
         asked_for_all=request.inputs.features is None,
     )
@@ -234,13 +240,15 @@ def _task_words(rows: LabelledRows) -> str:
 
 def _fit(model: BaseVDI, table: FitTable, kept: RunCheckpoint | None) -> None:
     rows = table.rows
-    model.fit(
-        table.inputs,
-        rows.labels.values,
-        sample_domain=rows.domains,
-        source_domains=rows.sources,
-        checkpoint=None if kept is None else kept.pieces,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ClassNameWarning)  # spelling="exact" asked for them
+        model.fit(
+            table.inputs,
+            rows.labels.values,
+            sample_domain=rows.domains,
+            source_domains=rows.sources,
+            checkpoint=None if kept is None else kept.pieces,
+        )
 
 
 def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from domindex.data.domain_data import Task
+from domindex.data.labels import folded, read_alike
 from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
 from domindex.preparation.columns import a_date, kind_of, numbers_of, texts_of
@@ -48,7 +49,7 @@ def read_labels(
         raise InputError(f"task is {task!r}. Choose auto, classification or regression.")
     kinds = {name: kind_of(table[name]) for name in targets}
     for name in (name for name, kind in kinds.items() if kind == "dates"):
-        raise a_date(table[name])
+        raise a_date(table[name], is_target=True)
     texts = [name for name, kind in kinds.items() if kind == "texts"]
     if len(targets) > 1 or task == "regression":
         if texts or (task == "classification" and len(targets) > 1):
@@ -71,11 +72,46 @@ def read_labels(
     return TableLabels(np.where(known, numbers, 0).astype(np.int64), known, "classification")
 
 
+def as_classes(texts: Sequence[str], classes: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Labels as a run knows its classes, and a word on those that are spelled otherwise.
+
+    A label that differs from one class only in capitals or blanks is that class: `fit` took them
+    for one, or asked. What is no class at all stays, and no prediction can be right there.
+    """
+    known = set(classes)
+    spelled: dict[str, list[str]] = {}
+    for name in classes:
+        spelled.setdefault(folded(name), []).append(name)
+    counts = Counter(text for text in texts if text not in known)
+    meant = {text: one[0] for text in counts if len(one := spelled.get(folded(text), [])) == 1}
+    notes = [
+        f"Took the label {text!r} ({counts[text]} rows) for {meant[text]!r}." for text in meant
+    ]
+    lost = {text: count for text, count in counts.items() if text not in meant}
+    if lost:
+        listed = preview((f"{text} ({count} rows)" for text, count in lost.items()), 3)
+        notes.append(
+            f"Labels that are no class of the run, which no prediction can match: {listed}; the "
+            f"classes are {preview(classes)}."
+        )
+    return [meant.get(text, text) for text in texts], notes
+
+
 def choose_sources(
     domains: Sequence[str], known: NDArray[np.bool_], named: Sequence[str] | None
 ) -> list[str]:
     """The labelled domains: those that are named, or those with a label in any row."""
     present = list(dict.fromkeys(domains))
+    if len(present) == 1:
+        raise InputError(
+            f"All rows are of one domain, {present[0]!r}, so there is none to predict in. Name the "
+            "column that tells domains apart (--domain), or add rows of domains without labels."
+        )
+    if named is not None and not named:
+        raise InputError(
+            f"No domain is named as a source; there are {preview(present, 10)}. Name those with "
+            "labels (--sources), or leave the option out to take all with any label."
+        )
     if named is not None:
         named = _joined(named, set(present))
         for name in named:
@@ -131,10 +167,7 @@ def _spelled(texts: Sequence[str | None], name: str, spelling: Spelling) -> list
     if spelling == "exact":
         return list(texts)
     counts = Counter(text for text in texts if text is not None)
-    alike: dict[str, list[str]] = {}
-    for text in counts:
-        alike.setdefault(" ".join(text.split()).casefold(), []).append(text)
-    twice = [sorted(group, key=lambda t: (-counts[t], t)) for group in alike.values() if group[1:]]
+    twice = [sorted(group, key=lambda t: (-counts[t], t)) for group in read_alike(counts)]
     if twice and spelling == "ask":
         listed = "; ".join(
             " and ".join(f"{text!r} ({counts[text]} rows)" for text in group) for group in twice[:3]
@@ -152,6 +185,11 @@ def _not_values(texts: Sequence[str], targets: Sequence[str]) -> InputError:
         return InputError(
             f"A classifier predicts one column, and {len(targets)} are named as targets. "
             "Fit one at a time."
+        )
+    if len(targets) > 1:
+        return InputError(
+            f"{len(targets)} targets are named, which have to be numbers, and {texts[0]!r} holds "
+            "texts. Fit one target at a time, or name columns of numbers only."
         )
     return InputError(
         f"Column {texts[0]!r} holds texts, and regression needs numbers. Correct its values, or "

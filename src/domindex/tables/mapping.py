@@ -41,6 +41,8 @@ def index_table(
     out: str | os.PathLike[str] | None = None,
     graph: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     force: bool = False,
     progress: bool = False,
 ) -> TableIndex:
@@ -57,6 +59,8 @@ def index_table(
     out : a CSV or Parquet file to write as well
     graph : a GraphML file to write as well
     delimiter : between the columns of a text file; as in the fit, or told by its header
+    decimal : "." or ","; as in the fit, or told by the numbers
+    encoding : of a text file; as in the fit
     force : replace files that are there
     progress : draw bars on standard error
     """
@@ -69,7 +73,7 @@ def index_table(
     new = None
     if data is not None:
         with show_progress(progress) as shown:
-            form = TextFormat(delimiter).over(run.form)
+            form = TextFormat(delimiter, decimal, encoding).over(run.form)
             new = _new_places(model, read_rows(data, run.preparation(), form, shown))
             if new is not None:
                 say_off_map(new, shown)
@@ -89,14 +93,10 @@ def map_table(
 
     `new` holds places of domains that the model does not know, as `place_domains` gives them.
     """
-    sources, added = set(model.source_domains_), set(model.added_domains_)
     places = dict(zip(map(str, model.domains_), model.domain_indices_))
     angles = None if model.domain_angles_ is None else model.domain_angles_.tolist()
     off_map = set(map(str, model.off_map_domains_))
-    roles = [
-        "source" if name in sources else "added" if name in added else "target"
-        for name in model.domains_
-    ]
+    roles = _roles(model)
     if new is not None:
         off_map |= set(map(str, new.loc[new["off_map"], "domain"]))
         places |= dict(zip(map(str, new["domain"]), coordinates_of(new)))
@@ -105,6 +105,15 @@ def map_table(
             angles += new["angle"].tolist()
     coordinates = np.array(list(places.values()))
     return _table(model, list(places), roles, coordinates, angles, off_map), coordinates
+
+
+def _roles(model: Any) -> list[str]:
+    """What each domain that the model knows is to it."""
+    sources, added = set(model.source_domains_), set(model.added_domains_)
+    return [
+        "source" if name in sources else "added" if name in added else "target"
+        for name in model.domains_
+    ]
 
 
 def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: bool) -> None:

@@ -51,6 +51,11 @@ class TablePredictions:
     off_map: list[str]
     notes: tuple[str, ...]
 
+    def summary(self) -> str:
+        """How many rows, and which of their domains are new."""
+        new = f"; new: {preview(self.new_domains)}" if self.new_domains else ""
+        return f"{self.n_rows} rows{new}"
+
 
 def predict_table(
     run: Run | str | os.PathLike[str],

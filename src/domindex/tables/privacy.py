@@ -46,7 +46,8 @@ def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, 
     """The content of a report, as plain values, without figures that rest on a row or two.
 
     Where it is to be shared, figures of domains with fewer than `LEAST_SHARED` rows and their
-    numbers of rows are hidden too.
+    numbers of rows are hidden too, and so are shares of a domain's rows that stand for fewer: with
+    the number of rows beside them they would be counts.
     """
     least = LEAST_SHARED if share else LEAST_ROWS
     domains = [dict(domain) for domain in content["domains"]]
@@ -57,15 +58,56 @@ def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, 
             gone = ("held_out_score", "picture", *(["rows"] if share else []))
             domain.update(dict.fromkeys(gone))
             domain.update({name: [] for name in ("differences", "missing") if name in domain})
+        elif share:
+            _hide_small_cells(domain)
     columns = {
         name: [None if hide else value for value, hide in zip(values, hidden)]
         for name, values in content["columns"].items()
     }
+    if share:
+        sizes = [int(domain["rows"] or 0) for domain in content["domains"]]
+        shares = set(_shares(content))
+        columns |= {
+            name: [_none_if_few(value, rows) for value, rows in zip(columns[name], sizes)]
+            for name in columns
+            if name in shares
+        }
     cleared = dict(content) | {"domains": domains, "columns": columns}
     if cleared.get("held_out") is not None:
         scores = [one for one in content["held_out"]["scores"] if one["name"] not in small]
         cleared["held_out"] = dict(content["held_out"]) | {"scores": scores} if scores else None
     return cleared
+
+
+def _shares(content: Mapping[str, Any]) -> list[str]:
+    """Columns whose means are shares of rows, so that they tell counts: gaps, and categories."""
+    named = {str(one["name"]) for one in content.get("profiles", ())}
+    return [
+        name
+        for name in content["columns"]
+        if name.startswith("missing: ") or any(name.startswith(f"{one}=") for one in named)
+    ]
+
+
+def _none_if_few(share: Any, rows: int) -> Any:
+    """A share that stands for fewer than `LEAST_SHARED` rows, and for some, is not shown."""
+    return None if isinstance(share, float) and _is_few(share, rows) else share
+
+
+def _is_few(share: float, rows: int) -> bool:
+    return share > 0.0 and round(share * rows) < LEAST_SHARED
+
+
+def _hide_small_cells(domain: dict[str, Any]) -> None:
+    """Bars of a distribution that rest on fewer than `LEAST_SHARED` rows count as none."""
+    rows = domain["rows"]
+    if "differences" in domain:
+        domain["differences"] = [
+            one | {"shares": [0.0 if _is_few(share, rows) else share for share in one["shares"]]}
+            for one in domain["differences"]
+        ]
+    if "missing" in domain:
+        domain["missing"] = [one for one in domain["missing"] if not _is_few(one["share"], rows)]
 
 
 def _cleared(column: pd.Series) -> pd.Series | None:

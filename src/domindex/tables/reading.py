@@ -28,6 +28,7 @@ from domindex.tables.text_format import (
     delimiter_of,
     encoding_of,
     likely_delimiter,
+    numbers_with_commas,
     with_decimals,
 )
 
@@ -102,17 +103,34 @@ def read_with_notes(
                 table = _read_csv(file, opener, taken, named, notes)
             except UnicodeDecodeError:
                 raise _not_in(file, "UTF-8", error) from None
-        table, commas = with_decimals(table, form.decimal, named)
-        if commas:
-            notes.append(f"Read decimal commas as numbers: {preview(commas)}.")
     else:
         with opener(file) as stream:
             table = _unpacked(file, stream, _read_parquet if kind == "parquet" else _read_excel)
         table = as_missing(table, form.missing)
+    if kind != "parquet":
+        table = _with_decimals(table, form.decimal, named, notes)
     table = without_debris(file, table, named, notes)
     if not len(table):
         raise InputError(f"{file} has a header and no rows. Check the export that wrote it.")
     return table, tuple(notes)
+
+
+def _with_decimals(
+    table: pd.DataFrame, decimal: str | None, texts: set[str], notes: list[str]
+) -> pd.DataFrame:
+    """Numbers such as 1,45 as numbers, or a word where they are not to be."""
+    if decimal == ".":
+        texts_now = numbers_with_commas(table, texts)
+        if texts_now:
+            notes.append(
+                f"Took numbers with a comma for texts, for the decimal sign is to be a point: "
+                f"{preview(texts_now)}. Pass --decimal ',' if they are numbers."
+            )
+        return table
+    table, commas = with_decimals(table, decimal, texts)
+    if commas:
+        notes.append(f"Read decimal commas as numbers: {preview(commas)}.")
+    return table
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -253,11 +271,18 @@ def _read_excel(file: Path, stream: IO[bytes]) -> pd.DataFrame:
         )
     try:
         content = io.BytesIO(stream.read())
-        table = pd.read_excel(content, keep_default_na=False, na_values=[""], engine="openpyxl")
+        with pd.ExcelFile(content, engine="openpyxl") as book:
+            header = pd.read_excel(book, header=None, nrows=1, dtype=str, keep_default_na=False)
+            table = pd.read_excel(book, keep_default_na=False, na_values=[""])
+    except InputError:
+        raise
     except (OSError, ValueError, KeyError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise InputError(
             f"{file} is not a whole workbook ({_short(error)}). Save it again as .xlsx."
         ) from None
+    if not len(header):
+        raise InputError(f"{file} is empty: its first sheet holds nothing. Put the table there.")
+    check_names(file, [name for name in header.iloc[0].astype(str) if name.strip()])
     table.columns = [str(name) for name in table.columns]
     return table
 

@@ -138,7 +138,7 @@ def read_sample(request: FitRequest) -> FitTable:
         {
             "file": name_of(request.data),
             "rows": int(summary.n_rows.sum()),
-            "columns": columns,
+            "columns": request.shown(columns),
             "sampled": len(table),
         },
         hidden=frozenset(request.inputs.exclude),
@@ -156,6 +156,7 @@ def _check_request(request: FitRequest, columns: Sequence[str]) -> None:
     wanted = request.inputs
     require_columns(columns, [request.domain], "domain")
     require_columns(columns, request.targets, "target")
+    require_columns(columns, request.keys, "names of rows (--id)")
     require_columns(columns, wanted.exclude, "columns to leave out")
     require_columns(columns, wanted.categorical, "categories")
     require_columns(columns, wanted.keep, "columns to keep")
@@ -209,8 +210,16 @@ def _filled(summary: StreamSummary, preparation: TablePreparation) -> list[str]:
     missing = _missing(summary, preparation)
     if not missing:
         return []
-    listed = preview((f"{name} ({count})" for name, count in missing.items()), 5)
-    return [f"Missing inputs are filled in by the sources' median: {listed}."]
+    drawn = preparation.drawn_columns
+    words = {
+        "Missing inputs are filled in by the sources' median": missing.keys() - drawn,
+        "Missing inputs are drawn from what the others say of them": missing.keys() & drawn,
+    }
+    return [
+        f"{said}: {preview((f'{name} ({missing[name]})' for name in missing if name in names), 5)}."
+        for said, names in words.items()
+        if names
+    ]
 
 
 def _check_missing(summary: StreamSummary, preparation: TablePreparation) -> None:

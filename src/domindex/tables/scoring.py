@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from domindex.errors import InputError
 from domindex.estimators import VDIClassifier
 from domindex.preparation.columns import require_columns
 from domindex.progress import show_progress
-from domindex.tables.labels import TableLabels, read_labels
+from domindex.tables.labels import TableLabels, as_classes, read_labels
 from domindex.tables.predicting import predicted_columns
 from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
@@ -36,8 +37,8 @@ class TableScores:
     ----------
     table : a row a domain, the worst first: its role, rows with a label, figures, and beside them
         what the run had forecast (expected, low, high) and whether that held
-    overall : the same figures over all rows of domains that are no sources, or of all domains
-        where the table holds sources only
+    overall : means of these figures over domains that are no sources, or over all domains where
+        the table holds sources only
     notes : what was left out
     """
 
@@ -94,13 +95,33 @@ def score_table(
                 f"{', '.join(preparation.targets)}."
             )
         rows = prepare_rows(table[labels.known].reset_index(drop=True), preparation)
-        notes = (*read, *rows.notes, *_left_out(labels))
+        given, spelled = _as_fitted(model, labels.values[labels.known])
+        notes = (*read, *rows.notes, *_left_out(labels), *spelled, *_seen(model, rows.domains))
         for note in notes:
             shown.say(f"note: {note}")
-        scored = _by_domain(model, rows, labels.values[labels.known], preparation.targets)
+        scored = _by_domain(model, rows, given, preparation.targets)
     if out is not None:
         write_table(scored, out, overwrite=force)
     return TableScores(scored, _overall(scored), notes)
+
+
+def _as_fitted(model: Any, labels: NDArray) -> tuple[NDArray, list[str]]:
+    """Values as they are, classes as texts that the model's own are compared with."""
+    if not isinstance(model, VDIClassifier):
+        return labels, []
+    classes = [text_of(one) for one in model.classes_.tolist()]
+    texts, notes = as_classes([text_of(one) for one in labels.tolist()], classes)
+    return np.array(texts), notes
+
+
+def _seen(model: Any, domains: Sequence[str]) -> list[str]:
+    """A word where nothing but sources is scored."""
+    if not set(domains) <= set(model.source_domains_):
+        return []
+    return [
+        "All of these domains are sources: the model has learned from their labels, so the figures "
+        "say little of how well it predicts elsewhere. The forecast is what to go by."
+    ]
 
 
 def _by_domain(
@@ -137,7 +158,7 @@ def _figures(
     model: Any, predicted: pd.DataFrame, labels: NDArray, targets: tuple[str, ...]
 ) -> dict[str, float]:
     if isinstance(model, VDIClassifier):
-        given = np.array([text_of(one) for one in labels.tolist()])
+        given = labels
         classes = np.array([text_of(one) for one in model.classes_.tolist()])
         chances = predicted.iloc[:, 1:].to_numpy(dtype=np.float64)
         hits = given[:, None] == classes

@@ -48,7 +48,7 @@ def name_of(data: Data) -> str:
     """What a run calls its table."""
     if is_stream(data):
         return f"a {type(data).__name__} of {type(data).__module__.split('.')[0]}"
-    return Path(data).expanduser().name
+    return Path(data).expanduser().resolve().name
 
 
 def is_large(data: Data) -> bool:

@@ -130,6 +130,17 @@ def with_decimals(
     return table.assign(**changed), list(spelled)
 
 
+def numbers_with_commas(table: pd.DataFrame, texts: set[str]) -> list[str]:
+    """Columns that would be numbers if a comma stood before decimals."""
+    return [
+        name
+        for name in table.columns
+        if name not in texts
+        and (given := _comma_numbers(table[name])) is not None
+        and any(_CLEARLY.fullmatch(value) for value in given)
+    ]
+
+
 def _comma_numbers(column: pd.Series) -> list[str] | None:
     """The different texts of a column of numbers with commas; None for any other."""
     if column.dtype.kind in "biufmM":

@@ -35,7 +35,8 @@ from domindex.tables import Run
 
 RESULTS = Path(__file__).parent / "results" / "streaming.json"
 N_DOMAINS, N_FILES = 500, 20
-SOURCES = [f"s{n:03d}" for n in range(N_DOMAINS) if n % 10 < 3]
+NAMES = [f"s{n:03d}" for n in range(N_DOMAINS)]
+SOURCES = [name for number, name in enumerate(NAMES) if number % 10 < 3]
 """Domains with labels: three of ten, all along the family."""
 
 GROUP_ROWS = 100_000
@@ -43,10 +44,10 @@ BYTES_A_ROW = 90
 TURN = 1.5 * np.pi
 """By which the last domain is turned against the first."""
 
-KINDS = np.array(["plain", "red", "green", "blue", "none"])
+KINDS = pa.array(["plain", "red", "green", "blue", "none"])
 
 
-def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, np.ndarray]:
+def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, Any]:
     """A family that turns: two classes in a plane that is rotated from domain to domain, two
     inputs that drift with it, four that say nothing, a count and a text."""
     domains = rng.integers(0, N_DOMAINS, n_rows)
@@ -59,7 +60,7 @@ def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, np.ndarray]:
     x2 = np.sin(angle) * plane[:, 0] + np.cos(angle) * plane[:, 1]
     noise = rng.normal(size=(n_rows, 6))
     columns = {
-        "store": np.char.add("s", np.char.zfill(domains.astype(str), 3)),
+        "store": pa.array(NAMES).take(pa.array(domains)),
         "label": classes,
         "x1": x1,
         "x2": x2,
@@ -68,7 +69,7 @@ def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, np.ndarray]:
     }
     columns |= {f"noise{n}": noise[:, n] for n in range(2, 6)}
     columns["count"] = rng.poisson(3, n_rows)
-    columns["kind"] = KINDS[rng.integers(0, len(KINDS), n_rows)]
+    columns["kind"] = KINDS.take(pa.array(rng.integers(0, len(KINDS), n_rows)))
     return columns
 
 
@@ -193,7 +194,7 @@ class Bench:
         spent: dict[str, Any] = fit(self.data, run, config)
         table = json.loads((run / "run.json").read_text())
         spent["stages"] = table.get("stages")
-        spent["committee"] = table.get("committee")
+        spent["summary"] = table.get("summary")
         return spent
 
     def predict(self, effort: str, data: Path, n_rows: int) -> dict[str, Any]:

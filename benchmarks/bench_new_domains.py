@@ -27,12 +27,15 @@ from scipy.spatial.distance import cdist
 
 from domindex import Training, VDIClassifier, VDIRegressor, load_dataset
 from domindex.benchmark.provenance import Provenance
+from domindex.data import check_domain_data
 from domindex.datasets import DomainDataset, make_circle, make_domain_graph, make_drift
 from domindex.errors import OffMapWarning
+from domindex.geometry import DomainIndex
+from domindex.geometry.domain_geometry import DomainGeometry
 
 RESULTS = Path(__file__).parent / "results" / "new_domains.json"
 LEFT_OUT = {"dg-60": 10, "tpt-48-w-e": 6, "tpt-48-n-s": 6}
-PARTS = ("time", "flag", *LEFT_OUT)
+PARTS = ("time", "flag", "places", *LEFT_OUT)
 N_FOREIGN, N_FAMILY, N_KNOWN = 60, 300, 50
 SHORT = {"candidates": [("raw", "linear")], "training": Training(index_steps=2)}
 
@@ -65,39 +68,69 @@ def score(model: Any, dataset: DomainDataset, names: list[Any]) -> float:
 
 
 def place_gaps(with_all: Any, grown: Any, names: list[Any]) -> dict[str, float]:
-    """How far added domains lie from where training with them puts them.
+    """How far added domains lie from where training with them puts them; see `map_gaps`."""
+    found, deviations = map_gaps(with_all.domain_index_, grown.domain_index_, names)
+    numbers = [grown.domains_.index(name) for name in names]
+    units = np.sqrt((grown.domain_index_std_[numbers] ** 2).mean(axis=1))
+    return found | {"median_gap_in_deviations": float(np.median(deviations / units))}
 
-    In median spacings of the map, and in deviations of the place (the root mean square over axes).
-    The two maps are turned onto each other by the domains of both fits, which do not agree
-    perfectly either: how far these are off is given for comparison. A map's unit is the spread of
-    the domains it was drawn from, so two maps differ in scale as well: `scaled` are the same gaps
-    after one was also scaled onto the other.
+
+def map_gaps(
+    with_all: DomainIndex, grown: DomainIndex, names: list[Any]
+) -> tuple[dict[str, float], Floats]:
+    """How far added domains lie from where a map drawn with them has them.
+
+    In median spacings of the map; beside it, (names,) in units of the map. The two maps are turned
+    onto each other by the domains of both fits, which do not agree perfectly either: how far these
+    are off is given for comparison. A map's unit is the spread of the domains it was drawn from, so
+    two maps differ in scale as well: `scaled` are the same gaps after one was also scaled onto the
+    other.
     """
-    order = {name: number for number, name in enumerate(with_all.domains_)}
-    reference = with_all.domain_indices_
-    common = [name for name in grown.domains_ if name not in set(names)]
-    known = grown.domain_indices_[[grown.domains_.index(name) for name in common]]
-    goal = reference[[order[name] for name in common]]
-    added = grown.domain_indices_[[grown.domains_.index(name) for name in names]]
-    places = reference[[order[name] for name in names]]
+    order = {name: number for number, name in enumerate(with_all.domains)}
+    reference = with_all.coordinates
+    is_new = np.isin(np.arange(len(grown.domains)), [grown.domains.index(one) for one in names])
+    known, added = grown.coordinates[~is_new], grown.coordinates[is_new]
+    here = [order[name] for name in grown.domains]
+    goal, places = reference[here][~is_new], reference[here][is_new]
     apart = cdist(reference, reference) + np.diag(np.full(len(reference), np.inf))
     spacing = float(np.median(apart.min(axis=1)))
-    deviations = grown.domain_index_std_[[grown.domains_.index(name) for name in names]]
     found: dict[str, float] = {"median_spacing": spacing}
+    turned = np.linalg.norm(_onto(known, goal, False)(added) - places, axis=1)
     for scaled in (False, True):
-        onto = _onto(known, goal, scaled)
+        onto, end = _onto(known, goal, scaled), "_scaled" if scaled else ""
         gaps = np.linalg.norm(onto(added) - places, axis=1)
         off = np.linalg.norm(onto(known) - goal, axis=1)
-        end = "_scaled" if scaled else ""
         found |= {
             f"median_gap{end}": float(np.median(gaps)) / spacing,
             f"largest_gap{end}": float(gaps.max()) / spacing,
             f"median_gap_of_fitted{end}": float(np.median(off)) / spacing,
         }
-        if not scaled:
-            units = np.sqrt((deviations**2).mean(axis=1))
-            found["median_gap_in_deviations"] = float(np.median(gaps / units))
-    return found
+    return found, turned
+
+
+def compare_places(name: str, n_splits: int) -> list[dict[str, float]]:
+    """Of maps alone, in closed form: targets left out and placed, against a map drawn with them."""
+    dataset = load_dataset(name)
+    targets = [one for one in dataset.domains if one not in set(dataset.source_domains)]
+
+    def geometry_of(names: list[Any]) -> DomainGeometry:
+        rows = np.isin(dataset.sample_domain, names)
+        sources = [one for one in dataset.source_domains if one in set(names)]
+        given = (dataset.X[rows], dataset.y[rows], dataset.sample_domain[rows], sources)
+        return DomainGeometry.fit(check_domain_data(*given, task=dataset.task))
+
+    with_all, splits = geometry_of(dataset.domains).domain_map.index, []
+    for seed in range(n_splits):
+        chosen = np.random.default_rng(seed).permutation(len(targets))[: LEFT_OUT[name]]
+        out = [targets[number] for number in sorted(chosen)]
+        part = geometry_of([one for one in dataset.domains if one not in set(out)])
+        local = [
+            part.scaler.apply_flat(dataset.X[dataset.sample_domain == one]) @ part.projection.matrix
+            for one in out
+        ]
+        grown = part.domain_map.with_domains(out, local).index
+        splits.append(map_gaps(with_all, grown, out)[0])
+    return splits
 
 
 def _onto(points: Floats, goal: Floats, scaled: bool) -> Callable[[Floats], Floats]:
@@ -252,6 +285,9 @@ def main() -> None:
             measured: Any = {"cpu_seconds_of_100_domains": time_hundred()}
         elif part == "flag":
             measured = {"families": flag_families(arguments.splits)}
+        elif part == "places":
+            names = ("dg-60", "tpt-48-w-e", "tpt-48-n-s")
+            measured = {name: compare_places(name, arguments.splits) for name in names}
         else:
             measured = compare(part, arguments.splits)
         found[part] = measured | asdict(Provenance.here_and_now())

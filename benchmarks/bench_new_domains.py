@@ -6,6 +6,7 @@ else). Then domains of the same family, and of others, are held against the flag
 the map, and 100 new domains of 100 rows are placed and added, in seconds of CPU.
 
     python benchmarks/bench_new_domains.py --splits 3
+    python benchmarks/bench_new_domains.py --parts time dg-60   # some; what was measured stays
 """
 
 from __future__ import annotations
@@ -15,21 +16,26 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import orthogonal_procrustes
 from scipy.spatial.distance import cdist
 
 from domindex import Training, VDIClassifier, VDIRegressor, load_dataset
+from domindex.benchmark.provenance import Provenance
+from domindex.data import check_domain_data
 from domindex.datasets import DomainDataset, make_circle, make_domain_graph, make_drift
 from domindex.errors import OffMapWarning
-from domindex.geometry.scaling import procrustes_align
+from domindex.geometry import DomainIndex
+from domindex.geometry.domain_geometry import DomainGeometry
 
 RESULTS = Path(__file__).parent / "results" / "new_domains.json"
 LEFT_OUT = {"dg-60": 10, "tpt-48-w-e": 6, "tpt-48-n-s": 6}
+PARTS = ("time", "flag", "places", *LEFT_OUT)
 N_FOREIGN, N_FAMILY, N_KNOWN = 60, 300, 50
 SHORT = {"candidates": [("raw", "linear")], "training": Training(index_steps=2)}
 
@@ -62,32 +68,77 @@ def score(model: Any, dataset: DomainDataset, names: list[Any]) -> float:
 
 
 def place_gaps(with_all: Any, grown: Any, names: list[Any]) -> dict[str, float]:
-    """How far added domains lie from where training with them puts them.
+    """How far added domains lie from where training with them puts them; see `map_gaps`."""
+    found, deviations = map_gaps(with_all.domain_index_, grown.domain_index_, names)
+    numbers = [grown.domains_.index(name) for name in names]
+    units = np.sqrt((grown.domain_index_std_[numbers] ** 2).mean(axis=1))
+    return found | {"median_gap_in_deviations": float(np.median(deviations / units))}
 
-    In median spacings of the map, and in deviations of the place (the root mean square over axes).
-    The two maps are turned onto each other by the domains of both fits, which do not agree
-    perfectly either: how far these are off is given for comparison.
+
+def map_gaps(
+    with_all: DomainIndex, grown: DomainIndex, names: list[Any]
+) -> tuple[dict[str, float], Floats]:
+    """How far added domains lie from where a map drawn with them has them.
+
+    In median spacings of the map; beside it, (names,) in units of the map. The two maps are turned
+    onto each other by the domains of both fits, which do not agree perfectly either: how far these
+    are off is given for comparison. A map's unit is the spread of the domains it was drawn from, so
+    two maps differ in scale as well: `scaled` are the same gaps after one was also scaled onto the
+    other.
     """
-    order = {name: number for number, name in enumerate(with_all.domains_)}
-    reference = with_all.domain_indices_
-    common = [name for name in grown.domains_ if name not in set(names)]
-    known = grown.domain_indices_[[grown.domains_.index(name) for name in common]]
-    goal = reference[[order[name] for name in common]]
-    turned = procrustes_align(known, goal)
-    shift = np.linalg.lstsq(np.column_stack([known, np.ones(len(known))]), turned, rcond=None)[0]
-    added = grown.domain_indices_[[grown.domains_.index(name) for name in names]]
-    found = np.column_stack([added, np.ones(len(added))]) @ shift
+    order = {name: number for number, name in enumerate(with_all.domains)}
+    reference = with_all.coordinates
+    is_new = np.isin(np.arange(len(grown.domains)), [grown.domains.index(one) for one in names])
+    known, added = grown.coordinates[~is_new], grown.coordinates[is_new]
+    here = [order[name] for name in grown.domains]
+    goal, places = reference[here][~is_new], reference[here][is_new]
     apart = cdist(reference, reference) + np.diag(np.full(len(reference), np.inf))
     spacing = float(np.median(apart.min(axis=1)))
-    gaps = np.linalg.norm(found - reference[[order[name] for name in names]], axis=1)
-    deviations = grown.domain_index_std_[[grown.domains_.index(name) for name in names]]
-    return {
-        "median_spacing": spacing,
-        "median_gap": float(np.median(gaps)) / spacing,
-        "largest_gap": float(gaps.max()) / spacing,
-        "median_gap_of_fitted": float(np.median(np.linalg.norm(turned - goal, axis=1))) / spacing,
-        "median_gap_in_deviations": float(np.median(gaps / np.sqrt((deviations**2).mean(axis=1)))),
-    }
+    found: dict[str, float] = {"median_spacing": spacing}
+    turned = np.linalg.norm(_onto(known, goal, False)(added) - places, axis=1)
+    for scaled in (False, True):
+        onto, end = _onto(known, goal, scaled), "_scaled" if scaled else ""
+        gaps = np.linalg.norm(onto(added) - places, axis=1)
+        off = np.linalg.norm(onto(known) - goal, axis=1)
+        found |= {
+            f"median_gap{end}": float(np.median(gaps)) / spacing,
+            f"largest_gap{end}": float(gaps.max()) / spacing,
+            f"median_gap_of_fitted{end}": float(np.median(off)) / spacing,
+        }
+    return found, turned
+
+
+def compare_places(name: str, n_splits: int) -> list[dict[str, float]]:
+    """Of maps alone, in closed form: targets left out and placed, against a map drawn with them."""
+    dataset = load_dataset(name)
+    targets = [one for one in dataset.domains if one not in set(dataset.source_domains)]
+
+    def geometry_of(names: list[Any]) -> DomainGeometry:
+        rows = np.isin(dataset.sample_domain, names)
+        sources = [one for one in dataset.source_domains if one in set(names)]
+        given = (dataset.X[rows], dataset.y[rows], dataset.sample_domain[rows], sources)
+        return DomainGeometry.fit(check_domain_data(*given, task=dataset.task))
+
+    with_all, splits = geometry_of(dataset.domains).domain_map.index, []
+    for seed in range(n_splits):
+        chosen = np.random.default_rng(seed).permutation(len(targets))[: LEFT_OUT[name]]
+        out = [targets[number] for number in sorted(chosen)]
+        part = geometry_of([one for one in dataset.domains if one not in set(out)])
+        local = [
+            part.scaler.apply_flat(dataset.X[dataset.sample_domain == one]) @ part.projection.matrix
+            for one in out
+        ]
+        grown = part.domain_map.with_domains(out, local).index
+        splits.append(map_gaps(with_all, grown, out)[0])
+    return splits
+
+
+def _onto(points: Floats, goal: Floats, scaled: bool) -> Callable[[Floats], Floats]:
+    """The turn and shift, and scale where asked for, that brings points nearest to a goal."""
+    centre, aim = points.mean(axis=0), goal.mean(axis=0)
+    turn, stretch = orthogonal_procrustes(points - centre, goal - aim)
+    scale = stretch / ((points - centre) ** 2).sum() if scaled else 1.0
+    return lambda places: (places - centre) @ turn * scale + aim
 
 
 def compare(name: str, n_splits: int) -> dict[str, Any]:
@@ -226,15 +277,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--datasets", nargs="*", default=list(LEFT_OUT))
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     arguments = parser.parse_args()
-    found: dict[str, Any] = {"cpu_seconds_of_100_domains": time_hundred()}
-    print(json.dumps(found), flush=True)
-    found["flag_on_generated_families"] = flag_families(arguments.splits)
-    found["added_or_trained_with"] = {
-        name: compare(name, arguments.splits) for name in arguments.datasets
-    }
-    arguments.out.write_text(json.dumps(found, indent=1) + "\n")
+    found = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
+    for part in arguments.parts:
+        if part == "time":
+            measured: Any = {"cpu_seconds_of_100_domains": time_hundred()}
+        elif part == "flag":
+            measured = {"families": flag_families(arguments.splits)}
+        elif part == "places":
+            names = ("dg-60", "tpt-48-w-e", "tpt-48-n-s")
+            measured = {name: compare_places(name, arguments.splits) for name in names}
+        else:
+            measured = compare(part, arguments.splits)
+        found[part] = measured | asdict(Provenance.here_and_now())
+        print(part, json.dumps(found[part]), flush=True)
+        arguments.out.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

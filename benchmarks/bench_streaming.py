@@ -1,10 +1,12 @@
 """Twenty million rows of Parquet: fit, predict, and the same fit on two Dask workers.
 
-    python benchmarks/bench_streaming.py --rows 20000000 --folder /tmp
+    python benchmarks/bench_streaming.py --rows 20000000 --folder /tmp/streaming
 
-Generates a table of 12 columns and 500 domains in a temporary folder that is deleted at the end,
-runs every step in a process of its own, and writes seconds and peaks of memory, of that process and
-of those it starts, to results/streaming.json. Labels are scored after everything was predicted.
+Generates a table of 12 columns and 500 domains in a folder that the last stage deletes, runs every
+step in a process of its own, and writes seconds and peaks of memory, of that process and of those
+it starts, to results/streaming.json after each. Labels are scored after everything was predicted.
+Stages can be run by themselves, in this order: `--stages table "fit quick"`. The committee of the
+default predicts two parts of the table; what all rows would take is extrapolated from the two.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,11 +30,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from domindex.benchmark.provenance import Provenance
 from domindex.tables import Run
 
 RESULTS = Path(__file__).parent / "results" / "streaming.json"
 N_DOMAINS, N_FILES = 500, 20
-SOURCES = [f"s{n:03d}" for n in range(N_DOMAINS) if n % 10 < 3]
+NAMES = [f"s{n:03d}" for n in range(N_DOMAINS)]
+SOURCES = [name for number, name in enumerate(NAMES) if number % 10 < 3]
 """Domains with labels: three of ten, all along the family."""
 
 GROUP_ROWS = 100_000
@@ -37,10 +44,10 @@ BYTES_A_ROW = 90
 TURN = 1.5 * np.pi
 """By which the last domain is turned against the first."""
 
-KINDS = np.array(["plain", "red", "green", "blue", "none"])
+KINDS = pa.array(["plain", "red", "green", "blue", "none"])
 
 
-def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, np.ndarray]:
+def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, Any]:
     """A family that turns: two classes in a plane that is rotated from domain to domain, two
     inputs that drift with it, four that say nothing, a count and a text."""
     domains = rng.integers(0, N_DOMAINS, n_rows)
@@ -53,7 +60,7 @@ def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, np.ndarray]:
     x2 = np.sin(angle) * plane[:, 0] + np.cos(angle) * plane[:, 1]
     noise = rng.normal(size=(n_rows, 6))
     columns = {
-        "store": np.char.add("s", np.char.zfill(domains.astype(str), 3)),
+        "store": pa.array(NAMES).take(pa.array(domains)),
         "label": classes,
         "x1": x1,
         "x2": x2,
@@ -62,13 +69,12 @@ def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, np.ndarray]:
     }
     columns |= {f"noise{n}": noise[:, n] for n in range(2, 6)}
     columns["count"] = rng.poisson(3, n_rows)
-    columns["kind"] = KINDS[rng.integers(0, len(KINDS), n_rows)]
+    columns["kind"] = KINDS.take(pa.array(rng.integers(0, len(KINDS), n_rows)))
     return columns
 
 
-def write_family(folder: Path, n_rows: int, seed: int) -> Path:
+def write_family(data: Path, n_rows: int, seed: int) -> None:
     """Parquet files of many row groups; labels of targets are there, and named as no sources."""
-    data = folder / "table"
     data.mkdir()
     for number in range(N_FILES):
         rng = np.random.default_rng([seed, number])
@@ -78,7 +84,6 @@ def write_family(folder: Path, n_rows: int, seed: int) -> Path:
                 size = min(left, GROUP_ROWS)
                 writer.write_table(pa.table(rows_of(rng, size), schema=_schema()))
                 left -= size
-    return data
 
 
 def _schema() -> pa.Schema:
@@ -166,50 +171,114 @@ def same_model(first: Path, second: Path) -> bool:
     return np.array_equal(*said) and np.array_equal(*places)
 
 
-def measure(folder: Path, n_rows: int, seed: int, efforts: list[str]) -> dict[str, object]:
-    data = write_family(folder, n_rows, seed)
-    size = sum(path.stat().st_size for path in data.iterdir())
-    result: dict[str, object] = {"rows": n_rows, "columns": 12, "domains": N_DOMAINS}
-    result["gigabytes"] = round(size / 1e9, 2)
-    for effort in efforts:
-        config, run, out = (folder / f"{effort}{end}" for end in (".toml", "", ".parquet"))
+class Bench:
+    """A folder with the table and the runs, and the file that stages write their figures to."""
+
+    def __init__(self, folder: Path, n_rows: int, seed: int, out: Path) -> None:
+        self.folder, self.n_rows, self.seed, self.out = folder, n_rows, seed, out
+        self.data = folder / "table"
+
+    def write(self) -> dict[str, Any]:
+        if self.data.exists():
+            raise SystemExit(f"{self.data} exists. Run the stage `clean` first.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_family(self.data, self.n_rows, self.seed)
+        size = sum(path.stat().st_size for path in self.data.iterdir())
+        self.out.unlink(missing_ok=True)
+        found = {"rows": self.n_rows, "columns": 12, "domains": N_DOMAINS}
+        return found | {"gigabytes": round(size / 1e9, 2)}
+
+    def fit(self, effort: str) -> dict[str, Any]:
+        config, run = self.folder / f"{effort}.toml", self.folder / effort
         config.write_text(f'effort = "{effort}"\n')
-        result[f"fit {effort}"] = fit(data, run, config)
-        spent = measured(["predict", str(run), str(data), "--out", str(out)])
+        spent: dict[str, Any] = fit(self.data, run, config)
+        table = json.loads((run / "run.json").read_text())
+        spent["stages"] = table.get("stages")
+        spent["summary"] = table.get("summary")
+        return spent
+
+    def predict(self, effort: str, data: Path, n_rows: int) -> dict[str, Any]:
+        out = self.folder / f"{effort}.parquet"
+        spent: dict[str, Any] = {"rows": n_rows}
+        spent |= measured(["predict", str(self.folder / effort), str(data), "--out", str(out)])
         spent["rows_a_second"] = round(n_rows / spent["seconds"])
         spent["accuracy"] = round(accuracy_of(data, out), 4)
-        result[f"predict {effort}"] = spent
         out.unlink()
-        print(json.dumps(result, indent=1), flush=True)
-    if "quick" in efforts:
-        result |= on_two_workers(folder, data)
-    return result
+        return spent
+
+    def predict_part(self) -> dict[str, Any]:
+        """The default's rate on two sizes: what a row costs once everything is imported."""
+        found: dict[str, Any] = {}
+        parts = sorted(self.data.iterdir())
+        for n_files in (1, 2):
+            part = self.folder / f"part-of-{n_files}"
+            part.mkdir(exist_ok=True)
+            for path in parts[:n_files]:
+                (part / path.name).unlink(missing_ok=True)
+                (part / path.name).symlink_to(path)
+            rows = n_files * (self.n_rows // N_FILES)
+            found[f"{n_files} of {N_FILES} files"] = self.predict("full", part, rows)
+        small, large = found.values()
+        more = large["seconds"] - small["seconds"]
+        rate = (large["rows"] - small["rows"]) / more
+        found["rows_a_second_without_start"] = round(rate)
+        found["seconds_of_all_rows_extrapolated"] = round(
+            large["seconds"] + (self.n_rows - large["rows"]) / rate
+        )
+        return found
+
+    def on_two_workers(self) -> dict[str, Any]:
+        """The quick fit on a local cluster."""
+        from distributed import LocalCluster
+
+        far, config = self.folder / "far", self.folder / "quick.toml"
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+            address = cluster.scheduler_address
+            spent: dict[str, Any] = fit(self.data, far, config, "--dask", address)
+        return spent | {"same": same_model(self.folder / "quick", far)}
+
+    def clean(self) -> None:
+        shutil.rmtree(self.folder)
+
+    def run(self, stage: str) -> None:
+        """One stage; what others wrote stays."""
+        acts: dict[str, Callable[[], Any]] = {
+            "table": self.write,
+            "fit quick": lambda: self.fit("quick"),
+            "predict quick": lambda: self.predict("quick", self.data, self.n_rows),
+            "fit quick on two workers": self.on_two_workers,
+            "fit full": lambda: self.fit("full"),
+            "predict full": self.predict_part,
+            "clean": self.clean,
+        }
+        found = acts[stage]()
+        if found is None:
+            return
+        print(stage, json.dumps(found, indent=1), flush=True)
+        known = json.loads(self.out.read_text()) if self.out.exists() else {}
+        known[stage] = found | asdict(Provenance.here_and_now())
+        self.out.write_text(json.dumps(known, indent=1) + "\n")
 
 
-def on_two_workers(folder: Path, data: Path) -> dict[str, object]:
-    """The quick fit on a local cluster."""
-    from distributed import LocalCluster
-
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        address = cluster.scheduler_address
-        spent = fit(data, folder / "far", folder / "quick.toml", "--dask", address)
-    return {"fit quick on two workers": spent, "same": same_model(folder / "quick", folder / "far")}
+STAGES = (
+    *("table", "fit quick", "predict quick", "fit quick on two workers"),
+    *("fit full", "predict full", "clean"),
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "streaming")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--efforts", default="quick,full")
+    parser.add_argument("--stages", nargs="*", choices=STAGES, default=STAGES)
     parser.add_argument("--out", type=Path, default=RESULTS)
     chosen = parser.parse_args()
-    if shutil.disk_usage(chosen.folder).free < 4 * BYTES_A_ROW * chosen.rows:
+    if shutil.disk_usage(chosen.folder.parent).free < 4 * BYTES_A_ROW * chosen.rows:
         raise SystemExit(f"{chosen.folder} has too little room for {chosen.rows} rows.")
-    with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
-        result = measure(Path(folder), chosen.rows, chosen.seed, chosen.efforts.split(","))
-    chosen.out.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))
+    bench = Bench(chosen.folder, chosen.rows, chosen.seed, chosen.out)
+    for stage in chosen.stages:
+        bench.run(stage)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from domindex.data.streams import as_stream
 from domindex.data.summarising import summarise
 from domindex.datasets import make_circle
 from domindex.errors import ClusterError, InputError
+from domindex.geometry import transport, transport_distances
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -119,6 +120,51 @@ def test_a_fit_on_the_workers_is_the_fit_alone_though_one_dies(cluster, family, 
     np.testing.assert_array_equal(
         far.predict_proba(family.X, **query), alone.predict_proba(family.X, **query)
     )
+
+
+def test_distances_on_the_workers_are_those_alone_though_one_dies(cluster, tmp_path, monkeypatch):
+    rng, mark = np.random.default_rng(0), str(tmp_path / "dead")
+    clouds = [rng.normal(size=(20, 2)) + number for number in range(8)]
+    alone = transport_distances(clouds)
+    solved = transport._exact
+
+    def deadly(first, second):
+        die_once(mark)
+        return solved(first, second)
+
+    monkeypatch.setattr(transport, "_exact", deadly)
+    with (
+        connected(cluster.scheduler_address, as_default=True) as client,
+        joblib.parallel_config(backend="dask"),
+    ):
+        client.wait_for_workers(2, timeout=60)
+        far = transport_distances(clouds)
+    assert os.path.exists(mark)
+    np.testing.assert_array_equal(far, alone)
+
+
+def test_a_fit_in_python_whose_workers_keep_dying_says_so(cluster, family, monkeypatch):
+    """Not with an error of Dask's."""
+
+    class Deadly(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            if multiprocessing.parent_process() is not None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().fit(X, y, sample_weight)
+
+    model = VDIClassifier(
+        candidates=[("raw", Deadly()), ("domain_centred", Deadly())],
+        training=Training(index_steps=2),
+    )
+    rows = {"sample_domain": family.sample_domain, "source_domains": family.source_domains}
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    with (
+        connected(cluster.scheduler_address, as_default=True) as client,
+        joblib.parallel_config(backend="dask"),
+    ):
+        client.wait_for_workers(2, timeout=60)
+        with pytest.raises(ClusterError, match="KilledWorker"):
+            model.fit(family.X, family.y, **rows)
 
 
 def test_cells_of_a_benchmark_go_where_joblib_sends_them(cluster, monkeypatch):

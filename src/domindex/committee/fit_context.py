@@ -26,7 +26,7 @@ from domindex.training.threads import available_threads, one_thread
 from domindex.training.trainer import Trainer
 
 if TYPE_CHECKING:
-    from lightning_fabric import Fabric
+    from domindex.training.plain_fabric import TrainingFabric
 
 MOST_SEEN = 256
 LEAST_SEEN = 4
@@ -70,7 +70,7 @@ class FitContext:
         return self.trainer.settings
 
     @property
-    def fabric(self) -> Fabric:
+    def fabric(self) -> TrainingFabric:
         return self.trainer.fabric
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from domindex.committee.learner import Predictor
 from domindex.committee.learning import predict_with
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.self_training import learn
+from domindex.committee.side_by_side import Workers
 from domindex.representations import RepresentedRows
 
 Floats = NDArray[np.float64]
@@ -49,37 +50,54 @@ class Explained:
     smoothing: float
 
 
-def column_importance(explained: Explained, groups: Sequence[NDArray], seed: int) -> Floats:
+def column_importance(
+    explained: Explained, groups: Sequence[NDArray], seed: int, workers: Workers | None = None
+) -> Floats:
     """(groups, 2), mean and standard error over held-out domains of what shuffling costs.
 
     Columns of a group are shuffled together, among the rows of a domain, so that what a domain is
     like stays as it is. The cost is probability of the right class, or the rise of the root mean
     squared error as a share of it. `groups` hold numbers of columns; those beyond `MOST_GROUPS`
-    are not looked at.
+    are not looked at. `workers` learn in the folds side by side, where they are threads.
     """
     rng = np.random.default_rng(seed)
     by_domain: dict[int, list[Floats]] = {}
-    near = [fold for fold in explained.folds if fold.kind != "far"]
-    for fold in near[:MOST_FOLDS]:
-        for domain, costs in _costs_in_fold(explained, fold, groups[:MOST_GROUPS], rng, seed):
+    near = [fold for fold in explained.folds if fold.kind != "far"][:MOST_FOLDS]
+    for fold, predictor in zip(near, _learned_in(near, explained, seed, workers or Workers())):
+        for domain, costs in _costs_in_fold(explained, fold, predictor, groups[:MOST_GROUPS], rng):
             by_domain.setdefault(domain, []).append(costs)
     costs = np.stack([np.mean(parts, axis=0) for parts in by_domain.values()])
     error = costs.std(axis=0, ddof=1) / np.sqrt(len(costs)) if len(costs) > 1 else 0 * costs[0]
     return np.stack([costs.mean(axis=0), error], axis=1)
 
 
+def _learned_in(
+    folds: Sequence[Fold], explained: Explained, seed: int, workers: Workers
+) -> Iterator[Predictor]:
+    """One for each fold; never on another machine, for what was learned would have to come back."""
+    jobs = [(explained, fold, seed) for fold in folds]
+    if workers.has_threads and explained.candidate.in_threads:
+        return workers.run(_learned, jobs, in_threads=True)
+    return (_learned(*job) for job in jobs)
+
+
+def _learned(explained: Explained, fold: Fold, seed: int) -> Predictor:
+    """By the rows that a fold learns from."""
+    represented, candidate = explained.represented, explained.candidate
+    train, goal = represented.of(fold)
+    return learn(candidate, represented, train, goal, fold.train, fold.domains, seed)
+
+
 def _costs_in_fold(
     explained: Explained,
     fold: Fold,
+    predictor: Predictor,
     groups: Sequence[NDArray],
     rng: np.random.Generator,
-    seed: int,
 ) -> list[tuple[int, Floats]]:
     """For each held-out domain its number and (groups,) costs."""
     represented = explained.represented
     data = represented.data
-    train, goal = represented.of(fold)
-    predictor = learn(explained.candidate, represented, train, goal, fold.train, fold.domains, seed)
     chosen = np.sort(rng.permutation(len(fold.held_out))[:MOST_ROWS])
     fold = replace(fold, held_out=fold.held_out[chosen])
     representation, placed = represented.in_fold(fold)

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+from domindex.cluster import cluster_errors
+
 Result = TypeVar("Result")
 
 MOST_THREADS = 4
@@ -53,7 +55,8 @@ class Workers:
         n_threads = min(self.n_threads, MOST_THREADS, len(arguments))
         if not (in_threads and self.has_threads and n_threads > 1):
             jobs = (delayed(function)(*given) for given in arguments)
-            yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
+            with cluster_errors():
+                yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
             return
         threads = Parallel(n_jobs=n_threads, backend="threading", return_as="generator")
         with warnings.catch_warnings():  # threads swap the filters of warnings: ours come back

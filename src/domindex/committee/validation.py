@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from domindex.committee.candidate import Candidate
+from domindex.committee.folds import Fold
 from domindex.committee.held_out_rows import HeldOutRows, temper
 from domindex.committee.kept_pieces import KeptPieces
 from domindex.committee.learning import predict_with
@@ -84,10 +86,12 @@ def validate(
     attempts = (
         result
         for in_threads, group in groupby(ordered, key=lambda one: one.in_threads)
-        for result in workers.run(
-            _attempt,
-            [(predict_held_out, c, represented[c.features], rows, data, seed) for c in group],
-            in_threads=in_threads,
+        for result in _attempts(
+            [(one, represented[one.features]) for one in group],
+            rows,
+            (data, seed),
+            workers,
+            in_threads,
         )
     )
     shown = progress.each("validating", attempts, total=len(ordered))
@@ -128,13 +132,48 @@ def predict_held_out(
     seed: int,
 ) -> Floats:
     """(n, columns) for the rows of all folds, in the user's units."""
-    parts = []
-    for fold in rows.folds:
-        train, held_out = represented.of(fold)
-        predictor = learn(candidate, represented, train, held_out, fold.train, fold.domains, seed)
-        predicted = predict_with(predictor, held_out)
-        parts.append(held_out.restore(predicted) if data.classes is None else predicted)
-    return np.concatenate(parts)
+    return np.concatenate(
+        [predict_fold(candidate, represented, fold, data, seed) for fold in rows.folds]
+    )
+
+
+def predict_fold(
+    candidate: Candidate, represented: RepresentedFolds, fold: Fold, data: DomainData, seed: int
+) -> Floats:
+    """(n, columns) for the rows that one fold holds out."""
+    train, held_out = represented.of(fold)
+    predictor = learn(candidate, represented, train, held_out, fold.train, fold.domains, seed)
+    predicted = predict_with(predictor, held_out)
+    return held_out.restore(predicted) if data.classes is None else predicted
+
+
+def _attempts(
+    candidates: Sequence[tuple[Candidate, RepresentedFolds]],
+    rows: HeldOutRows,
+    given: tuple[DomainData, int],
+    workers: Workers,
+    in_threads: bool,
+) -> Iterator[Floats | PredictorError]:
+    """What each candidate predicts, in their order.
+
+    Threads are given a fold at a time: the last candidates, of which some take several times as
+    long as others, then keep all of them busy. What is sent to other processes is a candidate with
+    all its folds, for its rows go with it.
+    """
+    if not (in_threads and workers.has_threads):
+        whole = [(predict_held_out, *one, rows, *given) for one in candidates]
+        yield from workers.run(_attempt, whole, in_threads=in_threads)
+        return
+    folded = [(predict_fold, *one, fold, *given) for one in candidates for fold in rows.folds]
+    results = workers.run(_attempt, folded, in_threads=True)
+    for _ in candidates:
+        yield _joined([next(results) for _ in rows.folds])
+
+
+def _joined(parts: Sequence[Floats | PredictorError]) -> Floats | PredictorError:
+    """The predictions of all folds, or the first failure."""
+    failed = [part for part in parts if isinstance(part, PredictorError)]
+    return failed[0] if failed else np.concatenate(cast("Sequence[Floats]", parts))
 
 
 def _attempt(function: Callable[..., Floats], *arguments: object) -> Floats | PredictorError:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from domindex.committee.building import BuiltCommittee
 from domindex.committee.held_out_record import HeldOutRecord
 from domindex.committee.importance import MOST_GROUPS, column_importance
+from domindex.committee.side_by_side import Workers
 from domindex.data import DomainData
 from domindex.data.profiles import ColumnProfile, profile_inputs
 from domindex.persistence.table_states import table_from_state, table_state
@@ -42,7 +43,12 @@ class FitRecord:
 
     @classmethod
     def of(
-        cls, built: BuiltCommittee, data: DomainData, names: Sequence[Hashable] | None, seed: int
+        cls,
+        built: BuiltCommittee,
+        data: DomainData,
+        names: Sequence[Hashable] | None,
+        seed: int,
+        workers: Workers | None = None,
     ) -> FitRecord:
         """`names` are those of the columns; None where the inputs are no columns of the user's."""
         n_features = int(np.prod(data.inputs.shape[1:]))
@@ -55,7 +61,7 @@ class FitRecord:
         measured = np.empty((0, 2))
         if built.explained is not None:
             numbers = [columns for _, columns in groups]
-            measured = column_importance(built.explained, numbers, seed)
+            measured = column_importance(built.explained, numbers, seed, workers)
         labels = [label for label, _ in groups[:MOST_GROUPS]] if len(measured) else []
         return cls(data.domain_sizes, built.held_out, _importance(labels, measured), profiles)
 

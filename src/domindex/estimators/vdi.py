@@ -51,6 +51,7 @@ from domindex.committee.index_inference import (
 )
 from domindex.committee.kept_map import CLOSED_FORM, kept_map
 from domindex.committee.predictors import learner_for
+from domindex.committee.side_by_side import Workers
 from domindex.committee.words import (
     describe_committee,
     describe_left_out,
@@ -110,6 +111,7 @@ from domindex.training.places import Places
 from domindex.training.processes import Processes
 from domindex.training.settings import Network, Training, TrainingSettings
 from domindex.training.straightening import STRAIGHTENING_RATE, STRAIGHTENING_STEPS, WARP_PRICE
+from domindex.training.threads import one_thread
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -362,9 +364,10 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
             test = fit_off_map_test(data, ground.geometry)
             self._remember(ground.indices, built.committee, built.forecaster, test)
             self._tell(built, data, ground.geometry, ground.context)
-        with timings.stage("explaining"):
+        with timings.stage("explaining"), one_thread():
             names = self._column_names(data)
-            self._record: FitRecord | None = FitRecord.of(built, data, names, ground.seed)
+            workers = Workers(self.n_jobs, ground.context.n_threads)
+            self._record: FitRecord | None = FitRecord.of(built, data, names, ground.seed, workers)
         self.timings_ = timings.table()
 
     @contextmanager

@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from domindex.geometry.index import DomainIndex
 from domindex.geometry.isomap import KnownPaths, extend_paths, known_paths
+from domindex.geometry.joined_paths import join_paths
 from domindex.geometry.landmarks import (
     MOST_DRAWN,
     LandmarkError,
@@ -321,7 +322,7 @@ class DomainMap:
         known, method = self._drawn_clouds, self.method
         gaps = transport_to_known(clouds, known, method, widest, reach, at_once=by_landmarks)
         if self.neighbors:
-            gaps = self._along_paths(gaps)
+            gaps = self._along_paths(gaps, by_landmarks)
         shown = gaps / self.unit
         # A slice where it can be one: a copy in another layout would round differently.
         drawn = slice(self.n_fitted) if self.index.landmarks is None else self.index.landmarks
@@ -329,8 +330,14 @@ class DomainMap:
         flat_axis = FLAT_AXIS_OF_LANDMARKS if by_landmarks else FLAT_AXIS
         return place(shown, self.coordinates[drawn], distances, flat_axis), shown
 
-    def _along_paths(self, gaps: Floats) -> Floats:
-        """(new, drawn) lengths of paths; some at a time, for memory."""
+    def _along_paths(self, gaps: Floats, by_landmarks: bool) -> Floats:
+        """(new, drawn) lengths of paths.
+
+        By landmarks, thousands are placed, some at a time for memory, along the paths that there
+        are; otherwise each along those of the graph that it joins.
+        """
+        if not by_landmarks:
+            return join_paths(gaps, self.transport, self._paths)
         starts = range(0, len(gaps), BLOCK)
         return np.vstack([extend_paths(gaps[n : n + BLOCK], self._paths) for n in starts])
 

@@ -68,21 +68,32 @@ class KnownPaths:
     share : what brings them to the mean length of the paths they are averaged with
     reach : (N,) distance of each domain to the last of its neighbours: a new one that is nearer
         would be among them
+    nearest : (N, n_neighbors) the neighbours of each, the last one last; of fewer domains, all
+        others
     """
 
     n_neighbors: int
     lengths: NDArray[np.float64]
     share: float
     reach: NDArray[np.float64]
+    nearest: NDArray[np.int64]
 
 
 def known_paths(distances: NDArray[np.float64], neighbors: Sequence[int]) -> list[KnownPaths]:
     """What `extend_paths` needs of the known domains, for each number of neighbours."""
     lengths = [geodesic_distances(distances, number) for number in neighbors]
-    apart = np.sort(distances + np.diag(np.full(len(distances), np.inf)), axis=1)
-    last = max(len(distances) - 2, 0)
+    others = distances + np.diag(np.full(len(distances), np.inf))
+    order = np.argsort(others, axis=1, kind="stable")[:, : max(len(distances) - 1, 1)]
+    apart = np.take_along_axis(others, order, axis=1)
+    last = order.shape[1] - 1
     return [
-        KnownPaths(number, one, _share(lengths[0], one), apart[:, min(number - 1, last)])
+        KnownPaths(
+            number,
+            one,
+            _share(lengths[0], one),
+            apart[:, min(number - 1, last)],
+            order[:, : min(number, len(distances) - 1)],
+        )
         for number, one in zip(neighbors, lengths)
     ]
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist, squareform
 
+from domindex.cluster import cluster_errors
 from domindex.errors import InputError
 
 Method = Literal["exact", "sinkhorn", "sliced"]
@@ -155,10 +156,11 @@ def _solve_pairs(
     """`distance` of every pair, in chunks so that a process gets much work at once."""
     n_chunks = min(4 * effective_n_jobs(n_jobs), len(pairs))
     size = -(-len(pairs) // n_chunks)
-    results = Parallel(n_jobs=n_jobs)(
-        delayed(_chunk_distances)(clouds, pairs[start : start + size], distance)
-        for start in range(0, len(pairs), size)
-    )
+    with cluster_errors():
+        results = Parallel(n_jobs=n_jobs)(
+            delayed(_chunk_distances)(clouds, pairs[start : start + size], distance)
+            for start in range(0, len(pairs), size)
+        )
     return np.concatenate(results)
 
 

@@ -82,6 +82,11 @@ class Chance:
 class _Lending(TorchDispatchMode):
     """Hands a generator to every operation that draws and was given none."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing here is compiled; saying so to torch's compiler would import it, for a second."""
+        return False
+
     def __init__(self, chance: Chance) -> None:
         super().__init__()
         self._chance = chance

@@ -6,16 +6,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.distributed as dist
 
 from domindex.errors import InputError
+from domindex.training.plain_fabric import PlainFabric, TrainingFabric
 from domindex.training.settings import Training
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 SHARING = ("auto", "ddp")
 """Strategies under which processes share batches."""
@@ -78,11 +76,13 @@ class Places:
         """Through which processes reach each other."""
         return "nccl" if self._on_gpus else "gloo"
 
-    def fabric(self, local_rank: int | None = None) -> Fabric:
+    def fabric(self, local_rank: int | None = None) -> TrainingFabric:
         """Device and precision of this process, or of one of that rank on this machine."""
-        from lightning_fabric import Fabric  # here: it takes seconds, and predicting needs none
-
         asked = self.training
+        if not self.are_shared and PlainFabric.serves(asked):
+            return PlainFabric()
+        from lightning_fabric import Fabric  # here: it takes seconds, and most need none
+
         if not self.are_shared:
             strategy = "auto" if asked.strategy == "ddp" else asked.strategy
             with _naming_what_was_asked(asked):

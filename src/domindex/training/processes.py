@@ -27,8 +27,9 @@ from domindex.errors import DomindexError, TrainingError
 from domindex.networks.shares import Connection, Share, reached
 
 if TYPE_CHECKING:
-    from lightning_fabric import Fabric
     from torch._C._distributed_c10d import Store
+
+    from domindex.training.plain_fabric import TrainingFabric
 
 PATIENCE = timedelta(minutes=10)
 """How long a process is waited for in the middle of a step. One that was killed is missed at once,
@@ -42,7 +43,7 @@ class Task(ABC):
     """Something that all processes do together."""
 
     @abstractmethod
-    def run(self, fabric: Fabric, processes: Processes) -> None:
+    def run(self, fabric: TrainingFabric, processes: Processes) -> None:
         """Take part in it."""
 
 
@@ -106,7 +107,7 @@ class Processes:
         """Send the others home, with what was learned."""
         self.hand_out(outcome, torch.device("cpu"))
 
-    def serve(self, fabric: Fabric) -> Any:
+    def serve(self, fabric: TrainingFabric) -> Any:
         """Take part in whatever is handed out, until it is no task: that is returned."""
         while True:
             message, chance = self._receive(fabric.device)

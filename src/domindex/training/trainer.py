@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Adam, Optimizer
+from torch.optim import Optimizer
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from domindex.errors import TrainingDiverged
@@ -21,13 +21,11 @@ from domindex.networks.chance import Chance
 from domindex.networks.feature_extractor import FeatureExtractor
 from domindex.networks.shares import Share
 from domindex.training.callbacks import Callback, DivergenceAlarm
+from domindex.training.plain_fabric import EagerAdam, TrainingFabric
 from domindex.training.processes import Processes, Task
 from domindex.training.running import Running
 from domindex.training.schedules import adversary_ramp, warm_up_and_decay
 from domindex.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 
 class Draws(Protocol):
@@ -89,7 +87,7 @@ class Trainer:
 
     def __init__(
         self,
-        fabric: Fabric,
+        fabric: TrainingFabric,
         settings: TrainingSettings,
         callbacks: Sequence[Callback],
         processes: Processes | None = None,
@@ -155,7 +153,7 @@ class Trainer:
             for group in phase.parameters
             if group.parameters
         ]
-        optimizer = Adam(groups, lr=phase.learning_rate, betas=(0.9, phase.memory))
+        optimizer = EagerAdam(groups, lr=phase.learning_rate, betas=(0.9, phase.memory))
         return *self.fabric.setup(phase.objective, optimizer), self._set_up_adversary(phase)
 
     def _share_out(self, phase: Phase, extra: tuple[Callback, ...]) -> Share | None:
@@ -176,7 +174,7 @@ class Trainer:
         network = phase.objective.adversary
         if network is None:
             return None
-        optimizer = Adam(network.parameters(), lr=phase.learning_rate, betas=(0.5, 0.99))
+        optimizer = EagerAdam(network.parameters(), lr=phase.learning_rate, betas=(0.5, 0.99))
         return _Adversary(self, *self.fabric.setup(network, optimizer))
 
     def _descend(
@@ -212,7 +210,7 @@ class TrainingTask(Task):
     phase: Phase
     extra: tuple[Callback, ...]
 
-    def run(self, fabric: Fabric, processes: Processes) -> None:
+    def run(self, fabric: TrainingFabric, processes: Processes) -> None:
         """Take part; what comes of it stays with the process that leads."""
         self.trainer.fabric, self.trainer.processes = fabric, processes
         self.trainer.run(self.phase, *self.extra)

@@ -1,10 +1,12 @@
-"""A fit on rows that stand on disk: its peak memory, time and accuracy.
+"""A fit on rows that stand on disk: its peak memory, time and accuracy. Writes a file of results.
 
 Generated: 60 domains of rows with 512 features (float32), a plane in them that turns from domain to
 domain, ten domains with labels. The file is read as a memory map, or, with --dataset, as a torch
 Dataset by worker processes. Target labels are used to score, nothing else.
 
-    python benchmarks/bench_beyond_memory.py --rows 200000
+    python benchmarks/bench_beyond_memory.py                # 200,000 rows; results and docs
+    python benchmarks/bench_beyond_memory.py --rows 20000   # a look, no file
+    python benchmarks/bench_beyond_memory.py --page         # the docs again, from the file
 """
 
 from __future__ import annotations
@@ -15,15 +17,20 @@ import resource
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch.utils.data import Dataset
 
 from domindex import VDIClassifier
 from domindex.benchmark.memory import MemoryMeter
+from result_files import origin, read_results, write_results, write_table
 
-N_DOMAINS, N_SOURCES, N_FEATURES = 60, 10, 512
+NAME = "beyond_memory"
+N_ROWS, N_DOMAINS, N_SOURCES, N_FEATURES = 200_000, 60, 10, 512
 CHUNK = 10_000
+N_SHOWN = 8
+"""Candidates of the committee that are kept with the figures."""
 
 
 def write_rows(path: Path, n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -61,23 +68,20 @@ class Rows(Dataset):
         return self.rows[number], int(self.labels[number]), int(self.domains[number])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--effort", default="full", choices=["full", "quick"])
-    parser.add_argument("--dataset", action="store_true")
-    arguments = parser.parse_args()
+def measure(n_rows: int, effort: str, as_dataset: bool) -> dict[str, Any]:
+    """Write rows to a file, fit and predict them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
-        labels, domains = write_rows(path, arguments.rows)
+        labels, domains = write_rows(path, n_rows)
         sources = list(range(0, N_DOMAINS, N_DOMAINS // N_SOURCES))[:N_SOURCES]
         rows = np.load(path, mmap_mode="r")
-        model = VDIClassifier(effort=arguments.effort, random_state=0)
-        found = {"rows": arguments.rows, "effort": arguments.effort, "dataset": arguments.dataset}
+        model = VDIClassifier(effort=effort, random_state=0)
+        found: dict[str, Any] = {"rows": n_rows, "features": N_FEATURES, "domains": N_DOMAINS}
+        found |= {"effort": effort, "dataset": as_dataset, "file_mb": path.stat().st_size >> 20}
         with MemoryMeter() as meter:
             found["before_mb"] = round(meter.now_mb())
             began, wall = time.process_time(), time.monotonic()
-            if arguments.dataset:
+            if as_dataset:
                 model.fit(Rows(path, labels, domains), source_domains=sources)
             else:
                 model.fit(rows, labels, sample_domain=domains, source_domains=sources)
@@ -91,8 +95,40 @@ def main() -> None:
         found["ru_maxrss_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         targets = ~np.isin(domains, sources)
         found["target_accuracy"] = float((predicted == labels)[targets].mean())
-        print(json.dumps(found))
-        print(model.candidates_[["candidate", "loss", "weight"]].head(8).to_string())
+        shown = model.candidates_[["candidate", "loss", "weight"]].head(N_SHOWN)
+        return found | {"candidates": shown.round(4).to_dict("records")}
+
+
+def table(found: dict[str, Any]) -> list[str]:
+    """For docs/scaling.md."""
+    return [
+        f"| {found['rows']:,} rows × {found['features']} features on disk, {found['domains']} "
+        f"domains | {found['file_mb']:,} MB |",
+        "|---|---|",
+        f"| peak memory of fit and predict | {found['peak_mb']:,} MB, of which "
+        f"{found['before_mb']} are imports |",
+        f"| fit | {found['fit_cpu_s']:.0f} s of CPU |",
+        f"| predict all rows | {found['predict_cpu_s']:.0f} s of CPU |",
+        f"| accuracy in the targets | {100 * found['target_accuracy']:.2f} % |",
+        "",
+        f"{origin(found)} `python benchmarks/bench_beyond_memory.py` measures it again.",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=N_ROWS)
+    parser.add_argument("--effort", default="full", choices=["full", "quick"])
+    parser.add_argument("--dataset", action="store_true")
+    parser.add_argument("--page", action="store_true", help="write the page, measure nothing")
+    asked = parser.parse_args()
+    if not asked.page:
+        found = measure(asked.rows, asked.effort, asked.dataset)
+        print(json.dumps(found, indent=1))
+        if (asked.rows, asked.effort, asked.dataset) != (N_ROWS, "full", False):
+            return
+        write_results(NAME, found)
+    write_table("scaling.md", "beyond memory", table(read_results(NAME)))
 
 
 if __name__ == "__main__":

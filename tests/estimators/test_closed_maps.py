@@ -174,11 +174,39 @@ def test_moment_flow_runs_around_the_ring(seasonal):
     np.testing.assert_allclose(new, known, atol=0.5)
 
 
-def test_digits_that_turn_by_half_a_circle_lie_on_a_ring():
-    digits = load_dataset("rotating-digits")
-    model = MomentFlow().fit(
-        digits.X, digits.y, sample_domain=digits.sample_domain, source_domains=digits.source_domains
-    )
-    truth = [digits.true_index[digits.domains.index(name), 0] for name in model.domains_]
+@pytest.fixture(scope="module")
+def digits():
+    """8 x 8 digits that turn by half a circle, and a fit that follows them over their grid."""
+    data = load_dataset("rotating-digits")
+    model = VDIClassifier(**SETTINGS | {"candidates": [("grid_flow", "neighbours")]})
+    model.fit(data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains)
+    return model, data
+
+
+def test_digits_that_turn_by_half_a_circle_lie_on_a_ring(digits):
+    model, data = digits
+    truth = [data.true_index[data.domains.index(name), 0] for name in model.domains_]
     assert model.domain_angles_ is not None
-    assert circular_correlation(model.domain_angles_, truth, digits.period) > 0.99
+    assert circular_correlation(model.domain_angles_, truth, data.period) > 0.99
+
+
+def test_digits_are_turned_back_around_the_ring(digits):
+    model, data = digits
+    assert model.grid_flow_["around"]
+    right = model.predict(data.X, sample_domain=data.sample_domain) == data.y
+    by_angle = {angle: right[data.sample_domain == angle].mean() for angle in data.domains}
+    assert min(by_angle[angle] for angle in range(50, 111, 10)) > 0.8  # raw: down to 0.25
+    assert max(by_angle[angle] for angle in range(120, 171, 10)) < 0.6  # seen upside down
+
+
+def test_where_digits_may_be_upside_down_the_forecast_says_so(digits, tmp_path):
+    model, data = digits
+    forecast = model.forecast_.set_index("domain")
+    assert (forecast.loc[90:140, "two_ways"] < 0.6).all()
+    model.save(tmp_path / "model")
+    again = domindex.load(tmp_path / "model")
+    rows = slice(0, 1797, 9)
+    names = data.sample_domain[rows]
+    expected = model.predict_proba(data.X[rows], sample_domain=names)
+    assert np.array_equal(again.predict_proba(data.X[rows], sample_domain=names), expected)
+    assert again.grid_flow_ == model.grid_flow_

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from domindex.geometry.grid_flow import GridFlow
-from domindex.geometry.grid_selection import neighbor_pairs, select_grid_flow
+from domindex.geometry.grid_flow import GridFlow, Trend
+from domindex.geometry.grid_samples import neighbor_pairs
+from domindex.geometry.grid_selection import select_grid_flow
+from domindex.geometry.ring_coordinate import RingCoordinate
 
 N_DOMAINS, N_ROWS = 6, 40
 
@@ -116,3 +118,54 @@ def test_few_domains_are_compared_both_ways():
     assert neighbor_pairs(gaps, (1, 2), 0).tolist() == [[0, 1], [1, 0]]
     many = np.abs(np.arange(200.0)[:, None] - np.arange(200.0))
     assert len(neighbor_pairs(many, (1, 2, 4, 8), 0)) == 120
+
+
+N_AROUND, N_ROWS_AROUND = 8, 24
+ANGLES = np.linspace(0, 2 * np.pi, N_AROUND, endpoint=False)
+
+
+def around(move):
+    """What is found of domains on a ring, the first three of which are sources."""
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([move(blobs(rng, N_ROWS_AROUND, 8), angle) for angle in ANGLES])[:, None]
+    domains = np.repeat(np.arange(N_AROUND), N_ROWS_AROUND)
+    places = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
+    gaps = np.linalg.norm(places[:, None] - places, axis=2)
+    ring = RingCoordinate.opposite(ANGLES, np.arange(N_AROUND) < 3)
+    return select_grid_flow(rows, domains, places, gaps, around=(ring, ANGLES))
+
+
+def test_what_turns_on_around_a_ring_is_followed_around_it():
+    def turn(pictures, angle):
+        degrees = np.degrees(angle)
+        return ndimage.rotate(pictures, degrees, axes=(1, 2), reshape=False, order=1)
+
+    selected = around(turn)
+    along = selected.ring.of(ANGLES)
+    maps = selected.flow.maps(along[:, None])
+    turned_by = np.unwrap(np.arctan2(maps[:, 0, 1], maps[:, 0, 0])[np.argsort(along)])
+    slope = np.polyfit(np.sort(along), turned_by, 1)[0]
+    assert abs(slope) == pytest.approx(1.0, abs=0.05)
+
+
+def test_what_comes_back_after_a_turn_is_told_by_the_place():
+    def shift(pictures, angle):
+        return ndimage.shift(pictures, (0, np.cos(angle), np.sin(angle)), order=1)
+
+    selected = around(shift)
+    assert selected.ring is None
+    assert selected.flow.family == "shift"
+
+
+@pytest.mark.parametrize("kind", ["line", "curve", "free"])
+def test_a_place_reached_the_other_way_round_is_a_whole_turn_away(kind):
+    trend = Trend.along(kind, ANGLES[:, None] - np.pi, is_around=True)
+    there, back = trend.features(np.array([[2.0], [2.0 - 2 * np.pi]]))
+    low, high = trend.features(np.array([[-np.pi + 1e-9], [np.pi]]))
+    assert np.allclose(there - back, high - low)
+    assert np.allclose(trend.features(np.zeros((1, 1))), 0.0)
+    again = Trend.from_state(trend.state())
+    assert np.array_equal(again.features(np.array([[2.0]]))[0], there)
+    two = {name: np.zeros(2) for name in ("low", "high")} | {"anchors": np.zeros((0, 2))}
+    with pytest.raises(ValueError, match="one coordinate"):
+        Trend.from_state({**trend.state(), **two})

@@ -5,7 +5,13 @@ import pytest
 from scipy.linalg import subspace_angles
 from scipy.stats import ortho_group
 
-from domindex.geometry.subspace import MAX_FEATURES, Subspace, moving_directions
+from domindex.geometry.subspace import (
+    MANY_FEATURES,
+    MAX_FEATURES,
+    Subspace,
+    moving_directions,
+    principal_components,
+)
 
 
 def hidden_circle(n_features=20, n_domains=12, n_rows=60, seed=0):
@@ -119,3 +125,22 @@ def test_a_damaged_subspace_is_refused(damage):
     state = Subspace(np.eye(3), 2).state()
     with pytest.raises(ValueError, match="directions move"):
         Subspace.from_state({**state, **damage})
+
+
+def test_components_of_very_many_features_are_those_of_the_covariance():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 5)) * [9, 7, 5, 3, 2] @ rng.normal(size=(5, MANY_FEATURES + 1))
+    found = principal_components(rows, 3)
+    expected = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2][:3].T
+    assert subspace_angles(found, expected).max() < 1e-6
+    np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-9)
+    assert principal_components(rows, 32).shape == (MANY_FEATURES + 1, 5)  # no more vary
+
+
+@pytest.mark.timeout(60)
+def test_pictures_of_many_cells_need_no_covariance_of_all_of_them():
+    clouds = [np.random.default_rng(k).normal(size=(6, 30_000)) + k for k in range(4)]
+    subspace = moving_directions(clouds)  # 30,000 squared would be 7 GB
+    assert np.isfinite(subspace.matrix).all()
+    constant = moving_directions([np.ones((4, MANY_FEATURES + 1)) for _ in range(3)])
+    assert np.isfinite(constant.matrix).all()

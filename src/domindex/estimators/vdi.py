@@ -796,8 +796,13 @@ def _grid_flow_facts(committee: Committee) -> dict[str, Any] | None:
     """How pictures or signals move along the map, where a member follows it."""
     for member in committee.members:
         if isinstance(member.representation, GridFlowAligned):
-            flow = member.representation.flow
-            return {"family": flow.family, "trend": flow.trend.kind, "is_lit": flow.is_lit}
+            flow, ring = member.representation.flow, member.representation.ring
+            return {
+                "family": flow.family,
+                "trend": flow.trend.kind,
+                "is_lit": flow.is_lit,
+                "around": ring is not None,
+            }
     return None
 
 

@@ -18,10 +18,10 @@ from domindex.geometry.flow_selection import (
     maps_along_neighborhoods,
     select_flow,
 )
-from domindex.geometry.grid_flow import GridFlow
 from domindex.geometry.grid_selection import SelectedGridFlow, select_grid_flow
 from domindex.geometry.landmarks import MOST_DRAWN, choose_landmarks
 from domindex.geometry.local_projection import RELIABLE, LocalProjection, local_projections
+from domindex.geometry.ring_coordinate import RingCoordinate
 from domindex.geometry.subspace import Subspace, moving_directions, principal_components
 from domindex.geometry.transport import Method
 
@@ -129,18 +129,23 @@ class DomainGeometry:
         selected = replace(selected, domain_map=domain_map)
         return replace(self, selected=selected, has_flow=True, kept={})
 
-    def grid_flow(self, data: DomainData) -> GridFlow:
+    def grid_flow(self, data: DomainData) -> SelectedGridFlow:
         """How pictures or signals move over their grid along the map; found once."""
         if "grid flow" not in self.kept:
-            drawn = self.domain_map.drawn
+            drawn, loop = self.domain_map.drawn, self.domain_map.loop
+            around = None
+            if loop is not None:
+                ring = RingCoordinate.opposite(loop.angles, data.is_source[drawn])
+                around = (ring, loop.angles)
             rows = np.flatnonzero(np.isin(data.row_domains, drawn))
             self.kept["grid flow"] = select_grid_flow(
                 data.layout.to_grid(data.inputs[rows]),
                 np.searchsorted(drawn, data.row_domains[rows]),
                 self.domain_map.coordinates[drawn],
                 self.domain_map.transport,
+                around=around,
             )
-        return self.kept["grid flow"].flow
+        return self.kept["grid flow"]
 
     def moving_clouds(self, data: DomainData) -> list[Floats]:
         """The moving coordinates of each domain, (rows, n_moving)."""

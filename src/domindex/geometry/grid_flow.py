@@ -2,7 +2,8 @@
 
 A domain with index β holds pictures of one common kind, carried by the planar affine map
 A(β) = exp(Σᵢ fᵢ(β) G̃ᵢ) and lit by g(β) · x + o(β) in every channel, log g and o linear in f. The
-fᵢ are the index itself or, where it runs unevenly, powers of its first component as well.
+fᵢ are the index itself or, where it runs unevenly, powers of its first component as well. On a map
+that closes the index may be the coordinate along its ring.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ from scipy.spatial.distance import cdist
 
 from domindex.geometry.grid import Grid
 from domindex.geometry.grid_families import grid_families, grid_generators
+from domindex.geometry.winding import TURN, wrap_angle
 
 Floats = NDArray[np.float64]
 
 TRENDS = ("line", "plane", "curve", "free")
 """What motions may depend on: β₁; β₁ and β₂; β₁, its square and its cube; or any smooth function of
 the place, by Gaussian kernels about the domains that are known."""
+
+RING_UNIT = np.pi / np.sqrt(3.0)
+"""Deviation of angles that lie evenly on a ring: around it motions are told in this unit, as they
+are in the deviation of β along the map."""
 
 KERNEL_WIDTH = 2.0
 """Of a kernel, in median distances of a domain to the nearest other. Not tuned."""
@@ -38,6 +44,8 @@ class Trend:
     low, high : (index_dim,) ends of the map; beyond them nothing moves further than a tenth
     anchors : (anchors, index_dim), the middles of the kernels of "free"
     width : deviation of a kernel
+    is_around : whether the index is one coordinate along a ring, in (−π, π]. Beyond, what a whole
+        turn brings is added: a picture that was carried once around need not come back as it was
     """
 
     kind: str
@@ -45,20 +53,28 @@ class Trend:
     high: Floats
     anchors: Floats
     width: float
+    is_around: bool = False
 
     @classmethod
-    def along(cls, kind: str, index: Floats) -> Trend:
-        """Over the map (domains, index_dim) of the domains that are known."""
+    def along(cls, kind: str, index: Floats, is_around: bool = False) -> Trend:
+        """Over the map (domains, index_dim) of the domains that are known, or around its ring."""
         margin = 0.1 * (index.max(axis=0) - index.min(axis=0))
         gaps = cdist(index, index) + np.diag(np.full(len(index), np.inf))
         width = KERNEL_WIDTH * float(np.median(gaps.min(axis=1))) or 1.0
         anchors = index if kind == "free" else index[:0]
         low, high = index.min(axis=0) - margin, index.max(axis=0) + margin
-        return cls(kind, low, high, np.array(anchors), width)
+        return cls(kind, low, high, np.array(anchors), width, is_around)
 
     def features(self, index: Floats) -> Floats:
         """(domains, features) of an index (domains, index_dim)."""
-        within = np.clip(index, self.low, self.high)
+        if not self.is_around:
+            return self._features(np.clip(index, self.low, self.high))
+        within = wrap_angle(index)
+        ends = self._features(np.array([[-np.pi], [np.pi]]))
+        return self._features(within) + np.rint((index - within) / TURN) * (ends[1] - ends[0])
+
+    def _features(self, index: Floats) -> Floats:
+        within = index / RING_UNIT if self.is_around else index
         first = within[:, :1]
         if self.kind == "line":
             return first
@@ -66,19 +82,20 @@ class Trend:
             return within[:, :2]
         if self.kind == "curve":
             return np.hstack([first, first**2 / 2, first**3 / 4])
-        return np.hstack([within[:, :2], self._kernels(within) - self._kernels(0 * within)])
+        return np.hstack([within[:, :2], self._kernels(index) - self._kernels(0 * index)])
 
     def _kernels(self, index: Floats) -> Floats:
         return np.exp(-0.5 * cdist(index, self.anchors, "sqeuclidean") / self.width**2)
 
     def state(self) -> dict[str, Any]:
-        return {
+        state = {
             "kind": self.kind,
             "low": self.low,
             "high": self.high,
             "anchors": self.anchors,
             "width": float(self.width),
         }
+        return state | {"is_around": True} if self.is_around else state
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Trend:
@@ -89,7 +106,10 @@ class Trend:
             raise ValueError("the kernels of the flow do not fit the map")
         if not np.isfinite([*low, *high, *anchors.ravel()]).all() or (low > high).any():
             raise ValueError("the ends of the map are no numbers")
-        return cls(str(state["kind"]), low, high, anchors, float(state["width"]))
+        is_around = bool(state.get("is_around", False))  # only what runs around a ring has it
+        if is_around and len(low) != 1:
+            raise ValueError("a flow around a ring has one coordinate")
+        return cls(str(state["kind"]), low, high, anchors, float(state["width"]), is_around)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +14,22 @@ from domindex.geometry.grid import Grid, shrink
 from domindex.geometry.grid_families import grid_families, grid_generators
 from domindex.geometry.grid_flow import TRENDS, GridFlow, Trend
 from domindex.geometry.grid_matching import FlowParameters, PairLoss, draw_slices
+from domindex.geometry.grid_samples import (
+    MOST_PAIRS,
+    MOST_ROWS,
+    background,
+    neighbor_pairs,
+    split_in_halves,
+)
+from domindex.geometry.ring_coordinate import RingCoordinate
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-MOST_ROWS = 160
 MOST_CELLS = {1: 64, 2: 14}
 N_SLICES = 32
-MOST_PAIRS = 120
-"""Rows a domain, cells a side (of signals and of pictures), slices and pairs of domains that a
-search looks at: for time, not tuned."""
+"""Cells a side, of signals and of pictures, and slices that a search looks at: for time, not tuned.
+"""
 
 COARSE_WIDTHS = (0.12, 0.25)
 FINE_WIDTHS = (0.05, 0.1, 0.2)
@@ -58,9 +65,6 @@ by a thousandth of a side; no other value was tried."""
 LARGEST = 3.0
 """Speed along the map that a search may try."""
 
-FEW_DOMAINS = 4
-"""Up to which both directions of a pair are looked at; beyond, one, by turns."""
-
 
 def grid_constants() -> tuple[object, ...]:
     """All that a search depends on, in plain values."""
@@ -91,24 +95,41 @@ class SelectedGridFlow:
 
     Attributes
     ----------
-    flow : along the map
+    flow : along the map, or around its ring
     losses : mean sliced distance on held-out rows of every motion tried
+    ring : the coordinate that the flow follows around the ring; None for the map's own
     """
 
     flow: GridFlow
     losses: dict[Motion, float]
+    ring: RingCoordinate | None = None
 
 
 def select_grid_flow(
-    rows: NDArray, row_domains: Numbers, index: Floats, distances: Floats, seed: int = 0
+    rows: NDArray,
+    row_domains: Numbers,
+    index: Floats,
+    distances: Floats,
+    seed: int = 0,
+    around: tuple[RingCoordinate, Floats] | None = None,
 ) -> SelectedGridFlow:
     """The motion along the map `index` (domains, index_dim) of rows (n, channels, *sides).
 
     `distances` (domains, domains) say who is whose neighbour. Half of the rows of every domain
     fit a motion, the other half say what it is worth.
+
+    Where the map closes, `around` is the coordinate along its ring and the angles (domains,) of the
+    domains. What depends on the place alone comes back after a turn, and a picture that turns on
+    does not: so the freest family is tried along the ring at a steady speed, and the search goes
+    on along it if that is better than anything linear in the place.
     """
     with threadpool_limits(limits=1):  # many small products, which threads only slow down
-        return _Search(rows, row_domains, index, distances, seed).run()
+        search = _Search(rows, row_domains, index, distances, seed)
+        if around is not None:
+            ring, angles = around
+            along = _Search(rows, row_domains, ring.of(angles)[:, None], distances, seed, ring)
+            search = along if along.begins_better_than(search) else search
+        return search.run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,26 +142,43 @@ class _End:
 
 class _Search:
     def __init__(
-        self, rows: NDArray, row_domains: Numbers, index: Floats, distances: Floats, seed: int
+        self,
+        rows: NDArray,
+        row_domains: Numbers,
+        index: Floats,
+        distances: Floats,
+        seed: int,
+        ring: RingCoordinate | None = None,
     ) -> None:
-        self.sides, self.index, self.seed = rows.shape[2:], index, seed
-        self.level, self.spread = _background(rows)
+        self.sides, self.index, self.seed, self.ring = rows.shape[2:], index, seed, ring
+        self.level, self.spread = background(rows)
         small = shrink(rows, MOST_CELLS[len(self.sides)])
         self.grid = Grid(small.shape[2:])
         scaled = (small.reshape(*small.shape[:2], -1) - self.level[:, None]) / self.spread[:, None]
-        self.halves = _halves(scaled, row_domains, len(index), seed)
+        self.halves = split_in_halves(scaled, row_domains, len(index), seed)
         self.distances, self.n_channels = distances, rows.shape[1]
         self.families = grid_families(len(self.sides))
+        self.widest = Motion(self.families[-1], "plane" if index.shape[1] > 1 else "line", True)
         self.ends: dict[Motion, _End] = {}
         self.losses: dict[Motion, Floats] = {}
 
+    @cached_property
+    def begun(self) -> _End:
+        """The freest family, linear in the whole index: where every other motion starts."""
+        return self._start(self.widest)
+
+    def begins_better_than(self, other: _Search) -> bool:
+        """Whether what is linear in this index is better, on the same pairs of domains."""
+        for search in (self, other):
+            search._judge(search.widest, search.begun)
+        return _is_better(self.losses[self.widest], other.losses[other.widest], 1.0)
+
     def run(self) -> SelectedGridFlow:
         """The trend with the freest family, the family along that trend, then the lighting."""
-        freest, widest = self.families[-1], "plane" if self.index.shape[1] > 1 else "line"
-        begun = self._start(Motion(freest, widest, True))
+        freest, widest = self.widest.family, self.widest.trend
         trends = [trend for trend in TRENDS if trend != "plane" or widest == "plane"]
         for trend in trends:
-            self._judge(Motion(freest, trend, True), begun)
+            self._judge(Motion(freest, trend, True), self.begun)
         trend = self._simplest([Motion(freest, one, True) for one in trends]).trend
         ended = self.ends[Motion(freest, trend, True)]
         for family in self.families[:-1]:
@@ -150,10 +188,10 @@ class _Search:
         self._judge(plain, self.ends[lit])
         self._judge(still, self.ends[lit])
         chosen = self._simplest([plain, lit])
-        if not self._is_better(chosen, still, SURE):
+        if not _is_better(self.losses[chosen], self.losses[still], SURE):
             chosen = still
         means = {motion: float(losses.mean()) for motion, losses in self.losses.items()}
-        return SelectedGridFlow(self._finished(chosen), means)
+        return SelectedGridFlow(self._finished(chosen), means, self.ring)
 
     def _start(self, motion: Motion) -> _End:
         """The best of several ways, on near neighbours and smooth slices."""
@@ -178,6 +216,8 @@ class _Search:
 
     def _judge(self, motion: Motion, start: _End) -> None:
         """Fit to one half of the rows, from what was found for another motion; score the other."""
+        if motion in self.losses:
+            return
         begin = self._translated(start, motion)
         loss = self._loss(motion.trend, FAR_RANKS, FINE_WIDTHS, 0)
         found = self._descend(loss, begin, motion, STEPS["family"])
@@ -259,67 +299,22 @@ class _Search:
         return PairLoss(pictures, self.grid, slices, pairs, features)
 
     def _trend(self, kind: str) -> Trend:
-        return Trend.along(kind, self.index)
+        return Trend.along(kind, self.index, self.ring is not None)
 
     def _simplest(self, motions: list[Motion]) -> Motion:
         """The first that is no worse than the best by more than a standard error."""
         best = min(motions, key=lambda one: self.losses[one].mean())
-        return next(one for one in motions if one == best or not self._is_better(best, one, 1.0))
-
-    def _is_better(self, one: Motion, other: Motion, errors: float) -> bool:
-        """By so many standard errors of the paired difference over domains, and by a little."""
-        gain = self.losses[other] - self.losses[one]
-        error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
-        least = LEAST_GAIN * self.losses[other].mean()
-        return bool(gain.mean() > max(errors * error, least))
+        least = self.losses[best]
+        return next(
+            one for one in motions if one == best or not _is_better(least, self.losses[one], 1.0)
+        )
 
 
-def neighbor_pairs(distances: Floats, ranks: tuple[int, ...], seed: int) -> Numbers:
-    """(pairs, 2): every domain with its neighbours of these ranks, in both directions by turns."""
-    both = len(distances) <= FEW_DOMAINS
-    order = np.argsort(distances, axis=1, kind="stable")
-    found = set()
-    for rank in ranks:
-        if rank < len(distances):
-            for domain, near in enumerate(order[:, rank].tolist()):
-                if both or (domain + rank) % 2:
-                    found.add((domain, near))
-                if both or not (domain + rank) % 2:
-                    found.add((near, domain))
-    pairs = np.array(sorted(pair for pair in found if pair[0] != pair[1]), dtype=np.int64)
-    if len(pairs) > MOST_PAIRS:
-        pairs = pairs[np.random.default_rng(seed).permutation(len(pairs))[:MOST_PAIRS]]
-    return pairs
-
-
-def _background(rows: NDArray) -> tuple[Floats, Floats]:
-    """What stands at the rim of the pictures, and their deviation, (channels,) each."""
-    rims = []
-    for axis in range(2, rows.ndim):
-        moved = np.moveaxis(rows, axis, -1)[..., [0, -1]]
-        rims.append(np.moveaxis(moved, 1, 0).reshape(rows.shape[1], -1))
-    level = np.median(np.concatenate(rims, axis=1), axis=1)
-    channels = np.moveaxis(rows, 1, 0).reshape(rows.shape[1], -1)
-    spread = channels.std(axis=1)
-    return level.astype(np.float64), np.where(spread > 0, spread, 1.0).astype(np.float64)
-
-
-def _halves(scaled: Floats, row_domains: Numbers, n_domains: int, seed: int) -> list[Floats]:
-    """Two samples (domains, channels, cells, rows), of the same number of rows in every domain.
-
-    A domain with few rows gives some of them several times.
-    """
-    rng = np.random.default_rng(seed)
-    sizes = np.bincount(row_domains, minlength=n_domains)
-    count = int(np.clip(np.median(sizes), 2, MOST_ROWS)) // 2
-    halves: list[list[Floats]] = [[], []]
-    for domain in range(n_domains):
-        members = rng.permutation(np.flatnonzero(row_domains == domain))
-        middle = max(1, len(members) // 2)
-        for half, part in zip(halves, (members[:middle], members[middle:])):
-            part = part if len(part) else members
-            half.append(np.moveaxis(scaled[np.resize(part, count)], 0, -1))
-    return [np.stack(half) for half in halves]
+def _is_better(losses: Floats, others: Floats, errors: float) -> bool:
+    """By so many standard errors of the paired difference over domains, and by a little."""
+    gain = others - losses
+    error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
+    return bool(gain.mean() > max(errors * error, LEAST_GAIN * others.mean()))
 
 
 def _ridge(features: Floats) -> Floats:

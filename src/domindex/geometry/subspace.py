@@ -19,6 +19,11 @@ MAX_DIRECTIONS = 4
 MAX_FEATURES = 32
 """Features that are kept; more are reduced to their principal components first."""
 
+MANY_FEATURES = 2048
+MOST_ROWS_OF_MANY = 1024
+"""Beyond how many features principal components rest on rows instead of a covariance, and on how
+many of them at most: for memory and time. Not tuned."""
+
 FALLBACK_DIRECTIONS = 2
 
 
@@ -147,11 +152,29 @@ class _Spread:
 
 
 def principal_components(rows: Floats, most: int) -> Floats:
-    """(features, ≤ most): all features as they are, or the widest directions of more."""
+    """(features, ≤ most): all features as they are, or the widest directions of more.
+
+    Of very many features, as large pictures have, the covariance would not fit into memory: there
+    they come from the products of some of the rows, spread evenly over all.
+    """
     if rows.shape[1] <= most:
         return np.eye(rows.shape[1])
+    if rows.shape[1] > MANY_FEATURES:
+        return _components_of_rows(rows, most)
     covariance = np.cov(rows.T, bias=True)
     return eigh(covariance)[1][:, ::-1][:, :most]
+
+
+def _components_of_rows(rows: Floats, most: int) -> Floats:
+    """Eigenvectors v = Xᵀu / √λ of XᵀX by those u of XXᵀ, X centred rows."""
+    chosen = np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS_OF_MANY)).round().astype(int)
+    centred = rows[chosen] - rows[chosen].mean(axis=0)
+    values, vectors = eigh(centred @ centred.T)
+    values, vectors = values[::-1][:most], vectors[:, ::-1][:, :most]
+    varying = values > len(rows) * np.finfo(np.float64).eps * max(values[0], 0.0)
+    if not varying.any():
+        return np.eye(rows.shape[1], most)
+    return centred.T @ (vectors[:, varying] / np.sqrt(values[varying]))
 
 
 def _complete(directions: Floats, within: Floats) -> Floats:

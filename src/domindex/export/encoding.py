@@ -48,7 +48,9 @@ class _Flow(nn.Module):
         self.given = given
         linear, shift = given._maps(beta)
         self.register_buffer("linear", linear.detach().clone(memory_format=torch.contiguous_format))
-        self.register_buffer("shift", shift[:, 0].detach().clone(memory_format=torch.contiguous_format))
+        self.register_buffer(
+            "shift", shift[:, 0].detach().clone(memory_format=torch.contiguous_format)
+        )
 
     def forward(self, x: Tensor, domain: Tensor) -> Tensor:
         coordinates = x @ self.given.projection
@@ -80,7 +82,9 @@ class _Affine(nn.Module):
         turn, stretch, shift = given._parts(beta)
         maps = torch.linalg.matrix_exp(turn) @ torch.linalg.matrix_exp(stretch)
         self.register_buffer("maps", maps.detach().clone(memory_format=torch.contiguous_format))
-        self.register_buffer("shift", shift[:, 0].detach().clone(memory_format=torch.contiguous_format))
+        self.register_buffer(
+            "shift", shift[:, 0].detach().clone(memory_format=torch.contiguous_format)
+        )
         self.register_buffer("mean", given.norm.mean.double())
         self.register_buffer("whitening", _whitening(given.norm))
 

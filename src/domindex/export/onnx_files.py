@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,11 +31,9 @@ def require_onnx(needed: tuple[str, ...] = NEEDED) -> None:
 
 def write_onnx(exported: Any, path: Path, outputs: tuple[str, ...]) -> None:
     """An exported program as one ONNX file, weights inside."""
-    require_onnx()
     import torch
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of torch about its own exporter
+    with _quiet():
         torch.onnx.export(
             exported,
             (),
@@ -43,6 +44,20 @@ def write_onnx(exported: Any, path: Path, outputs: tuple[str, ...]) -> None:
             dynamo=True,
             verbose=False,
         )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what torch says about its own exporter and about packages that are not needed."""
+    log = logging.getLogger("torch.onnx")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
 
 
 def run_onnx(path: Path, X: NDArray, numbers: NDArray[np.int64]) -> tuple[NDArray, ...]:

@@ -117,9 +117,7 @@ class Program(nn.Module):
         self.register_buffer("weights", constant(committee.weights))
         self.register_buffer("temperatures", constant(committee.temperatures))
         self.smoothing = float(committee.smoothing)
-        self.ending = (
-            _Classes(committee, places) if committee.reach is None else _Values(committee)
-        )
+        self.ending = _Classes(committee, places) if committee.reach is None else _Values(committee)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -248,4 +246,6 @@ def _named_member(number: int, member: Member, places: PlacedRows) -> MemberProg
         return MemberProgram(member, places)
     except NotExportableError as error:
         name = member.representation.name
-        raise NotExportableError(f"member {number + 1}, on {name!r}, cannot be exported: {error}") from error
+        raise NotExportableError(
+            f"member {number + 1}, on {name!r}, cannot be exported: {error}"
+        ) from error

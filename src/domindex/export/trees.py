@@ -33,7 +33,9 @@ class Nodes:
     value: NDArray[np.float64]
 
     @classmethod
-    def of(cls, is_leaf: Any, feature: Any, threshold: Any, left: Any, right: Any, value: Any) -> Nodes:
+    def of(
+        cls, is_leaf: Any, feature: Any, threshold: Any, left: Any, right: Any, value: Any
+    ) -> Nodes:
         own = np.arange(len(is_leaf))
         return cls(
             np.where(is_leaf, 0, feature).astype(np.int64),

@@ -73,6 +73,22 @@ def test_eight_fits_of_several_kinds_at_once(family):
         np.testing.assert_array_equal(one, other, err_msg=str(task))
 
 
+def test_eight_threads_fit_while_a_hundred_predict(family):
+    """As benchmarks/bench_threads.py does it for a minute."""
+    make = MODELS["network"]
+    models = [make(seed) for seed in range(8)]
+    serial = [predicted(model, family) for model in models]
+    known = {"sample_domain": family.sample_domain}
+    with ThreadPoolExecutor(8) as fitting, ThreadPoolExecutor(100) as predicting:
+        fits = [fitting.submit(predicted, make(seed), family) for seed in range(8)]
+        asked = [n % 8 for n in range(200)]
+        said = [predicting.submit(models[n].predict_proba, family.X, **known) for n in asked]
+        for n, task in zip(asked, said):
+            np.testing.assert_array_equal(task.result(), serial[n])
+        for one, task in zip(serial, fits):
+            np.testing.assert_array_equal(task.result(), one)
+
+
 def test_many_threads_predict_as_one(family):
     model = VDIRegressor(random_state=0, training=SHORT, predictor="network")
     model.fit(

@@ -22,7 +22,7 @@ from domindex.networks.alignments import (
 )
 from domindex.networks.backbone_alignment import BackboneAlignment
 from domindex.networks.blocks import Standardising, Whitening
-from domindex.networks.decoders import ClassPredictor, OutputPredictor, ValuePredictor
+from domindex.networks.decoders import ClassPredictor, ValuePredictor
 from domindex.networks.feature_extractor import FeatureExtractor
 
 
@@ -145,14 +145,15 @@ class Head(nn.Module):
 
     def __init__(self, member: NetworkMember) -> None:
         super().__init__()
-        self.given: OutputPredictor = member.module.predictor
+        given = member.module.predictor
+        if not isinstance(given, ClassPredictor | ValuePredictor):
+            raise NotExportableError(f"the head {given.name!r} has no form of its own in torch")
+        self.linear, self.bend = given.linear, given.bend
         self.is_class = member.outputs is None
-        if type(self.given) not in (ClassPredictor, ValuePredictor):
-            raise NotExportableError(f"the head {self.given.name!r} has no form of its own")
         if member.outputs is not None:
             self.register_buffer("offset", constant(member.outputs.offset))
             self.register_buffer("scale", constant(member.outputs.scale))
 
     def forward(self, z: Tensor) -> Tensor:
-        raw = self.given.linear(z) + self.given.bend(z)
+        raw = self.linear(z) + self.bend(z)
         return torch.softmax(raw, dim=1) if self.is_class else raw * self.scale + self.offset

@@ -152,8 +152,11 @@ class Features(nn.Module):
 
     def forward(self, X: Tensor, domain: Tensor) -> tuple[Tensor, ...]:
         x = self.program.inputs(X)
-        members = [member for member in self.program.members if member.foreign is not None]
-        return tuple(member.features(x, domain)[0] for member in members)
+        return tuple(
+            member.features(x, domain)[0]
+            for member in self.program.members
+            if isinstance(member, MemberProgram) and member.foreign is not None
+        )
 
 
 class _Classes(nn.Module):

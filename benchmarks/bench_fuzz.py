@@ -6,7 +6,7 @@ Two things are counted. Calls of `fit`, `predict`, `predict_proba`, `transform`,
 `place_domains`, `forecast`, tables and run folders with inputs that were spoiled in one of many
 ways; and saved models of which some bytes, one number, one text or the end of a file was changed,
 which must be refused or predict exactly what they did. What is found is printed with its seed, so
-that one call can be repeated with `--only SEED`.
+that one call can be repeated with `--only SEED`. Writes results/fuzz.json.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,10 @@ import pandas as pd
 
 import domindex
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex.benchmark.provenance import Provenance
 from domindex.errors import DomindexError
 
+RESULTS = Path(__file__).parent / "results" / "fuzz.json"
 SECONDS = 60
 """After which a call counts as hanging."""
 
@@ -427,14 +430,21 @@ def main() -> None:
     parser.add_argument("--mutations", type=int, default=2000)
     parser.add_argument("--seconds", type=float, default=1e9, help="for each of the two, at most")
     parser.add_argument("--first", type=int, default=0, help="seed to begin with")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--only", type=int, help="repeat the call of this seed")
     asked = parser.parse_args()
     started = time.process_time()
     seeds = range(asked.first, asked.inputs) if asked.only is None else [asked.only]
-    print(dict(fuzz(seeds, asked.seconds)), flush=True)
-    if asked.only is None:
-        print(dict(mutate(asked.mutations, asked.seconds)), flush=True)
-    print(f"{time.process_time() - started:.0f} s of CPU")
+    calls = dict(fuzz(seeds, asked.seconds))
+    print(calls, flush=True)
+    if asked.only is not None:
+        return
+    mutations = dict(mutate(asked.mutations, asked.seconds))
+    spent = time.process_time() - started
+    print(mutations, f"{spent:.0f} s of CPU")
+    record = {"first_seed": asked.first, "calls": calls, "mutations": mutations}
+    record |= {"cpu_seconds": spent, **asdict(Provenance.here_and_now())}
+    asked.out.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ Every fit runs in a process of its own, with a checkpoint, and saves its model. 
 (SIGKILL) one to three times: at a random moment of its CPU time, in the middle of writing a piece
 of the checkpoint, or while the model is saved. Then it is begun again until it ends. What it
 predicts, encodes, places, forecasts and records must be, bit for bit, that of a fit that nobody
-killed and that had no checkpoint. Writes results/kills.json and results/kills.md.
+killed and that had no checkpoint. Writes results/kills.json and results/kills.md; fits that stand
+there and ended with the same result are not run again, so that a run that is cut off goes on.
 
     python benchmarks/bench_kills.py              # 50 fits
     python benchmarks/bench_kills.py --fits 5     # a quick look
@@ -28,6 +29,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,10 +38,10 @@ import numpy as np
 
 import domindex
 from domindex import Training, VDIClassifier
+from domindex.benchmark.provenance import Provenance
 from domindex.datasets import make_circle
 from domindex.errors import InputError
 from domindex.persistence import atomic, journal, model_folder
-from domindex.versions import versions
 
 RESULTS = Path(__file__).parent / "results"
 MOST_KILLS = 3
@@ -50,7 +52,7 @@ DATA = make_circle(n_domains=8, n_sources=4, samples_per_domain=40, random_state
 ROLES = {"sample_domain": DATA.sample_domain, "source_domains": DATA.source_domains}
 
 
-def model(steps: int = 100, index_steps: int = 60) -> VDIClassifier:
+def model(steps: int = 60, index_steps: int = 40) -> VDIClassifier:
     return VDIClassifier(
         candidates=[("flow", "network"), ("encoded", "linear"), ("flow", "linear")],
         training=Training(steps=steps, index_steps=index_steps),
@@ -287,7 +289,7 @@ def summary(record: dict[str, Any]) -> str:
 
 def write(record: dict[str, Any], out: Path) -> None:
     """After every fit: a benchmark of kills may be killed."""
-    record["versions"] = versions()
+    record |= asdict(Provenance.here_and_now())
     (out / "kills.json").write_text(json.dumps(record, indent=1) + "\n")
     (out / "kills.md").write_text(summary(record))
 
@@ -312,6 +314,15 @@ def measured(home: Path, n_measured: int) -> dict[str, Any]:
     }
 
 
+def earlier_fits(out: Path, reference: str) -> list[dict[str, Any]]:
+    """Of an earlier run of the same fit, by what it must end with."""
+    try:
+        record = json.loads((out / "kills.json").read_text())
+    except FileNotFoundError:
+        return []
+    return record["fits"] if record.get("reference") == reference else []
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fits", type=int, default=50)
@@ -322,8 +333,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         record: dict[str, Any] = measured(home, asked.measured)
-        record["fits"] = []
-        for number in range(asked.fits):
+        record["fits"] = earlier_fits(asked.out, record["reference"])
+        for number in range(len(record["fits"]), asked.fits):
             place = home / str(number)
             place.mkdir()
             fit = one_fit(number, place, record["whole"])

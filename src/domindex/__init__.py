@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from domindex.datasets import load_dataset
     from domindex.estimators import MomentFlow, VDIClassifier, VDIRegressor, load
+    from domindex.export import load_exported
     from domindex.networks.backbone_settings import Backbone
     from domindex.representations import (
         Representation,
@@ -37,6 +38,7 @@ _HOMES = {
     "list_representations": "domindex.representations",
     "load": "domindex.estimators",
     "load_dataset": "domindex.datasets",
+    "load_exported": "domindex.export",
     "register_predictor": "domindex.committee.predictors",
     "register_representation": "domindex.representations",
 }
@@ -56,6 +58,7 @@ __all__ = [
     "list_representations",
     "load",
     "load_dataset",
+    "load_exported",
     "register_predictor",
     "register_representation",
 ]

@@ -1,14 +1,15 @@
 """scikit-learn's own checks, with domains supplied where its calls cannot.
 
 The checks call fit(X, y) and predict(X). A missing sample_domain is an error in fit by design, so
-a thin subclass deals the rows out to two sources and a target, and predicts in a known domain.
+a thin subclass deals the rows out to two sources and a target, and predicts in a known domain. The
+estimators as they are fail for want of sample_domain only, which is checked too.
 """
 
 import numpy as np
 import pytest
 from scipy.sparse import issparse
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
 
@@ -88,3 +89,42 @@ class DealtFlow(Dealt, MomentFlow):
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+MISSING = "sample_domain is missing"
+
+
+def causes(error):
+    """The messages of an error and of all that it came from."""
+    while error is not None:
+        yield str(error)
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "estimator",
+    [VDIClassifier(), VDIRegressor(), MomentFlow(LogisticRegression())],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_the_estimator_as_it_is_fails_for_want_of_domains_only(estimator):
+    results = check_estimator(estimator, on_fail=None, on_skip=None)
+    failed = {one["check_name"]: one["exception"] for one in results if one["status"] == "failed"}
+    others = {
+        name: error
+        for name, error in failed.items()
+        if not any(MISSING in words for words in causes(error))
+    }
+    assert not others
+    assert sum(one["status"] == "passed" for one in results) >= 20
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [VDIClassifier(), VDIRegressor(), MomentFlow(LogisticRegression())],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_weights_reach_score_without_being_asked_for(estimator):
+    """As skada's scorer of weighted rows wants it."""
+    assert estimator.get_metadata_routing().score.requests["sample_weight"] is True

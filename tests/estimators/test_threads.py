@@ -64,13 +64,20 @@ def test_two_fits_at_once_are_those_one_after_the_other(family, kind):
     assert not np.array_equal(serial[0], serial[1])
 
 
-def test_eight_fits_of_several_kinds_at_once(family):
+def test_eight_threads_fit_while_a_hundred_predict(family):
+    """As benchmarks/bench_threads.py does it for a minute."""
     tasks = [(kind, seed) for seed in (0, 1) for kind in ("network", "paper", "dann", "sentry")]
-    serial = [predicted(MODELS[kind](seed), family) for kind, seed in tasks]
-    with ThreadPoolExecutor(8) as threads:
-        at_once = list(threads.map(lambda task: predicted(MODELS[task[0]](task[1]), family), tasks))
-    for task, one, other in zip(tasks, serial, at_once):
-        np.testing.assert_array_equal(one, other, err_msg=str(task))
+    models = [MODELS[kind](seed) for kind, seed in tasks]
+    serial = [predicted(model, family) for model in models]
+    known = {"sample_domain": family.sample_domain}
+    with ThreadPoolExecutor(8) as fitting, ThreadPoolExecutor(100) as predicting:
+        fits = [fitting.submit(predicted, MODELS[kind](seed), family) for kind, seed in tasks]
+        asked = [number % len(models) for number in range(200)]
+        said = [predicting.submit(models[n].predict_proba, family.X, **known) for n in asked]
+        for task, one, fit in zip(tasks, serial, fits):
+            np.testing.assert_array_equal(fit.result(), one, err_msg=str(task))
+        for number, answer in zip(asked, said):
+            np.testing.assert_array_equal(answer.result(), serial[number])
 
 
 def test_many_threads_predict_as_one(family):

@@ -66,7 +66,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__fit: ClassVar = {"sample_domain": True, "source_domains": True}
     __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
-    __metadata_request__score: ClassVar = {"sample_domain": True}
+    __metadata_request__score: ClassVar = {"sample_domain": True, "sample_weight": True}
 
     _extractor: FeatureExtractor | None = None
     """A frozen backbone, whose features stand for the inputs behind the gate."""

@@ -71,6 +71,7 @@ from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.estimators.collapse import warn_of_collapse
 from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
+from domindex.estimators.exporting import exported_source
 from domindex.estimators.fit_record import FitRecord
 from domindex.estimators.new_domains import (
     check_new_names,
@@ -83,6 +84,7 @@ from domindex.estimators.new_domains import (
 from domindex.estimators.resuming import fit_facts, opened_journal
 from domindex.estimators.showing import ShownModel
 from domindex.estimators.streaming import streams
+from domindex.export import export_predictor
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.flow_selection import (
@@ -266,6 +268,19 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
                 "opened."
             )
         save_model(self, path, overwrite=overwrite)
+
+    def export(
+        self, path: str | os.PathLike[str], *, format: str = "torch", overwrite: bool = False
+    ) -> None:
+        """Write what predicts in known domains to a folder that needs no estimator.
+
+        "torch" writes a `torch.export` program, and skops files for predictors that torch has no
+        form of; "onnx" writes one ONNX file, where every predictor has one. The program takes rows
+        and the numbers of their domains in `domains_`; `domindex.load_exported` takes names. It is
+        compared with `predict` before it is written.
+        """
+        check_is_fitted(self)
+        export_predictor(exported_source(self), path, format, overwrite=overwrite)
 
     def fit(
         self,

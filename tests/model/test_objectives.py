@@ -99,6 +99,13 @@ def test_the_indices_train_every_network_of_theirs(indices, batch, touched):
     assert all(torch.isfinite(term) for term in terms.values())
 
 
+def test_the_indices_are_learned_from_draws_of_themselves(indices, batch):
+    objective = IndexObjective(indices, Weights())
+    first, second = objective.infer(batch), objective.infer(batch)
+    assert not torch.equal(first.u, second.u)
+    torch.testing.assert_close(first.u_posterior.mean, second.u_posterior.mean)
+
+
 def test_the_indices_are_learned_from_all_inputs_and_no_label(indices, batch):
     objective = IndexObjective(indices, Weights())
     latents = objective.infer(batch)
@@ -175,3 +182,10 @@ def test_values_of_one_scale_disagree_by_the_symmetric_divergence():
 def test_predictions_of_other_kinds_are_refused():
     with pytest.raises(TypeError, match="Bernoulli"):
         disagreement(Bernoulli(0.5), Bernoulli(0.5))
+
+
+def test_classes_and_values_cannot_be_compared():
+    classes, values = Categorical(logits=torch.randn(2, 3, 4)), Normal(torch.randn(2, 3, 4), 0.5)
+    for pair in ((classes, values), (values, classes)):
+        with pytest.raises(TypeError, match="no disagreement"):
+            disagreement(*pair)

@@ -2,7 +2,7 @@
 
 A fault is a changed comparison, operator, number, truth value, condition or result. From every
 module a seeded sample is drawn. Each fault is tried in a fork of a process that has numpy, torch
-and the others loaded, by the tests that run the faulty line (found once with coverage), fastest first,
+and the others loaded, by the tests that run the faulty line (found with coverage), fastest first,
 up to the first failure. What no test notices survives and is listed; `--again` tries only those,
 after tests were added.
 

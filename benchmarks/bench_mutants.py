@@ -35,7 +35,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src"
 RESULTS = ROOT / "benchmarks" / "results" / "mutants.json"
 

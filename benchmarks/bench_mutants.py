@@ -53,7 +53,27 @@ ROOMS = {
 MOST_SECONDS = 40.0
 """Of tests for one fault, by what they took without it: the fastest ones are taken."""
 
-LOADED_BEFORE = ("coverage", "hypothesis", "pytest", "pytest_cov", "pytest_timeout", "domindex")
+LOADED_BEFORE = (
+    *(
+        "coverage",
+        "hypothesis",
+        "pytest",
+        "pytest_cov",
+        "pytest_timeout",
+        "torch",
+        "lightning_fabric",
+    ),
+    *(
+        "pandas",
+        "polars",
+        "pyarrow",
+        "networkx",
+        "ot",
+        "scipy.stats",
+        "sklearn.ensemble",
+        "skops.io",
+    ),
+)
 
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -259,8 +279,13 @@ class Baseline:
 
 
 def measure_baseline(room: str, folder: Path) -> Baseline:
-    """Run the room's tests once under coverage, each line with the tests that ran it."""
+    """Run the room's tests once under coverage, each line with the tests that ran it.
+
+    What stands in the folder already is taken: tests that were added since are not known to it.
+    """
     files = folder / f"{room}.coverage", folder / f"{room}.json"
+    if all(file.exists() for file in files):
+        return read_baseline(*files)
 
     def work() -> int:
         import pytest
@@ -324,11 +349,12 @@ def tried(mutant: Mutant, baseline: Baseline) -> Mutant:
     return replace(mutant, outcome=outcome)
 
 
-def preload() -> None:
+def preload(folder: Path) -> None:
     """Load everything heavy once; the package itself is forgotten, so that each child reads it."""
-    sys.path.insert(0, str(SOURCES))
     for name in LOADED_BEFORE:
         importlib.import_module(name)
+    sys.pycache_prefix, sys.dont_write_bytecode = str(folder / "pyc"), False
+    sys.path.insert(0, str(SOURCES))
     for room in ("geometry", "committee.building", "model.module", "data"):
         importlib.import_module(f"domindex.{room}")
     for name in [name for name in sys.modules if name.split(".")[0] == "domindex"]:
@@ -370,12 +396,13 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=14, help="faults a module")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", action="store_true", help="only what survived last time")
+    parser.add_argument("--baseline", type=Path, help="a folder to keep which test runs what in")
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
     os.chdir(ROOT)
-    folder = Path(tempfile.mkdtemp(prefix="mutants-"))
+    folder = asked.baseline or Path(tempfile.mkdtemp(prefix="mutants-"))
+    folder.mkdir(parents=True, exist_ok=True)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(folder / "hypothesis")
-    sys.pycache_prefix, sys.dont_write_bytecode = str(folder / "pyc"), False
     kept = (
         json.loads(asked.out.read_text()) if asked.out.exists() else {"rooms": {}, "survivors": []}
     )
@@ -383,7 +410,7 @@ def main() -> None:
         trials = [Mutant(**m) for m in kept["survivors"] if m["room"] in asked.rooms]
     else:
         trials = sample(asked.rooms, asked.most, asked.seed)
-    preload()
+    preload(folder)
     done: list[Mutant] = []
     for room in dict.fromkeys(mutant.room for mutant in trials):
         begin = time.monotonic()

@@ -285,7 +285,7 @@ def measure_baseline(room: str, folder: Path) -> Baseline:
     """
     files = folder / f"{room}.coverage", folder / f"{room}.json"
     if all(file.exists() for file in files):
-        return read_baseline(*files)
+        return read_baseline(*files, paths_of(room))
 
     def work() -> int:
         import pytest
@@ -300,11 +300,11 @@ def measure_baseline(room: str, folder: Path) -> Baseline:
     code = in_child(work, 1800.0)
     if code != 0:
         raise SystemExit(f"The tests of {room} end with {code} without any fault. Mend them first.")
-    return read_baseline(*files)
+    return read_baseline(*files, paths_of(room))
 
 
-def read_baseline(covered: Path, durations: Path) -> Baseline:
-    """Tests by line; what a fixture of many tests ran counts for every test of the file."""
+def read_baseline(covered: Path, durations: Path, paths: list[Path]) -> Baseline:
+    """Tests by line of some files; what a fixture of many tests ran counts for every test of the file."""
     from coverage import CoverageData
 
     seconds = json.loads(durations.read_text())
@@ -314,16 +314,15 @@ def read_baseline(covered: Path, durations: Path) -> Baseline:
     data = CoverageData(str(covered))
     data.read()
     tests_at: dict[str, dict[int, set[str]]] = {}
-    for file in data.measured_files():
+    for path in paths:
         lines: dict[int, set[str]] = {}
-        for line, contexts in data.contexts_by_lineno(file).items():
+        for line, contexts in data.contexts_by_lineno(str(path)).items():
             names: set[str] = set()
             for context in contexts:
                 name, _, phase = context.partition("|")
                 names |= in_file[name.split("::")[0]] if phase == "setup" else {name}
             lines[line] = names
-        if Path(file).is_relative_to(SOURCES):
-            tests_at[Path(file).relative_to(SOURCES).as_posix()] = lines
+        tests_at[path.relative_to(SOURCES).as_posix()] = lines
     return Baseline(tests_at, seconds)
 
 
@@ -361,11 +360,16 @@ def preload(folder: Path) -> None:
         del sys.modules[name]
 
 
+def paths_of(room: str) -> list[Path]:
+    """The modules of a room that are mutated."""
+    return sorted(file for glob in ROOMS[room][0] for file in SOURCES.glob(glob))
+
+
 def sample(rooms: list[str], most: int, seed: int) -> list[Mutant]:
     """At most `most` faults a module, drawn with a seed; no module's draw depends on others."""
     drawn: list[Mutant] = []
     for room in rooms:
-        for path in sorted(file for glob in ROOMS[room][0] for file in SOURCES.glob(glob)):
+        for path in paths_of(room):
             found = mutants_of(path, room)
             rng = random.Random(f"{seed} {path.relative_to(SOURCES).as_posix()}")
             # A room of one or two modules is tried as thoroughly as one of thirty.

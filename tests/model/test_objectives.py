@@ -152,6 +152,16 @@ def test_a_neighbour_with_another_index_does(module, indices, adversary, batch):
     assert terms["smoothness"] > 0
 
 
+def test_what_is_borrowed_is_the_neighbours_own_index(module, indices, batch):
+    module.eval()
+    objective = EncodingObjective(module, indices, None, Weights())
+    latents = objective.infer(batch)
+    own = module.predict(latents.z_posterior.mean)
+    _, borrowed = module.data_encoder.means(batch.represented, batch.neighbor_index)
+    _, terms = objective(batch, latents, 1.0)
+    torch.testing.assert_close(terms["smoothness"], disagreement(own, module.predict(borrowed)))
+
+
 def test_what_does_not_follow_the_index_has_no_roughness(still_module, indices, batch):
     objective = EncodingObjective(still_module, indices, None, Weights())
     _, terms = objective(batch, objective.infer(batch), 1.0)

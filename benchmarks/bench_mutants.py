@@ -304,7 +304,7 @@ def measure_baseline(room: str, folder: Path) -> Baseline:
 
 
 def read_baseline(covered: Path, durations: Path, paths: list[Path]) -> Baseline:
-    """Tests by line of some files; what a fixture of many tests ran counts for every test of the file."""
+    """Tests by line; what a fixture of many tests ran counts for every test of its file."""
     from coverage import CoverageData
 
     seconds = json.loads(durations.read_text())

@@ -41,11 +41,14 @@ RESULTS = ROOT / "benchmarks" / "results" / "mutants.json"
 
 ROOMS = {
     "geometry": (["domindex/geometry/*.py"], ["tests/geometry"]),
-    "bound": (["domindex/model/bound.py", "domindex/model/objectives.py"], ["tests/model"]),
-    "validation": (["domindex/data/validation.py"], ["tests/data"]),
+    "bound": (
+        ["domindex/model/bound.py", "domindex/model/objectives.py"],
+        ["tests/model/test_bound.py", "tests/model/test_objectives.py"],
+    ),
+    "validation": (["domindex/data/validation.py"], ["tests/data/test_validation.py"]),
     "weights": (
         [f"domindex/committee/{name}.py" for name in ("weighing", "stacking", "reach")],
-        ["tests/committee"],
+        [f"tests/committee/test_{name}.py" for name in ("weighing", "stacking", "reach")],
     ),
 }
 """What is mutated, and which tests should notice: those that stand beside it, nothing wider."""

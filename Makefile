@@ -1,6 +1,8 @@
 # make demo   set up, map a family of domains, predict, write a report
 # make test   set up, lint, type-check, check the layers, run the tests
 # make quick  the same without the slow tests
+# make coverage  the tests, and which lines of src none of them runs; fails below 95 %
+# make mutants   faults put into the code one at a time: which do the tests notice?
 # make docs   build the documentation into out/site, warnings as errors
 # make audit  ask for known holes in what is installed; needs a network
 # make bench  measure all suites, as far as the record lacks them; benchmarks/results/record.jsonl
@@ -11,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick lint pytest docs audit bench bench-tables bench-constants clean
+.PHONY: demo test quick lint pytest coverage mutants docs audit bench bench-tables bench-constants clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
@@ -23,6 +25,12 @@ quick: lint
 
 pytest: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --durations 25
+
+coverage: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --cov --cov-report term --cov-fail-under 95
+
+mutants: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_mutants.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -54,4 +62,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) out .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -43,9 +43,15 @@ def make_stale(path, method):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+@pytest.fixture(scope="module")
+def measured():
+    """A cell that was really run, in its process."""
+    return run_cell(digits("knn"))
+
+
 @pytest.mark.slow
-def test_a_cell_has_figures_time_memory_and_versions():
-    result = run_cell(digits("knn"))
+def test_a_cell_has_figures_time_memory_and_versions(measured):
+    result = measured
     assert result.status == "done"
     assert 0.0 < result.figures["accuracy"] < 100.0
     assert 0.0 <= result.fit_seconds < 60.0
@@ -181,7 +187,7 @@ def test_a_dataset_without_its_files_is_said_before_anything_is_written(tmp_path
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_a_cluster_of_two_workers_measures_the_same(tmp_path):
+def test_a_cluster_of_two_workers_measures_the_same(measured, tmp_path):
     distributed = pytest.importorskip("distributed")
     methods = ["knn", "logistic"]
     with distributed.LocalCluster(
@@ -191,7 +197,7 @@ def test_a_cluster_of_two_workers_measures_the_same(tmp_path):
             ["rotating-digits"], methods, out=tmp_path, dask=cluster.scheduler_address
         )
     assert [result.status for result in far.results] == ["done", "done"]
-    assert far.results[0].figures == run_cell(digits("knn")).figures
+    assert far.results[0].figures == measured.figures
     assert len(Record(far.path).read()) == 2
 
 

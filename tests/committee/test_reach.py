@@ -77,6 +77,16 @@ def test_where_outputs_drift_and_targets_lie_far_the_drift_may_go_on(data, folds
     np.testing.assert_allclose(far.least, [-2.0 - 4 * 1.5])
 
 
+def test_a_slow_drift_goes_on_slowly_and_only_the_way_it_goes(data, folds):
+    apart = tuple(replace(fold, distance=np.full(1, 6.0)) for fold in folds)
+    reach = Reach.of(data, apart, 10.0)
+    np.testing.assert_allclose(reach.largest, [6.0 + 4 * 0.25])
+    np.testing.assert_allclose(reach.least, [-2.0 - 4 * 0.25])
+    rising = Reach.of(data, folds[:1], 5.0)
+    np.testing.assert_allclose(rising.largest, [6.0 + 4 * 1.5])
+    np.testing.assert_allclose(rising.least, [-1.0])
+
+
 def test_held_out_sources_in_one_place_witness_no_drift(data, folds):
     still = tuple(replace(fold, distance=np.zeros(1)) for fold in folds)
     np.testing.assert_allclose(Reach.of(data, still, 5.0).largest, [6.0])

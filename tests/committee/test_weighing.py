@@ -7,7 +7,13 @@ from domindex.committee.candidate import Candidate
 from domindex.committee.linear_learner import LinearLearner
 from domindex.committee.shapes import Coincidence
 from domindex.committee.validation import Trial, best_penalties
-from domindex.committee.weighing import reasons_with_one_source, resolution, small_sample, weigh
+from domindex.committee.weighing import (
+    reasons_with_one_source,
+    resolution,
+    small_sample,
+    soft_weights,
+    weigh,
+)
 
 N, N_DOMAINS = 240, 6
 
@@ -170,6 +176,33 @@ def test_more_rows_resolve_smaller_differences(held_out_of):
     assert few == pytest.approx(10 * many)
 
 
+def test_classes_are_resolved_to_one_mistaken_row_a_domain(held_out_of):
+    even = held_out_of(np.arange(80) % 2, np.arange(80) // 40, n_classes=2)
+    assert resolution(even, 0.1) == pytest.approx(np.log(2.0) / 40)
+    one_class = held_out_of(np.zeros(80, dtype=int), np.arange(80) // 40, n_classes=2)
+    assert resolution(one_class, 0.1) == pytest.approx(1e-3 / 40)
+
+
+def test_values_are_resolved_to_the_standard_error_of_a_mean_square(held_out_of):
+    values = held_out_of(np.random.default_rng(0).normal(size=(80, 1)), np.arange(80) // 40)
+    assert resolution(values, 0.5) == pytest.approx(0.5 * np.sqrt(2.0 / 40))
+    assert 0.0 < resolution(values, 0.0) < 1e-300
+
+
+def test_losses_larger_by_the_softness_count_a_third():
+    np.testing.assert_allclose(soft_weights(np.array([0.4, 0.4]), 0.3), 0.5)
+    weights = soft_weights(np.array([0.4, 0.4 * 1.3]), 0.3)
+    assert weights[1] / weights[0] == pytest.approx(np.exp(-1.0))
+    assert weights.sum() == pytest.approx(1.0)
+
+
+def test_candidates_that_hardly_count_are_let_go(rows, settings):
+    trials = [trial("raw", rows, 0.97), trial("row_centred", rows, 0.5, 2)]
+    result = weighed(trials, rows, settings)
+    np.testing.assert_array_equal(result.weights, [1.0, 0.0])
+    assert row_of(result, "linear on row_centred")["left_out"] == ""
+
+
 def test_with_one_source_what_loses_the_classes_does_not_pass(rows):
     """A representation that forgets everything makes any two domains alike."""
     trials = [trial("raw", rows, 0.97), trial("domain_centred", rows, 0.5)]
@@ -178,4 +211,6 @@ def test_with_one_source_what_loses_the_classes_does_not_pass(rows):
 
 
 def test_stacking_is_believed_less_where_domains_are_few():
+    assert small_sample(2) == pytest.approx(12.7062 / 1.95996, rel=1e-4)
+    assert small_sample(1) == small_sample(2)
     assert small_sample(2) > 2 * small_sample(5) > 2 * small_sample(200) > 1.9

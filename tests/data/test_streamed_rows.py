@@ -7,10 +7,16 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from domindex import VDIClassifier
+from domindex import Training, VDIClassifier
 from domindex.data.streamed_rows import sample_rows
 from domindex.datasets import make_circle
 from domindex.errors import InputError
+
+SHORT = {
+    "candidates": [("raw", "linear")],
+    "training": Training(index_steps=5, steps=5),
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +37,7 @@ def test_a_model_is_the_same_from_any_kind_of_table(family, frame):
         ds.dataset(pa.Table.from_pandas(frame)),
         pl.from_pandas(frame.assign(y=hidden).sample(frac=1.0, random_state=0)).lazy(),
     ]
-    first, second = (
-        VDIClassifier(candidates=[("raw", "linear")], random_state=0).fit(table, "y", **how)
-        for table in tables
-    )
+    first, second = (VDIClassifier(**SHORT).fit(table, "y", **how) for table in tables)
     query = {"sample_domain": frame["site"]}
     inputs = frame[["a", "b"]]
     assert first.domains_ == list(range(6))
@@ -70,7 +73,7 @@ def test_what_cannot_be_used_is_explained(frame, change, arguments, message):
 
 def test_weights_and_lazy_queries_are_refused(family, frame):
     lazy = pl.from_pandas(frame).lazy()
-    model = VDIClassifier(candidates=[("raw", "linear")], random_state=0)
+    model = VDIClassifier(**SHORT)
     with pytest.raises(InputError, match="sample_weight is given, and X is read in parts"):
         model.fit(lazy, "y", sample_domain="site", source_domains=[0], sample_weight=[1.0])
     model.fit(family.X, family.y, sample_domain=family.sample_domain, source_domains=[0, 1, 2])

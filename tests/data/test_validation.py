@@ -52,6 +52,40 @@ def test_without_source_domains_the_sign_tells_as_in_skada():
     assert data.target_domains == (-3,)
 
 
+def test_the_domain_with_the_number_zero_is_a_source():
+    data = check_domain_data(X, [0, 1, -1, -1, -1, -1], np.array([0, 0, -1, -1, -2, -2]))
+    assert data.source_domains == (0,)
+
+
+@pytest.mark.parametrize("wrap", [np.array, pd.Series])
+def test_sources_may_be_told_by_a_truth_value_a_row(wrap):
+    domains = ["c", "a", "b", "a", "c", "b"]
+    mask = [name != "b" for name in domains]
+    data = check_domain_data(X, Y, domains, wrap(mask))
+    assert data.source_domains == ("a", "c")
+    assert data.labels.tolist() == [0, 1, -1, 1, 0, -1]
+    small = check_domain_data(X, Y + 0.5, ["a"] * 5 + ["b"], wrap([False] * 5 + [True]))
+    assert small.source_domains == ("b",)
+
+
+def test_a_domain_is_a_source_in_all_of_its_rows_or_in_none():
+    told = refusal(X, Y, DOMAINS, np.array([True, True, True, False, False, False]))
+    assert "True in some rows of 'b' and False in others" in told
+    assert "no source domain" in refusal(X, Y, DOMAINS, np.zeros(6, dtype=bool))
+
+
+def test_an_array_of_names_may_be_as_long_as_the_table():
+    names = np.array(["a", "b", "a", "b", "a", "b"])
+    assert check_domain_data(X, Y, DOMAINS, names).source_domains == ("a", "b")
+    assert "is one text, 'a'" in refusal(X, Y, DOMAINS, np.array("a"))
+
+
+def test_truth_values_are_names_where_they_are_not_one_a_row():
+    data = check_domain_data(X, Y, [True, True, True, False, False, False], np.array([True]))
+    assert data.source_domains == (True,)
+    assert "names that are not integers" in refusal(X, Y, [True, True, False, False, 2, 2])
+
+
 def test_minus_one_is_a_class_once_sources_are_named():
     data = check_domain_data(X, np.where(Y == 0, -1, 1), DOMAINS, ["a", "b"])
     np.testing.assert_array_equal(data.classes, [-1, 1])
@@ -115,6 +149,11 @@ def test_the_task_follows_the_labels_unless_said():
     assert check_domain_data(X, Y + 0.5, DOMAINS, ["a"]).task == "regression"
     assert check_domain_data(X, X, DOMAINS, ["a"]).labels.shape == (6, 2)
     assert check_domain_data(X, Y, DOMAINS, ["a"], task="regression").labels.shape == (6, 1)
+
+
+def test_one_column_of_values_is_told_from_plain_values():
+    told = [check_domain_data(X, y, DOMAINS, ["a"]).single_output for y in (X[:, 0], X[:, :1], X)]
+    assert told == [True, False, False]
 
 
 def test_data_is_immutable_and_the_callers_arrays_are_left_alone():

@@ -16,6 +16,8 @@ from domindex.networks.resnet import ResNet18
 
 SIDE, ROWS = 10, 30
 SHORT = Training(steps=80, index_steps=10)
+NETWORK = [("raw", "network")]
+"""What `predictor="network"` comes to on a backbone, without a look at other representations."""
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +116,7 @@ def test_convolutions_are_trained_with_the_network_on_raw_inputs(trained, bars):
 
 def test_the_same_seed_gives_the_same_backbone(bars):
     training = Training(steps=4, index_steps=3)
-    model = VDIClassifier(backbone="conv", predictor="network", training=training, random_state=0)
+    model = VDIClassifier(backbone="conv", candidates=NETWORK, training=training, random_state=0)
     X, _, domain = bars
     first, again = (fitted(clone(model), bars) for _ in range(2))
     np.testing.assert_array_equal(
@@ -214,7 +216,7 @@ def test_signals_go_through_the_temporal_network():
     X = np.stack([np.sin(rate * time_axis), np.cos(rate * time_axis)], axis=2)
     model = VDIClassifier(
         backbone="temporal",
-        predictor="network",
+        candidates=NETWORK,
         training=Training(steps=60, index_steps=5),
         random_state=0,
     )

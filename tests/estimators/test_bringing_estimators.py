@@ -14,6 +14,7 @@ from domindex.datasets import make_circle
 from domindex.errors import InputError, PredictorError
 
 QUICK = {"training": Training(index_steps=3, steps=5), "random_state": 0}
+ONCE = {"representation": "domain_standardised", **QUICK}
 
 
 class Share:
@@ -45,10 +46,13 @@ def fit(model, family, y=None):
 
 
 @pytest.mark.parametrize(
-    "predictor", ["kernel", make_pipeline(StandardScaler(), LogisticRegression())]
+    ("predictor", "settings"),
+    [("kernel", ONCE), (make_pipeline(StandardScaler(), LogisticRegression()), QUICK)],
+    ids=["kernel", "a pipeline on every representation"],
 )
-def test_a_classifier_is_fitted_saved_and_loaded(family, predictor, tmp_path):
-    model = fit(VDIClassifier(predictor=predictor, **QUICK), family)
+def test_a_classifier_is_fitted_saved_and_loaded(family, predictor, settings, tmp_path):
+    model = fit(VDIClassifier(predictor=predictor, **settings), family)
+    assert len(model.candidates_) > (settings is QUICK)
     asked = {"sample_domain": family.sample_domain}
     predicted = model.predict_proba(family.X, **asked)
     np.testing.assert_allclose(predicted.sum(axis=1), 1)
@@ -64,7 +68,7 @@ def test_a_classifier_is_fitted_saved_and_loaded(family, predictor, tmp_path):
 )
 def test_a_regressor_is_fitted_saved_and_loaded(family, predictor, tmp_path):
     y = np.column_stack([family.X[:, 0], -family.X[:, 1]])
-    model = fit(VDIRegressor(predictor=predictor, **QUICK), family, y)
+    model = fit(VDIRegressor(predictor=predictor, **ONCE), family, y)
     asked = {"sample_domain": family.sample_domain}
     predicted = model.predict(family.X, **asked)
     assert predicted.shape == y.shape
@@ -74,7 +78,7 @@ def test_a_regressor_is_fitted_saved_and_loaded(family, predictor, tmp_path):
 
 
 def test_ones_own_is_used_and_not_saved_half(family, tmp_path):
-    model = fit(VDIClassifier(predictor=Share(), **QUICK), family)
+    model = fit(VDIClassifier(predictor=Share(), **ONCE), family)
     assert np.isfinite(model.predict_proba(family.X)).all()
     with pytest.raises(InputError, match=r"The predictor Share cannot be kept .* Use pickle"):
         model.save(tmp_path / "model")

@@ -170,7 +170,8 @@ def test_auto_is_nobodys_name():
     [(lambda f: np.full((len(f), 2), np.nan), "NaN or infinity"), (lambda f: f[:, 0], "shape")],
 )
 def test_a_predictor_that_returns_nonsense_is_named(family, registered, monkeypatch, bad, word):
-    model = fit(VDIClassifier(predictor="nearest mean", **QUICK), family)
+    settings = {"representation": "raw", "predictor": "nearest mean", **QUICK}
+    model = fit(VDIClassifier(**settings), family)
     monkeypatch.setattr(Nearest, "predict", lambda self, features: bad(features))
     with pytest.raises(PredictorError, match=f"The predictor 'nearest mean' returned .*{word}"):
         model.predict(family.X)

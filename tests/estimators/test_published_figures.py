@@ -9,12 +9,25 @@ from domindex.datasets import load_dataset
 from domindex.evaluation import graph_auc, index_correlation, linear_r2
 
 
+def some_rows(data, share):
+    """(rows,) True for one of `share` rows of every domain."""
+    rank = pd.Series(np.asarray(data.sample_domain)).groupby(np.asarray(data.sample_domain))
+    return (rank.cumcount() % share == 0).to_numpy()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "floor"), [("dg-15", 0.99), ("circle", 0.96)])
-def test_the_default_model_beats_the_paper(paper_data, name, floor):
+@pytest.mark.parametrize(
+    ("name", "floor", "share"), [("dg-15", 0.99, 1), ("circle", 0.96, 3)], ids=["dg-15", "circle"]
+)
+def test_the_default_model_beats_the_paper(paper_data, name, floor, share):
+    """Of the circle it learns from every third row only, for time; the benchmark has them all."""
     data = load_dataset(name, paper_data)
+    rows = some_rows(data, share)
     model = VDIClassifier(random_state=0).fit(
-        data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains
+        data.X[rows],
+        data.y[rows],
+        sample_domain=data.sample_domain[rows],
+        source_domains=data.source_domains,
     )
     target = ~data.is_source
     predicted = model.predict(data.X[target], sample_domain=data.sample_domain[target])

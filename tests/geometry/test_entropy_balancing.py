@@ -22,6 +22,19 @@ def test_weighted_rows_have_the_goals_mean_and_covariance(rows):
     np.testing.assert_allclose(covariance, np.cov(goal.T), atol=0.05)
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_the_unit_of_the_rows_does_not_matter(rows, unit):
+    goal = rows[:300] + [0.5, -0.3, 0.0]
+    weights = balancing_weights(unit * rows, unit * goal)
+    np.testing.assert_allclose(weights, balancing_weights(rows, goal), rtol=1e-3)
+
+
+def test_a_single_column_is_balanced(rows):
+    goal = rows[:300, :1] + 0.4
+    weights = balancing_weights(rows[:, :1], goal)
+    assert weights @ rows[:, 0] == pytest.approx(goal.mean(), abs=0.02)
+
+
 def test_rows_that_look_alike_already_keep_equal_weights(rows):
     weights = balancing_weights(rows, rows[::-1])
     np.testing.assert_allclose(weights * len(rows), 1.0, atol=1e-6)

@@ -99,6 +99,13 @@ def test_the_indices_train_every_network_of_theirs(indices, batch, touched):
     assert all(torch.isfinite(term) for term in terms.values())
 
 
+def test_the_indices_are_learned_from_draws_of_themselves(indices, batch):
+    objective = IndexObjective(indices, Weights())
+    first, second = objective.infer(batch), objective.infer(batch)
+    assert not torch.equal(first.u, second.u)
+    torch.testing.assert_close(first.u_posterior.mean, second.u_posterior.mean)
+
+
 def test_the_indices_are_learned_from_all_inputs_and_no_label(indices, batch):
     objective = IndexObjective(indices, Weights())
     latents = objective.infer(batch)
@@ -145,6 +152,16 @@ def test_a_neighbour_with_another_index_does(module, indices, adversary, batch):
     assert terms["smoothness"] > 0
 
 
+def test_what_is_borrowed_is_the_neighbours_own_index(module, indices, batch):
+    module.eval()
+    objective = EncodingObjective(module, indices, None, Weights())
+    latents = objective.infer(batch)
+    own = module.predict(latents.z_posterior.mean)
+    _, borrowed = module.data_encoder.means(batch.represented, batch.neighbor_index)
+    _, terms = objective(batch, latents, 1.0)
+    torch.testing.assert_close(terms["smoothness"], disagreement(own, module.predict(borrowed)))
+
+
 def test_what_does_not_follow_the_index_has_no_roughness(still_module, indices, batch):
     objective = EncodingObjective(still_module, indices, None, Weights())
     _, terms = objective(batch, objective.infer(batch), 1.0)
@@ -175,3 +192,10 @@ def test_values_of_one_scale_disagree_by_the_symmetric_divergence():
 def test_predictions_of_other_kinds_are_refused():
     with pytest.raises(TypeError, match="Bernoulli"):
         disagreement(Bernoulli(0.5), Bernoulli(0.5))
+
+
+def test_classes_and_values_cannot_be_compared():
+    classes, values = Categorical(logits=torch.randn(2, 3, 4)), Normal(torch.randn(2, 3, 4), 0.5)
+    for pair in ((classes, values), (values, classes)):
+        with pytest.raises(TypeError, match="no disagreement"):
+            disagreement(*pair)

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 
 import pytest
 
@@ -43,19 +44,28 @@ def predicted(run, data):
     return table.select_dtypes("number").to_numpy().tobytes()
 
 
-@pytest.fixture
-def cut_off(data, tmp_path, monkeypatch):
-    """A folder in which a fit was cut off when it had kept five pieces."""
+@pytest.fixture(scope="module")
+def left_behind(data, tmp_path_factory):
+    """What a fit leaves that was cut off when it had kept five pieces."""
     write, left = journal_module.replace_file, [5]
+    out = tmp_path_factory.mktemp("cut off") / "run"
 
     def counting(path, parts):
         left[0] -= 1
         write(path, parts) if left[0] >= 0 else cut()
 
-    with monkeypatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(journal_module, "replace_file", counting)
         with pytest.raises(Cut):
-            fit_table(data, out=tmp_path / "run", checkpoint=True, **HOW)
+            fit_table(data, out=out, checkpoint=True, **HOW)
+    assert [one.name for one in out.parent.iterdir()] == ["run.checkpoint"]
+    return checkpoint_of(out)
+
+
+@pytest.fixture
+def cut_off(left_behind, tmp_path):
+    """A folder in which a fit was cut off."""
+    shutil.copytree(left_behind, checkpoint_of(tmp_path / "run"))
     return tmp_path / "run"
 
 

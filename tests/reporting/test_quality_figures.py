@@ -1,4 +1,4 @@
-"""Figures of what a fit said of itself: they draw the fit's own figures, and refuse what has none."""
+"""Figures of what a fit said of itself draw its figures, and refuse what has none."""
 
 import numpy as np
 import pytest

@@ -64,10 +64,10 @@ def plot_domain_graph(
             label=label,
             zorder=2,
         )
-    name_points(axes, domains, points)
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
     axes.legend(loc="best", frameon=False, fontsize=8)
+    name_points(axes, domains, points)
     return axes
 
 

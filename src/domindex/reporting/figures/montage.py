@@ -8,6 +8,7 @@ from typing import Any
 from domindex.data import check_domain_names, check_inputs
 from domindex.reporting.figures.canvas import (
     as_index,
+    height_of_map,
     kinds,
     name_points,
     new_axes,
@@ -43,11 +44,13 @@ def plot_montage(
     ax : axes of Matplotlib to draw on; new ones where None
     """
     sources_named, index = sources_of(index, source_domains), as_index(index)
-    axes = new_axes(ax)  # before Matplotlib's parts are imported: it says where it is missing
+    points = plane(index)
+    axes = new_axes(
+        ax, height_of_map(points)
+    )  # before Matplotlib's parts are imported: it says where it is missing
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     names = check_domain_names(sample_domain, len(check_inputs(X)))
-    points = plane(index)
     shown = spread_out(points, MOST_PICTURES)
     pictures = domain_pictures(X, names, [index.domains[number] for number in shown], kind)
     zoom = WIDTH / pictures.shape[2]

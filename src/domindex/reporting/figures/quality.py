@@ -12,7 +12,13 @@ import numpy as np
 
 from domindex.errors import InputError
 from domindex.reporting.domain_table import explain_domain
-from domindex.reporting.figures.canvas import PALETTE, SOURCE_COLOR, TARGET_COLOR, new_axes
+from domindex.reporting.figures.canvas import (
+    PALETTE,
+    SOURCE_COLOR,
+    TARGET_COLOR,
+    height_of_rows,
+    new_axes,
+)
 
 MOST_BARS = 12
 """Columns that are drawn where more are known."""
@@ -32,12 +38,13 @@ def plot_forecast(
     table = getattr(model, "forecast_", None)
     if table is None or not len(table):
         raise InputError(
-            "There is no forecast to draw. Pass a fitted VDIClassifier or VDIRegressor with targets."
+            "There is no forecast to draw. "
+            "Pass a fitted VDIClassifier or VDIRegressor with targets."
         )
     column = "expected_accuracy" if "expected_accuracy" in table else "expected_error"
     table = table.sort_values(column, ascending=column == "expected_accuracy", kind="stable")
     heights = np.arange(len(table))
-    axes = new_axes(ax)
+    axes = new_axes(ax, height_of_rows(len(table)))
     axes.hlines(heights, table["low"], table["high"], color="0.7", linewidth=4, zorder=1)
     axes.scatter(table[column], heights, color=TARGET_COLOR, label="expected", zorder=2)
     if found is not None:
@@ -45,7 +52,7 @@ def plot_forecast(
         axes.scatter(values, heights, marker="D", s=26, color=PALETTE[2], label="found", zorder=3)
     _name_rows(axes, heights, [str(name) for name in table["domain"]])
     axes.set(xlabel=column.replace("_", " ") + ", and 80 % interval", ylabel="target")
-    axes.legend(loc="best", frameon=False)
+    _legend_above(axes)
     return axes
 
 
@@ -95,7 +102,7 @@ def plot_importance(model: Any, *, ax: Any = None) -> Any:
             "nothing but a network predicts."
         )
     heights = np.arange(len(table))
-    axes = new_axes(ax)
+    axes = new_axes(ax, height_of_rows(len(table)))
     axes.barh(heights, table["importance"], color=SOURCE_COLOR, height=0.6)
     axes.errorbar(
         table["importance"], heights, xerr=table["standard_error"], fmt="none", color="black"
@@ -128,7 +135,7 @@ def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = N
             "or the domain has fewer than 5 rows or was added after the fit."
         )
     heights = np.arange(len(table))
-    axes = new_axes(ax)
+    axes = new_axes(ax, height_of_rows(2 * len(table)))
     axes.barh(heights + 0.19, table["from_sources"], 0.36, color=SOURCE_COLOR, label="from sources")
     axes.barh(
         heights - 0.19, table["from_neighbours"], 0.36, color=TARGET_COLOR, label="from neighbours"
@@ -142,8 +149,8 @@ def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = N
     _name_rows(axes, heights, list(table["column"]))
     axes.set_xlim(0.0, max(0.1, 1.75 * float(longest.max())))
     axes.set(xlabel="difference, 0 alike to 1 nothing in common")
-    axes.set_title(f"Why is {domain} there?", parse_math=False)
-    axes.legend(loc="lower right", frameon=False)
+    axes.set_ylabel(str(domain), parse_math=False)
+    _legend_above(axes)
     return axes
 
 
@@ -171,3 +178,8 @@ def _name_rows(axes: Any, heights: Any, names: list[str]) -> None:
     for text in axes.get_yticklabels():
         text.set_parse_math(False)
     axes.grid(axis="x", alpha=0.3)
+
+
+def _legend_above(axes: Any) -> None:
+    """Where it covers no row."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False)

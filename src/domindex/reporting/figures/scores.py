@@ -12,6 +12,7 @@ from domindex.errors import InputError
 from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.figures.canvas import (
     as_index,
+    height_of_rows,
     kinds,
     name_points,
     new_axes,
@@ -40,7 +41,7 @@ def plot_scores_by_domain(
     domains = sorted(scores, key=lambda name: scores[name])
     values = np.array([scores[name] for name in domains])
     heights = np.arange(len(domains))
-    axes = new_axes(ax)
+    axes = new_axes(ax, height_of_rows(len(domains)))
     if baseline is not None:
         others = np.array([baseline.get(name, np.nan) for name in domains])
         axes.hlines(heights, others, values, color="0.8", zorder=1)
@@ -88,8 +89,8 @@ def plot_scores_by_distance(
     axes = new_axes(ax)
     for chosen, marker, label, color in kinds(source_marks(domains, sources_named)):
         axes.scatter(*points[chosen].T, marker=marker, color=color, label=label, zorder=2)
-    name_points(axes, domains, points)
     axes.set(xlabel="distance to the nearest source, in median spacings", ylabel=score_label)
     axes.grid(alpha=0.3)
     axes.legend(loc="best", frameon=False)
+    name_points(axes, domains, points)
     return axes

@@ -70,7 +70,6 @@ def plot_map_on_positions(
             label=f"{label}, on the map",
             zorder=3,
         )
-    name_points(axes, index.domains, laid)
     agreement = procrustes_agreement(plane(index), known)
     axes.set(
         xlabel=position_names[0],
@@ -79,6 +78,7 @@ def plot_map_on_positions(
     )
     axes.set_aspect("equal", adjustable="datalim")
     axes.legend(loc="best", frameon=False, fontsize=8)
+    name_points(axes, index.domains, laid)
     return axes
 
 
@@ -103,7 +103,6 @@ def plot_index_against_truth(
         axes.scatter(
             known[chosen], inferred[chosen], marker=marker, color=color, label=label, zorder=2
         )
-    name_points(axes, index.domains, np.column_stack([known, inferred]))
     axes.set(
         xlabel=truth_label,
         ylabel="inferred index, first principal axis",
@@ -111,6 +110,7 @@ def plot_index_against_truth(
     )
     axes.grid(alpha=0.3)
     axes.legend(loc="best", frameon=False)
+    name_points(axes, index.domains, np.column_stack([known, inferred]))
     return axes
 
 

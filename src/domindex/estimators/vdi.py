@@ -435,6 +435,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         """What the inputs are called; None where a backbone's features stand for them."""
         if self._extractor is not None or data.inputs.ndim != 2:
             return None
+        if self._preparation is not None:
+            return [*self._preparation.features]
         given = getattr(self, "feature_names_in_", None)
         return (
             [f"input {n + 1}" for n in range(data.inputs.shape[1])] if given is None else [*given]

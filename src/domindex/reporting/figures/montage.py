@@ -45,9 +45,8 @@ def plot_montage(
     """
     sources_named, index = sources_of(index, source_domains), as_index(index)
     points = plane(index)
-    axes = new_axes(
-        ax, height_of_map(points)
-    )  # before Matplotlib's parts are imported: it says where it is missing
+    # before Matplotlib's parts are imported: it says where it is missing
+    axes = new_axes(ax, height_of_map(points))
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     names = check_domain_names(sample_domain, len(check_inputs(X)))

@@ -51,7 +51,9 @@ def page_of(path: Path, name: str) -> tuple[str, dict[str, bytes]]:
             elif "text/html" in data:
                 parts.append(f"<div>\n{as_html(''.join(data['text/html']))}\n</div>")
             else:
-                parts.append(fenced("".join(output.get("text", data.get("text/plain", ""))), "text"))
+                parts.append(
+                    fenced("".join(output.get("text", data.get("text/plain", ""))), "text")
+                )
     where = f"*This page is a notebook, run as it stands: `docs/tutorials/{path.name}`.*"
     return "\n\n".join([parts[0].split("\n", 1)[0], where, *_rest(parts)]), pictures
 

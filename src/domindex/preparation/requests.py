@@ -29,6 +29,12 @@ class InputRequest:
     dates : take parts of dates (year, month, weekday, hour) as inputs
     missing : "impute" or "error"
     share : what is learned is to be shown to others: categories below 5 rows are pooled
+
+    Examples
+    --------
+    >>> from domindex.preparation import InputRequest
+    >>> InputRequest(exclude=["note"], dates=True).dates
+    True
     """
 
     features: Sequence[str] | None = None

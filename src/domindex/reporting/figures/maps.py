@@ -50,6 +50,15 @@ def plot_domain_map(
     source_domains : squares; None takes those of a model
     graph : joined domains get a line
     ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.geometry import DomainIndex
+    >>> index = DomainIndex.from_distances(["a", "b", "c"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]], 2)
+    >>> from domindex.reporting import plot_domain_map
+    >>> axes = plot_domain_map(index, source_domains=["a"])
+    >>> [text.get_text() for text in axes.texts]
+    ['a', 'b', 'c']
     """
     sources_named = sources_of(index, source_domains)
     std = getattr(index, "domain_index_std_", None) if std is None else std

@@ -42,6 +42,16 @@ def plot_montage(
     source_domains : framed in another colour; of more than 60 domains, 60 that are spread over the
         map get a picture
     ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.geometry import DomainIndex
+    >>> index = DomainIndex.from_distances(["a", "b", "c"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]], 2)
+    >>> import numpy as np
+    >>> from domindex.reporting import plot_montage
+    >>> axes = plot_montage(index, np.random.default_rng(0).random((3, 8, 8)), ["a", "b", "c"])
+    >>> len(axes.artists)
+    3
     """
     sources_named, index = sources_of(index, source_domains), as_index(index)
     points = plane(index)

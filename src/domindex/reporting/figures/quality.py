@@ -34,6 +34,21 @@ def plot_forecast(
     model : a fitted `VDIClassifier` or `VDIRegressor`
     found : domain to accuracy, or error, once labels have turned up; drawn beside the forecast
     ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> from domindex.datasets import make_circle
+    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
+    ... )
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
+    >>> from domindex.reporting import plot_forecast
+    >>> axes = plot_forecast(model)
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['4', '3']
     """
     table = getattr(model, "forecast_", None)
     if table is None or not len(table):
@@ -67,6 +82,21 @@ def plot_calibration(model: Any, *, ax: Any = None) -> Any:
     ----------
     model : a fitted `VDIClassifier` or `VDIRegressor`
     ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> from domindex.datasets import make_circle
+    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
+    ... )
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
+    >>> from domindex.reporting import plot_calibration
+    >>> axes = plot_calibration(model)
+    >>> axes.get_xlabel()
+    'predicted probability of 1'
     """
     bins = _record(model).held_out.calibration
     if not len(bins):
@@ -94,6 +124,21 @@ def plot_importance(model: Any, *, ax: Any = None) -> Any:
     ----------
     model : a fitted `VDIClassifier` or `VDIRegressor`
     ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> from domindex.datasets import make_circle
+    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
+    ... )
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
+    >>> from domindex.reporting import plot_importance
+    >>> axes = plot_importance(model)
+    >>> len(axes.patches)
+    2
     """
     table = _record(model).importance.head(MOST_BARS)[::-1]
     if not len(table):
@@ -126,6 +171,21 @@ def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = N
     domain : the name of the domain
     most : how many columns are drawn
     ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> from domindex.datasets import make_circle
+    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
+    ... )
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
+    >>> from domindex.reporting import plot_differences
+    >>> axes = plot_differences(model, 4, most=1)
+    >>> len(axes.patches)
+    2
     """
     _record(model)
     table = explain_domain(model, domain).head(most)[::-1]

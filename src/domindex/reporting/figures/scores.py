@@ -35,6 +35,16 @@ def plot_scores_by_domain(
     ----------
     scores : domain to number, as from `evaluation.scores_by_domain`
     baseline : the same of another method, joined to it by a line
+    score_label : what the numbers are
+    source_domains : squares
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_scores_by_domain
+    >>> axes = plot_scores_by_domain({"a": 0.9, "b": 0.8}, source_domains=["a"])
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['b', 'a']
     """
     if not scores:
         raise InputError("scores is empty. Pass a number for each domain to be drawn.")
@@ -74,8 +84,19 @@ def plot_scores_by_distance(
     Parameters
     ----------
     index : a fitted model or its map
-    source_domains : where distances are measured from; None takes those of a model
     scores : domain to number; domains of the map that it lacks are left out
+    source_domains : where distances are measured from; None takes those of a model
+    score_label : what the numbers are
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.geometry import DomainIndex
+    >>> index = DomainIndex.from_distances(["a", "b", "c"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]], 2)
+    >>> from domindex.reporting import plot_scores_by_distance
+    >>> axes = plot_scores_by_distance(index, {"b": 0.9, "c": 0.8}, source_domains=["a"])
+    >>> [text.get_text() for text in axes.texts]
+    ['b', 'c']
     """
     sources_named, index = sources_of(index, source_domains), as_index(index)
     domains = [name for name in index.domains if name in scores]

@@ -72,7 +72,7 @@ class TablePreparation:
     >>> import pandas as pd
     >>> from domindex.preparation import TablePreparation
     >>> table = pd.DataFrame(
-    ...     {"site": list("aabbcc"), "age": [1.0, 2, 3, 4, 5, 6], "sex": list("fmfmfm"), "y": [0] * 6}
+    ...     {"site": list("aabbcc"), "age": [1.0, 2, 3, 4, 5, 6], "sex": list("fmfmfm"), "y": 0}
     ... )
     >>> is_source = table["site"].isin(["a", "b"])
     >>> preparation, notes = TablePreparation.fit(

@@ -46,7 +46,7 @@ def register_representation(kind: type[Representation]) -> type[Representation]:
     ...     name = "auto"
     >>> register_representation(Nameless)
     Traceback (most recent call last):
-    domindex.errors.InputError: A representation cannot be named 'auto'. Give it a text of its own...
+    domindex.errors.InputError: A representation cannot be named 'auto'. ...
 
     With a name of its own it is known from then on; see `Representation` for one.
     """

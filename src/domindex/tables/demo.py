@@ -52,7 +52,7 @@ def run_demo(
     Examples
     --------
     >>> from domindex.tables import run_demo
-    >>> run_demo("demo", settings={"effort": "much"})  # with what can be asked for it takes a minute
+    >>> run_demo("demo", settings={"effort": "much"})
     Traceback (most recent call last):
     domindex.errors.InputError: effort is 'much'...
     """

@@ -41,7 +41,8 @@ class CIDA(KnownDomains):
     >>> from domindex.datasets import make_circle
     >>> from domindex.estimators.baselines import CIDA
     >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
-    >>> model = CIDA(dict(enumerate(data.true_index[:, 0])), training=Training(steps=5), random_state=0)
+    >>> known = dict(enumerate(data.true_index[:, 0]))
+    >>> model = CIDA(known, training=Training(steps=5), random_state=0)
     >>> names = data.sample_domain
     >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
     >>> model.predict(data.X, sample_domain=names).shape

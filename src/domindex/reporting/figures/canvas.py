@@ -110,7 +110,7 @@ def _beside(axes: Any, texts: list[str], points: Floats) -> list[tuple[float, fl
     axes.apply_aspect()
     at = axes.transData.transform(points) * 72.0 / axes.figure.dpi
     taken = np.concatenate([at - 4.0, at + 4.0], axis=1)
-    chosen = []
+    chosen: list[tuple[float, float, str]] = []
     for number, text in enumerate(texts):
         width = 0.55 * FONT * len(text)
         others = np.delete(taken, number, axis=0)

@@ -98,8 +98,9 @@ def make_hospitals(
     measured.loc[of_row == NO_CREATININE, "creatinine"] = np.nan
     table = pd.concat([table, measured], axis=1)
     table["note"] = [f"bed {number}, as discussed" for number in rng.permutation(n_rows)]
-    known = all_labels | (of_row < n_sources)
-    table["complication"] = pd.Series(np.where(known, outcome, None), dtype=object)
+    labels = outcome.astype(object)
+    labels[~(all_labels | (of_row < n_sources))] = None
+    table["complication"] = pd.Series(labels, dtype=object)
     return table
 
 

@@ -23,8 +23,14 @@ WIDTH, HEIGHT, LEAST_HEIGHT = 7.0, 5.5, 2.8
 """Inches of a figure, and of one whose content is flat."""
 
 FONT = 7.0
-PLACES = ((6, 3, "left"), (6, -9, "left"), (-6, 3, "right"), (-6, -9, "right"))
-PLACES += ((0, 8, "center"), (0, -15, "center"))
+PLACES: tuple[tuple[float, float, str], ...] = (
+    (6, 3, "left"),
+    (6, -9, "left"),
+    (-6, 3, "right"),
+    (-6, -9, "right"),
+    (0, 8, "center"),
+    (0, -15, "center"),
+)
 """Where a name may stand beside its point, the best first: typographic points, and which end."""
 
 
@@ -110,7 +116,7 @@ def _beside(axes: Any, texts: list[str], points: Floats) -> list[tuple[float, fl
     axes.apply_aspect()
     at = axes.transData.transform(points) * 72.0 / axes.figure.dpi
     taken = np.concatenate([at - 4.0, at + 4.0], axis=1)
-    chosen: list[tuple[float, float, str]] = []
+    chosen = []
     for number, text in enumerate(texts):
         width = 0.55 * FONT * len(text)
         others = np.delete(taken, number, axis=0)

@@ -15,6 +15,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 LANGUAGE = "python"
+DRESSED = re.compile(r"<(table|tr|th|td)\s[^>]*>")
 DROPPED = re.compile(r"<style.*?</style>|<script.*?</script>", re.DOTALL)
 
 
@@ -74,5 +75,5 @@ def fenced(text: str, language: str) -> str:
 
 def as_html(text: str) -> str:
     """A table as pandas writes it: no style of its own, and no blank line that ends the block."""
-    kept = DROPPED.sub("", text)
+    kept = DRESSED.sub(r"<\1>", DROPPED.sub("", text))
     return "\n".join(line for line in kept.splitlines() if line.strip())

@@ -4,6 +4,7 @@
 # make coverage  the tests, and which lines of src none of them runs; fails below 95 %
 # make mutants   faults put into the code one at a time: which do the tests notice?
 # make docs   build the documentation into out/site, warnings as errors
+# make tutorials  run the notebooks and draw the gallery again, keeping what they show
 # make audit  ask for known holes in what is installed; needs a network
 # make bench  measure all suites, as far as the record lacks them; benchmarks/results/record.jsonl
 # make bench-tables  render the record: benchmarks/results/*.md and the README's table
@@ -13,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick lint pytest coverage mutants docs audit bench bench-tables bench-constants clean
+.PHONY: demo test quick lint pytest coverage mutants docs tutorials audit bench bench-tables bench-constants clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
@@ -45,6 +46,10 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+tutorials: $(STAMP)
+	$(BIN)/python examples/run_tutorials.py
+	$(BIN)/python examples/gallery.py
 
 audit: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit

@@ -24,15 +24,22 @@ EXTRAS = {
     "tables": "pyarrow",
 }
 LAYOUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-WITH_EXAMPLES = [
+PUBLIC = [
+    "domindex",
+    "domindex.benchmark",
     "domindex.data",
     "domindex.datasets",
-    "domindex.evaluation.information",
-    "domindex.evaluation.metrics",
-    "domindex.evaluation.scores",
+    "domindex.errors",
+    "domindex.estimators",
+    "domindex.estimators.baselines",
+    "domindex.evaluation",
     "domindex.geometry",
+    "domindex.preparation",
+    "domindex.reporting",
+    "domindex.representations",
+    "domindex.tables",
 ]
-"""Where every public function has an example."""
+"""Where every public class and function has an example, and a place in the reference."""
 
 
 def modules_with_examples():
@@ -73,15 +80,13 @@ def run_example(example):
         pytest.skip(f"an example of {example.name} needs domindex[{extra}]")
 
 
-def public_functions(module):
-    """What a module offers to be called: of `__all__`, else of its own."""
-    names = getattr(module, "__all__", None) or [
+def public_names(module):
+    """What a module offers: its `__all__`, else what it defines."""
+    return getattr(module, "__all__", None) or [
         name
         for name, value in vars(module).items()
         if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
     ]
-    values = {name: getattr(module, name) for name in names}
-    return {name: value for name, value in values.items() if inspect.isfunction(value)}
 
 
 @pytest.mark.timeout(60)
@@ -94,12 +99,42 @@ def test_the_examples_of_a_module_print_what_they_say(name, tmp_path, monkeypatc
         run_example(example)
 
 
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
-def test_every_public_function_has_an_example(name):
-    functions = public_functions(import_module(name))
-    without = [key for key, value in functions.items() if ">>> " not in inspect.getdoc(value)]
-    assert functions
+def test_no_package_with_public_names_is_forgotten():
+    inside = {"domindex.reporting.figures"}
+    texts = {path: path.read_text(encoding="utf-8") for path in ROOT.rglob("__init__.py")}
+    offered = {
+        ".".join(path.relative_to(ROOT.parent).parent.parts)
+        for path, text in texts.items()
+        if "__all__ = " in text
+    }
+    assert offered - inside == set(PUBLIC) - {"domindex.errors"}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_class_and_function_has_an_example(name):
+    module = import_module(name)
+    values = {key: getattr(module, key) for key in public_names(module)}
+    shown = {
+        key: value
+        for key, value in values.items()
+        if inspect.isfunction(value) or inspect.isclass(value)
+    }
+    without = [key for key, value in shown.items() if ">>> " not in (inspect.getdoc(value) or "")]
+    assert shown
     assert not without, f"{name}: {', '.join(without)} have no Examples in their docstrings"
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_in_the_reference(name):
+    page = (ROOT.parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    offered = set(re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE))
+    module = import_module(name)
+    places = {
+        key: {f"{other}.{key}" for other in PUBLIC if hasattr(import_module(other), key)}
+        for key in public_names(module)
+    }
+    missing = [key for key, names in places.items() if not names & offered]
+    assert not missing, f"{name}: docs/api.md lacks {', '.join(missing)}"
 
 
 def test_an_example_that_is_not_true_fails():

@@ -215,3 +215,19 @@ def test_a_map_that_closes_is_drawn_with_its_ring():
     np.testing.assert_allclose(np.column_stack(ring.get_data()), points)
     assert "ring" in legend(axes)
     assert not plot_domain_map(index()).lines
+
+
+def test_names_of_near_domains_do_not_cover_each_other():
+    near = DomainIndex.from_distances(["Fürth", "Gmunden", "Horn"], 0.01 * LINE[:3, :3], 1)
+    far = DomainIndex.from_distances(["Fürth", "Gmunden", "Horn", "Jena"], LINE**4, 1)
+    for one in (near, far):
+        axes = plot_domain_map(one)
+        axes.figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert not any(a.overlaps(b) for n, a in enumerate(boxes) for b in boxes[:n])
+
+
+def test_a_map_that_is_a_line_is_drawn_on_a_flat_figure():
+    square = DomainIndex.from_distances(list("abc"), 1.0 - np.eye(3), 2)
+    assert plot_domain_map(index()).figure.get_figheight() < 3.0
+    assert plot_domain_map(square).figure.get_figheight() > 5.0

@@ -3,11 +3,12 @@
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
 from domindex import VDIClassifier
-from domindex.errors import InputError
+from domindex.errors import InputError, PreparationWarning
 from domindex.reporting import (
     plot_domain_graph,
     plot_domain_map,
@@ -73,6 +74,20 @@ def test_a_moved_domain_is_explained_by_the_column_that_was_moved(family):
     first = model.explain_domain("e").iloc[0]
     assert first["column"] == "input 2"
     assert first["from_sources"] > 0.3 > 3 * first["chance"]
+
+
+def test_a_frame_with_texts_is_explained_by_its_columns():
+    rng = np.random.default_rng(0)
+    names = np.repeat(["a", "b", "c", "d", "e"], 40)
+    table = pd.DataFrame(rng.normal(size=(200, 2)), columns=["crp", "age"])
+    table["ward"] = rng.choice(["medical", "surgical"], 200)
+    table.loc[names == "e", "crp"] += 4.0
+    labels = (table["age"] > 0).astype(int)
+    model = VDIClassifier(candidates=[("raw", "linear")], random_state=0, effort="quick")
+    with pytest.warns(PreparationWarning):
+        model.fit(table, labels, sample_domain=names, source_domains=["a", "b", "c"])
+    assert model.explain_domain("e")["column"].iloc[0] == "crp"
+    assert model._record.importance["column"].iloc[0] == "age"
 
 
 def test_a_card_shows_map_and_committee_and_believes_no_name(classifier):

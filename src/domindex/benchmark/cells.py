@@ -18,7 +18,14 @@ MORE_IS_NOT_NEEDED: tuple[Status, ...] = ("done", "not applicable")
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one dataset of a suite, with one seed."""
+    """One method on one dataset of a suite, with one seed.
+
+    Examples
+    --------
+    >>> from domindex.benchmark import Cell
+    >>> print(Cell("paper", "circle", "vdi", 0))
+    paper: circle vdi seed 0
+    """
 
     suite: str
     dataset: str
@@ -45,13 +52,28 @@ class CellResult:
 
     Attributes
     ----------
+    suite : name of the suite
+    dataset : name of the dataset
+    method : name of the method
+    seed : of data and method
+    status : "done", "failed" or "not applicable"
     figures : what the suite's figures found, by name
-    fit_seconds, predict_seconds : wall-clock time; predictions of all scored rows together
+    fit_seconds : wall-clock time
+    predict_seconds : wall-clock time, of all scored rows together
     peak_mb : the most memory that the process of this cell held, imports and data included
     fit_mb : the part of it above what the process held just before the fit
     note : the error of a failed cell, the reason of one that is not applicable
     settings : hash of the settings that the method was built with
-    commit, versions, cores, date : see `Provenance`
+    commit : of the code; see `Provenance`
+    versions : of the libraries that can change a figure
+    cores : of the machine
+    date : of the measurement
+
+    Examples
+    --------
+    >>> from domindex.benchmark import CellResult
+    >>> CellResult("paper", "circle", "vdi", 0, "done", {"target_accuracy": 0.99}, 12.0).cell.method
+    'vdi'
     """
 
     suite: str

@@ -56,6 +56,12 @@ class Method:
     variant : whether it varies a simpler method, so that short tables may leave it out
     package : what it needs that is no dependency, and the extra that installs it; a run that did
         not ask for the method by name goes on without it where that is missing
+
+    Examples
+    --------
+    >>> from domindex.benchmark import METHODS
+    >>> METHODS["knn"].title
+    '5 nearest neighbours'
     """
 
     name: str
@@ -90,7 +96,14 @@ def _build_with_backbone(build: Builder, backbone: str, dataset: DomainDataset, 
 
 
 def list_methods() -> list[str]:
-    """The names that the benchmark knows."""
+    """The names that the benchmark knows.
+
+    Examples
+    --------
+    >>> from domindex.benchmark import list_methods
+    >>> {"vdi", "dann", "logistic"} <= set(list_methods())
+    True
+    """
     return list(METHODS)
 
 

@@ -17,7 +17,15 @@ RECORD_NAME = "record.jsonl"
 
 
 class Record:
-    """The file of all suites' rows. One process writes; a line is synced before the next begins."""
+    """The file of all suites' rows. One process writes; a line is synced before the next begins.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from domindex.benchmark import Record
+    >>> Record(Path("record.jsonl")).path.name
+    'record.jsonl'
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

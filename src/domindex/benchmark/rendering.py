@@ -48,6 +48,12 @@ def render_suite(suite: Suite, results: Sequence[CellResult], *, stale: bool = F
     suite : whose rows these are
     results : rows of the record
     stale : whether to show rows with other settings as well, each marked; else they are refused
+
+    Examples
+    --------
+    >>> from domindex.benchmark import find_suite, render_suite
+    >>> render_suite(find_suite("paper"), []).startswith("# ")
+    True
     """
     old = _check_settings(suite, results, stale)
     parts = [f"# {suite.title}", f"{suite.about} {NOTE}"]
@@ -62,7 +68,14 @@ def render_suite(suite: Suite, results: Sequence[CellResult], *, stale: bool = F
 
 
 def render_headline(results: Sequence[CellResult], *, stale: bool = False) -> str:
-    """The short table of the suite `paper`, and where its rows come from."""
+    """The short table of the suite `paper`, and where its rows come from.
+
+    Examples
+    --------
+    >>> from domindex.benchmark import render_headline
+    >>> isinstance(render_headline([]), str)
+    True
+    """
     suite = find_suite(README_SUITE)
     old = _check_settings(suite, results, stale)
     if not results:
@@ -99,6 +112,13 @@ def write_documents(
     suites : names
     readme : file with the two marks between which the short tables go
     stale : see `render_suite`
+
+    Examples
+    --------
+    >>> from domindex.benchmark import write_documents
+    >>> write_documents("nothing-here", suites=["paper"])
+    Traceback (most recent call last):
+    domindex.errors.InputError: ...
     """
     results = list(Record(Path(out) / RECORD_NAME).read().values())
     documents = {

@@ -34,6 +34,13 @@ class BenchmarkRun:
     results : the row of every cell that was asked for, old or new
     path : the record
     note : why the documents beside the record were not written, empty where they were
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from domindex.benchmark import BenchmarkRun
+    >>> BenchmarkRun((), Path("record.jsonl")).note
+    ''
     """
 
     results: tuple[CellResult, ...]
@@ -90,6 +97,13 @@ def run_benchmark(
     InputError, DatasetError
         Before anything is measured: unknown names, a folder that cannot be written to, a
         scheduler that does not answer.
+
+    Examples
+    --------
+    >>> from domindex.benchmark import run_benchmark
+    >>> run_benchmark(["circel"], ["knn"])
+    Traceback (most recent call last):
+    domindex.errors.InputError: ...
     """
     _require_counts(seeds, jobs)
     home = None if data_home is None else os.path.abspath(data_home)

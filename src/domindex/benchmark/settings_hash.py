@@ -32,7 +32,15 @@ UNLESS_SET = ("devices", "strategy", "backbone")
 
 
 def settings_hash(estimator: Any, without: Collection[str] = ()) -> str:
-    """The first twelve hexadecimal digits of SHA-256 over `settings_of`."""
+    """The first twelve hexadecimal digits of SHA-256 over `settings_of`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from domindex.benchmark import settings_hash
+    >>> settings_hash(Ridge(alpha=1.0)) == settings_hash(Ridge(alpha=2.0))
+    False
+    """
     return hashlib.sha256(_dumps(settings_of(estimator, without)).encode()).hexdigest()[:N_DIGITS]
 
 
@@ -47,6 +55,13 @@ def settings_of(estimator: Any, without: Collection[str] = ()) -> dict[str, Any]
     ----------
     estimator : fitted or not
     without : parameters to leave out, because they are data: the true index that CIDA is told
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from domindex.benchmark import settings_of
+    >>> settings_of(Ridge(alpha=2.0))["parameters"]["alpha"]
+    2.0
     """
     parameters = estimator.get_params(deep=False)
     settings: dict[str, Any] = {

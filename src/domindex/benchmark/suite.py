@@ -41,6 +41,12 @@ class SuiteDataset:
     seeds : how many, where not as many as the suite says
     optional : whether a run that did not ask for it by name goes on without it where its file, or
         the package that makes it, is missing
+
+    Examples
+    --------
+    >>> from domindex.benchmark import find_suite
+    >>> find_suite("paper").datasets["circle"].task
+    'classification'
     """
 
     title: str
@@ -76,6 +82,13 @@ class Suite:
     render : the tables
     alone : whether cells run one after another, because time is what they measure
     warm_up : what to do before the clock starts, so that first-time set-up is not part of it
+
+    Examples
+    --------
+    >>> from domindex.benchmark import find_suite
+    >>> suite = find_suite("paper")
+    >>> "circle" in suite.datasets, "vdi" in suite.methods
+    (True, True)
     """
 
     name: str

@@ -22,6 +22,34 @@ class Predictor(ABC):
     Everything must come back through `state` and `from_state`: plain values, float arrays and bytes
     as arrays of uint8, nested in dictionaries at will. One of your own that has a class method
     `fit` like a `Learner`'s is its own learner: give it a `name` and call `register_predictor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from domindex import Predictor
+    >>> class Mean(Predictor):
+    ...     name = "mean"
+    ...
+    ...     def __init__(self, mean):
+    ...         self.mean = mean
+    ...
+    ...     @classmethod
+    ...     def fit(cls, features, labels, n_classes, seed, weights=None):
+    ...         return cls(labels.mean(axis=0))
+    ...
+    ...     def predict(self, features):
+    ...         return np.repeat(self.mean[None], len(features), axis=0)
+    ...
+    ...     def state(self):
+    ...         return {"mean": self.mean}
+    ...
+    ...     @classmethod
+    ...     def from_state(cls, state):
+    ...         return cls(state["mean"])
+    >>> Mean.fit(np.eye(2), np.array([[1.0], [3.0]]), None, 0).predict(np.eye(2)).tolist()
+    [[2.0], [2.0]]
+
+    `register_predictor(Mean)` makes it known.
     """
 
     kind: ClassVar[str] = ""

@@ -64,6 +64,15 @@ def register_predictor(learner: Kind) -> Kind:
     """Make a learner known by its `name`; usable as a decorator on a class that is its own.
 
     Where models are to be saved it also needs `from_state`, as such a class has.
+
+    Examples
+    --------
+    >>> from domindex import register_predictor
+    >>> register_predictor("mean")
+    Traceback (most recent call last):
+    domindex.errors.InputError: A predictor cannot be registered ...
+
+    See `Predictor` for one that can.
     """
     name = getattr(learner, "name", None)
     if not isinstance(name, str) or not callable(getattr(learner, "fit", None)):
@@ -82,7 +91,14 @@ def predictor_named(name: str) -> Learner:
 
 
 def list_predictors() -> list[str]:
-    """The names that can be asked for, beside the variational network itself."""
+    """The names that can be asked for, beside the variational network itself.
+
+    Examples
+    --------
+    >>> from domindex import list_predictors
+    >>> {"linear", "trees", "boosting"} <= set(list_predictors())
+    True
+    """
     return PREDICTORS.names()
 
 

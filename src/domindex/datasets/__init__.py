@@ -3,6 +3,7 @@
 from domindex.datasets.compcars import CompCars
 from domindex.datasets.compcars_generated import write_generated_compcars
 from domindex.datasets.dataset import DomainDataset
+from domindex.datasets.hospitals import make_hospitals
 from domindex.datasets.motions import (
     load_moving_mnist,
     make_moving_digits,
@@ -28,6 +29,7 @@ __all__ = [
     "make_circle",
     "make_domain_graph",
     "make_drift",
+    "make_hospitals",
     "make_moving_digits",
     "make_moving_waves",
     "make_seasonal",

@@ -36,7 +36,8 @@ class DomainDataset:
     description : a few sentences for a reader.
     levels : for each target how far it lies from the sources (1 near to 3 far), or None.
     period : after which the true index begins anew, as 12 months do; None if it does not.
-    offset, scale : `value * scale + offset` gives original units; 0 and 1 if nothing was scaled.
+    offset : added last: `value * scale + offset` gives original units; 0 if nothing was scaled.
+    scale : multiplied first; 1 if nothing was scaled.
 
     Examples
     --------

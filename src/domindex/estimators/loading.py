@@ -27,6 +27,22 @@ def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
     A representation or predictor of your own must be registered first. A backbone of your own is
     given again as `backbone`, the module or the callable that makes it: the folder holds its
     weights, which replace those that the module has.
+
+    Examples
+    --------
+    >>> import domindex
+    >>> from domindex import Training, VDIClassifier
+    >>> from domindex.datasets import make_circle
+    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
+    ... )
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
+    >>> model.save("model")
+    >>> again = domindex.load("model").predict_proba(data.X, sample_domain=names)
+    >>> bool((again == model.predict_proba(data.X, sample_domain=names)).all())
+    True
     """
     makers = {name: partial(_revived, kind, backbone) for name, kind in SAVED_ESTIMATORS.items()}
     return load_model(path, makers)

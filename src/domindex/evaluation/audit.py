@@ -55,6 +55,12 @@ class Condition:
     name : "independent", "preserves_inputs" or "label_sensitive"
     holds : the verdict
     figures : what it rests on by name; `at_most` or `at_least` is the limit of the first
+
+    Examples
+    --------
+    >>> from domindex.evaluation import Condition
+    >>> Condition("independent", True, {"leak": 0.03, "at_most": 0.1}).holds
+    True
     """
 
     name: ConditionName
@@ -79,6 +85,15 @@ class IndexAudit:
     n_rows : how many were used
     n_domains : how many they were of
     n_source_rows : how many of them were of sources
+
+    Examples
+    --------
+    Made by `audit_index`; `conditions` and `to_dict` hold all of it:
+
+    >>> from dataclasses import fields
+    >>> from domindex.evaluation import IndexAudit
+    >>> [field.name for field in fields(IndexAudit)][:2]
+    ['domain_from_encoding', 'domain_from_inputs']
     """
 
     domain_from_encoding: ClassProbe
@@ -209,6 +224,21 @@ def audit_index(
     y : labels, one per row; what stands in rows of any but the model's sources is never read
     sample_domain : a domain name per row; domains never seen in `fit` are placed on the map first
     random_state : seed of the choice of rows and of the cross-validation
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> from domindex.datasets import make_circle
+    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
+    ... )
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
+    >>> from domindex.evaluation import audit_index
+    >>> audit = audit_index(model, data.X, data.y, names)
+    >>> [condition.name for condition in audit.conditions]
+    ['independent', 'preserves_inputs', 'label_sensitive']
     """
     check_model(model)
     seed = {"random_state": check_seed(random_state)}

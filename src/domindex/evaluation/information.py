@@ -41,7 +41,9 @@ def mutual_information(
     Parameters
     ----------
     table : probabilities, one axis per variable
-    first, second, given : axes of the table; `given` may be empty
+    first : axes of the table
+    second : axes of the table, none of them in `first`
+    given : axes of the table that are known; may be empty
 
     Examples
     --------

@@ -242,7 +242,14 @@ def _straight_agreement(
 
 @dataclass(frozen=True)
 class MapStability:
-    """Procrustes agreement over all pairs of maps: their mean, and the pair that agrees least."""
+    """Procrustes agreement over all pairs of maps: their mean, and the pair that agrees least.
+
+    Examples
+    --------
+    >>> from domindex.evaluation import MapStability
+    >>> MapStability(mean=0.98, worst=0.95).worst
+    0.95
+    """
 
     mean: float
     worst: float

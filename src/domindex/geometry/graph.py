@@ -33,6 +33,8 @@ def domain_graph(
 ) -> nx.Graph:
     """Join domains that are close; edges carry their length as `distance`.
 
+    Exactly one of `threshold`, `quantile` and `n_neighbors` says which pairs are close.
+
     Parameters
     ----------
     index : a `DomainIndex` (distances on the map are used) or an (N, N) distance matrix
@@ -40,8 +42,6 @@ def domain_graph(
     quantile : join the closest share of all pairs, between 0 and 1
     n_neighbors : join each domain to its nearest others
     domains : names of the nodes for a plain matrix; 0 … N − 1 where None
-
-    Exactly one of `threshold`, `quantile` and `n_neighbors` says which pairs are close.
 
     Examples
     --------

@@ -30,6 +30,12 @@ class InputRequest:
     missing : "impute" or "error"
     share : what is learned is to be shown to others: categories below 5 rows are pooled
     in_python : notes are for a user of Python, who has no options of the command line
+
+    Examples
+    --------
+    >>> from domindex.preparation import InputRequest
+    >>> InputRequest(exclude=["note"], dates=True).dates
+    True
     """
 
     features: Sequence[str] | None = None

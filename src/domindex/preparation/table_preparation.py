@@ -29,7 +29,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PreparedInputs:
-    """Inputs (rows, features), and what was done to them that a user should know."""
+    """Inputs (rows, features), and what was done to them that a user should know.
+
+    Examples
+    --------
+    Made by `TablePreparation.apply`:
+
+    >>> import pandas as pd
+    >>> from domindex.preparation import TablePreparation
+    >>> table = pd.DataFrame({"site": list("aabb"), "age": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1]})
+    >>> preparation, _ = TablePreparation.fit(
+    ...     table, domain="site", targets=("y",), is_source=(table["site"] == "a").to_numpy()
+    ... )
+    >>> preparation.apply(table).values.ravel().tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
 
     values: Floats
     changes: InputChanges
@@ -52,6 +66,20 @@ class TablePreparation:
         "error" refuses them
     imputations : of columns whose gaps would place a domain
     rule : how the domain column names domains
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from domindex.preparation import TablePreparation
+    >>> table = pd.DataFrame(
+    ...     {"site": list("aabbcc"), "age": [1.0, 2, 3, 4, 5, 6], "sex": list("fmfmfm"), "y": 0}
+    ... )
+    >>> is_source = table["site"].isin(["a", "b"])
+    >>> preparation, notes = TablePreparation.fit(
+    ...     table, domain="site", targets=("y",), is_source=is_source.to_numpy()
+    ... )
+    >>> preparation.features
+    ['age', 'sex=f', 'sex=m']
     """
 
     domain: str
@@ -206,7 +234,14 @@ def input_names(
     features: Sequence[str] | None,
     exclude: Sequence[str],
 ) -> list[str]:
-    """The columns that are inputs: those asked for, or all that are nothing else."""
+    """The columns that are inputs: those asked for, or all that are nothing else.
+
+    Examples
+    --------
+    >>> from domindex.preparation import input_names
+    >>> input_names(["site", "age", "note", "y"], "site", ["y"], None, exclude=["note"])
+    ['age']
+    """
     reserved = {domain, *targets}
     if features is not None:
         require_columns(columns, features, "inputs")

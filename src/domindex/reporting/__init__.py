@@ -3,9 +3,13 @@
 from domindex.reporting.audit_words import audit_summary
 from domindex.reporting.building import report_data
 from domindex.reporting.figures import (
+    plot_calibration,
+    plot_differences,
     plot_domain_graph,
     plot_domain_map,
+    plot_forecast,
     plot_history,
+    plot_importance,
     plot_index_against_truth,
     plot_local_indices,
     plot_map_on_positions,
@@ -21,9 +25,13 @@ __all__ = [
     "ReportData",
     "audit_summary",
     "paper_figures",
+    "plot_calibration",
+    "plot_differences",
     "plot_domain_graph",
     "plot_domain_map",
+    "plot_forecast",
     "plot_history",
+    "plot_importance",
     "plot_index_against_truth",
     "plot_local_indices",
     "plot_map_on_positions",

@@ -10,7 +10,19 @@ CAVEAT = "Information is in nats, as far as these models can read it; there may 
 
 
 def audit_summary(audit: IndexAudit) -> str:
-    """What an audit found, in words: a headline, and a paragraph for each condition."""
+    """What an audit found, in words: a headline, and a paragraph for each condition.
+
+    Examples
+    --------
+    >>> from domindex.evaluation import ClassProbe, IndexAudit, ValueProbe
+    >>> from domindex.reporting import audit_summary
+    >>> classes = ClassProbe(0.9, chance=0.5, information=0.4, standard_error=0.05, ceiling=0.69)
+    >>> values = ValueProbe(0.9, information=1.2, standard_error=0.1, ceiling=3.0)
+    >>> found = (classes, classes, values, values, values, 0.9, classes, classes)
+    >>> audit = IndexAudit(*found, n_rows=100, n_domains=4, n_source_rows=50)
+    >>> print(audit_summary(audit).splitlines()[0])
+    This is not quite a domain index: 2 of 3 conditions hold.
+    """
     lines = list(_headline(audit))
     for number, condition in enumerate(condition_records(audit), start=1):
         verdict = "holds" if condition.holds else "does not hold"

@@ -95,6 +95,20 @@ def report_data(
     budget : seconds that gathering may take; None for a quarter of the fit's time
     random_state : seed of the audit and of the rows that are looked at
     progress : where to show what is being done; None shows it where the model is verbose
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> from domindex.datasets import make_circle
+    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
+    ... )
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
+    >>> from domindex.reporting import report_data
+    >>> report_data(model, title="Circle").facts["domains"]
+    5
     """
     _check_fitted(model)
     model, X, y, sample_domain, table = as_fitted(model, X, y, sample_domain, table)

@@ -49,6 +49,13 @@ def paper_figures(
     Returns
     -------
     The paths written.
+
+    Examples
+    --------
+    >>> from domindex.reporting import paper_figures
+    >>> paper_figures("mnist", "figures")
+    Traceback (most recent call last):
+    domindex.errors.InputError: ...
     """
     if dataset_name not in _DRAWINGS:
         raise InputError(

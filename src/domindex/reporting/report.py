@@ -38,6 +38,20 @@ def render_report(data: ReportData) -> str:
     """The report as one self-contained HTML page: no network, light and dark, for any screen.
 
     Whatever text the data holds is shown as text: it enters the page as JSON alone.
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> from domindex.datasets import make_circle
+    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
+    ... )
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
+    >>> from domindex.reporting import render_report, report_data
+    >>> render_report(report_data(model)).startswith("<!doctype html>")
+    True
     """
     script = "\n".join(_template(name) for name in SCRIPTS)
     parts = {
@@ -53,7 +67,22 @@ def render_report(data: ReportData) -> str:
 
 
 def write_report(data: ReportData, path: str | Path) -> Path:
-    """Write the report; a reader sees the old file or the new one, never a part."""
+    """Write the report; a reader sees the old file or the new one, never a part.
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> from domindex.datasets import make_circle
+    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
+    ... )
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
+    >>> from domindex.reporting import report_data, write_report
+    >>> write_report(report_data(model), "report.html").name
+    'report.html'
+    """
     goal = Path(path).expanduser()
     page = render_report(data)
     with new_file(goal, overwrite=True) as draft:
@@ -62,7 +91,15 @@ def write_report(data: ReportData, path: str | Path) -> Path:
 
 
 def write_run_report(run_folder: str | Path) -> Path:
-    """Write `report.html` into the folder of a run, from the `report.json` that is there."""
+    """Write `report.html` into the folder of a run, from the `report.json` that is there.
+
+    Examples
+    --------
+    >>> from domindex.reporting import write_run_report
+    >>> write_run_report("nothing-here")
+    Traceback (most recent call last):
+    domindex.errors.InputError: ...
+    """
     folder = Path(run_folder)
     source = folder / CONTENT_FILE
     try:

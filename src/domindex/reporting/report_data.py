@@ -46,6 +46,21 @@ class ReportData:
     summary : sentences on what was chosen and why, and what to expect in the targets
     profiles : the columns in which domains are compared
     drivers : what predictions rest on, the weightiest first
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> from domindex.datasets import make_circle
+    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+    >>> model = VDIClassifier(
+    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
+    ... )
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
+    >>> from domindex.reporting import ReportData, report_data
+    >>> content = report_data(model, title="Circle")
+    >>> ReportData.from_dict(content.to_dict()).title
+    'Circle'
     """
 
     title: str

@@ -35,8 +35,18 @@ class PlacedRows:
 
     Attributes
     ----------
+    inputs : (rows, ...), in the user's units
+    domains : of every domain its name, its rows and its place
     angles : name of a domain to its angle around the ring; None where the map is open
     other_way : whether what runs along the ring shall reach every domain by the other way round
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from domindex.representations import PlacedRows
+    >>> rows = PlacedRows.of(np.eye(3), ["a", "a", "b"], {"a": np.zeros(2), "b": np.ones(2)})
+    >>> [(domain.name, len(domain.rows)) for domain in rows.domains]
+    [('a', 2), ('b', 1)]
     """
 
     inputs: NDArray
@@ -125,8 +135,16 @@ class RepresentedRows:
     Attributes
     ----------
     features : (rows, p)
-    level, spread : (rows, 1) each, what takes outputs into the units of the features and back; 0
-        and 1 where outputs stay as they are
+    level : (rows, 1), what is taken off outputs to bring them into the units of the features; 0
+        where they stay as they are
+    spread : (rows, 1), what they are divided by; 1 where they stay as they are
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from domindex.representations import RepresentedRows
+    >>> RepresentedRows.plain(np.eye(2)).level.ravel().tolist()
+    [0.0, 0.0]
     """
 
     features: Floats
@@ -157,6 +175,33 @@ class Representation(ABC):
     To add one: subclass, give it a `name`, and call `register_representation`. Everything learned
     in `fit` must come back through `state` and `from_state`: plain values and float arrays, nested
     in dictionaries at will.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from domindex import Representation
+    >>> from domindex.representations import PlacedRows, RepresentedRows
+    >>> class Logarithms(Representation):
+    ...     name = "logarithms"
+    ...
+    ...     @classmethod
+    ...     def fit(cls, data, geometry):
+    ...         return cls()
+    ...
+    ...     def apply(self, rows):
+    ...         return RepresentedRows.plain(np.log1p(rows.inputs))
+    ...
+    ...     def state(self):
+    ...         return {}
+    ...
+    ...     @classmethod
+    ...     def from_state(cls, state):
+    ...         return cls()
+    >>> rows = PlacedRows.of(np.zeros((2, 3)), ["a", "b"], {"a": np.zeros(2), "b": np.ones(2)})
+    >>> Logarithms().apply(rows).features.shape
+    (2, 3)
+
+    `register_representation(Logarithms)` makes it known.
     """
 
     name: ClassVar[str]

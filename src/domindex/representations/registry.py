@@ -37,15 +37,41 @@ for kind in (
 
 
 def register_representation(kind: type[Representation]) -> type[Representation]:
-    """Make a representation known by its `name`; usable as a decorator."""
+    """Make a representation known by its `name`; usable as a decorator.
+
+    Examples
+    --------
+    >>> from domindex import Representation, register_representation
+    >>> class Nameless(Representation):
+    ...     name = "auto"
+    >>> register_representation(Nameless)
+    Traceback (most recent call last):
+    domindex.errors.InputError: A representation cannot be named 'auto'. ...
+
+    With a name of its own it is known from then on; see `Representation` for one.
+    """
     return REPRESENTATIONS.add(kind.name, kind)
 
 
 def representation_named(name: str) -> type[Representation]:
-    """The class of that name; refused with the known names where there is none."""
+    """The class of that name; refused with the known names where there is none.
+
+    Examples
+    --------
+    >>> from domindex.representations import representation_named
+    >>> representation_named("raw").name
+    'raw'
+    """
     return REPRESENTATIONS[name]
 
 
 def list_representations() -> list[str]:
-    """The names that can be asked for."""
+    """The names that can be asked for.
+
+    Examples
+    --------
+    >>> from domindex import list_representations
+    >>> "domain_standardised" in list_representations()
+    True
+    """
     return REPRESENTATIONS.names()

@@ -34,6 +34,14 @@ class AddedDomains:
     run : the run that knows the domains
     table : a row an added domain: place, uncertainty, nearest known domains, whether it lies off
         the map, and what to expect there
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from domindex.tables import AddedDomains
+    >>> table = pd.DataFrame({"domain": ["Fürth", "Gmunden"], "off_map": [False, True]})
+    >>> AddedDomains(run=None, table=table).off_map
+    ['Gmunden']
     """
 
     run: Run
@@ -71,6 +79,22 @@ def add_table(
     encoding : of a text file; as in the fit
     force : replace a run that is there
     progress : speak on standard error
+
+    Examples
+    --------
+    >>> from domindex.tables import add_table, fit_table
+    >>> from domindex.datasets import make_hospitals
+    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
+    >>> table.to_csv("patients.csv", index=False)
+    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
+    >>> run = fit_table(
+    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
+    ...     report=False, out="run"
+    ... )
+    >>> more = make_hospitals(n_hospitals=6, n_sources=3, rows_per_hospital=30, random_state=1)
+    >>> more[more["hospital"] == "Fürth"].to_csv("new.csv", index=False)
+    >>> add_table(run, "new.csv", out="run-with-new").table["domain"].tolist()
+    ['Fürth']
     """
     run = opened(run)
     folder = run.folder if out is None else Path(out).expanduser()

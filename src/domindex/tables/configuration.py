@@ -27,7 +27,17 @@ SECTIONS = {"training": Training, "network": Network}
 
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The table of a TOML file, names and values as they stand there."""
+    """The table of a TOML file, names and values as they stand there.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from domindex.tables import read_settings
+    >>> Path("settings.toml").write_text("index_dim = 3")
+    13
+    >>> read_settings("settings.toml")
+    {'index_dim': 3}
+    """
     file = Path(path).expanduser()
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))

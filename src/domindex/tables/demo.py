@@ -47,7 +47,15 @@ def run_demo(
     force: bool = False,
     progress: bool = False,
 ) -> DemoResult:
-    """Write family.csv, run/, predictions.csv and index.csv into the folder `out`."""
+    """Write family.csv, run/, predictions.csv and index.csv into the folder `out`.
+
+    Examples
+    --------
+    >>> from domindex.tables import run_demo
+    >>> run_demo("demo", settings={"effort": "much"})
+    Traceback (most recent call last):
+    domindex.errors.InputError: effort is 'much'...
+    """
     folder = Path(out).expanduser()
     check_free(folder / "run", marker=RUN, overwrite=force)
     family = make_domain_graph(n_domains=N_DOMAINS, random_state=seed)

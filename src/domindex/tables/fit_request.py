@@ -38,6 +38,17 @@ class FitRequest:
     spelling : what to do with classes that differ in capitals or blanks only: "ask" refuses them,
         "merge" takes them for one, "exact" for several
     key : the column that names rows: no input, shown nowhere, and part of every prediction
+
+    Examples
+    --------
+    >>> from domindex.preparation import InputRequest
+    >>> from domindex.tables import FitRequest, TextFormat
+    >>> inputs = InputRequest(exclude=["note"])
+    >>> request = FitRequest(
+    ...     "patients.csv", TextFormat(), "hospital", ("outcome",), None, inputs, "auto", {}, seed=0
+    ... )
+    >>> request.plain()["exclude"]
+    ['note']
     """
 
     data: Any

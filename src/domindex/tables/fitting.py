@@ -80,6 +80,22 @@ def fit_table(
     that is there, `progress` draws bars, `dask` is the address of a scheduler to work on, and
     `checkpoint` keeps what is finished beside `out` until the run is complete: the same call, or
     `resume_table`, goes on from there.
+
+    Examples
+    --------
+    >>> from domindex.tables import fit_table
+    >>> from domindex.datasets import make_hospitals
+    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
+    >>> table.to_csv("patients.csv", index=False)
+    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
+    >>> run = fit_table(
+    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
+    ...     report=False, out="run"
+    ... )
+    >>> run.notes[0]
+    "Left out 1 column whose values name rows, as numbers of records or free texts do: 'note'...
+    >>> run.model().source_domains_
+    ['Ahlen', 'Bruck', 'Celle']
     """
     form = TextFormat(delimiter, decimal, encoding, tuple(na))
     hidden = list(dict.fromkeys([*exclude, *([key] if key is not None else [])]))
@@ -108,7 +124,15 @@ class _Wishes:
 def resume_table(
     out: str | os.PathLike[str], *, progress: bool = False, dask: str | None = None
 ) -> Run:
-    """Go on with a fit that was cut off, as it was asked for; its data must be where it was."""
+    """Go on with a fit that was cut off, as it was asked for; its data must be where it was.
+
+    Examples
+    --------
+    >>> from domindex.tables import resume_table
+    >>> resume_table("nothing-here")
+    Traceback (most recent call last):
+    domindex.errors.InputError: ...
+    """
     asked = dict(RunCheckpoint.open(out).request)
     if asked.get("data") is None:
         raise InputError(

@@ -28,7 +28,17 @@ N_NEIGHBORS = 3
 
 @dataclass(frozen=True, eq=False)
 class TableIndex:
-    """The map: `table` has a row per domain, `graph` joins each to its nearest."""
+    """The map: `table` has a row per domain, `graph` joins each to its nearest.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import pandas as pd
+    >>> from domindex.tables import TableIndex
+    >>> found = TableIndex(pd.DataFrame({"domain": ["a", "b"]}), nx.path_graph(["a", "b"]))
+    >>> list(found.graph.edges)
+    [('a', 'b')]
+    """
 
     table: pd.DataFrame
     graph: nx.Graph
@@ -63,6 +73,20 @@ def index_table(
     encoding : of a text file; as in the fit
     force : replace files that are there
     progress : draw bars on standard error
+
+    Examples
+    --------
+    >>> from domindex.tables import fit_table, index_table
+    >>> from domindex.datasets import make_hospitals
+    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
+    >>> table.to_csv("patients.csv", index=False)
+    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
+    >>> run = fit_table(
+    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
+    ...     report=False, out="run"
+    ... )
+    >>> index_table(run).table[["domain", "role"]].to_numpy().tolist()[:4]
+    [['Ahlen', 'source'], ['Bruck', 'source'], ['Celle', 'source'], ['Dornach', 'target']]
     """
     if out is not None:
         check_table_path(out, overwrite=force)
@@ -117,7 +141,16 @@ def _roles(model: Any) -> list[str]:
 
 
 def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Write GraphML, complete or not at all."""
+    """Write GraphML, complete or not at all.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from domindex.tables import write_graph
+    >>> write_graph(nx.path_graph(["a", "b"]), "map.graphml", overwrite=False)
+    >>> nx.read_graphml("map.graphml").number_of_edges()
+    1
+    """
     with new_file(Path(path), overwrite=overwrite) as draft:
         nx.write_graphml(graph, draft)
 

@@ -43,6 +43,22 @@ class TablePredictions:
     new_domains : names that were not on the map, and were placed
     off_map : names of those that lie off the map
     notes : what had to be guessed of the file, and what was done to the inputs
+
+    Examples
+    --------
+    >>> from domindex.tables import fit_table, predict_table
+    >>> from domindex.datasets import make_hospitals
+    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
+    >>> table.to_csv("patients.csv", index=False)
+    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
+    >>> run = fit_table(
+    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
+    ...     report=False, out="run-2"
+    ... )
+    >>> table[table["hospital"] == "Ahlen"].to_csv("one.csv", index=False)
+    >>> predictions = predict_table(run, "one.csv")
+    >>> predictions.n_rows, predictions.new_domains
+    (30, [])
     """
 
     n_rows: int
@@ -86,6 +102,20 @@ def predict_table(
     force : replace a file that is there
     progress : draw bars on standard error
     escape : put an apostrophe before texts that a spreadsheet would take for formulas
+
+    Examples
+    --------
+    >>> from domindex.tables import fit_table, predict_table
+    >>> from domindex.datasets import make_hospitals
+    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
+    >>> table.to_csv("patients.csv", index=False)
+    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
+    >>> run = fit_table(
+    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
+    ...     report=False, out="run"
+    ... )
+    >>> predict_table(run, "patients.csv").table.columns.tolist()
+    ['record', 'hospital', 'complication', 'p(no)', 'p(yes)', 'distance', 'off_map']
     """
     if out is not None:
         check_table_path(out, overwrite=force)

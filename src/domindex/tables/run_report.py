@@ -44,7 +44,15 @@ def report_run(
 
 
 def draw_report(folder: str | os.PathLike[str]) -> Path:
-    """Write the report of a run as one HTML file, from the content that was gathered."""
+    """Write the report of a run as one HTML file, from the content that was gathered.
+
+    Examples
+    --------
+    >>> from domindex.tables import draw_report
+    >>> draw_report("nothing-here")
+    Traceback (most recent call last):
+    domindex.errors.InputError: ...
+    """
     return write_run_report(Run.open(folder).folder)
 
 

@@ -58,6 +58,16 @@ def summarise_table(
     categorical : columns of numbers that are categories
     delimiter : between the columns of a text file; told by its header where None
     seed : of the sample
+
+    Examples
+    --------
+    >>> from domindex.tables import summarise_table
+    >>> from domindex.datasets import make_hospitals
+    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
+    >>> table.to_csv("patients.csv", index=False)
+    >>> summary = summarise_table("patients.csv", domain="hospital", targets=["complication"])
+    >>> int(summary.n_rows.sum())
+    150
     """
     stream = open_stream(data, delimiter=delimiter, texts=[domain])
     return summarise(

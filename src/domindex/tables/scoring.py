@@ -40,6 +40,13 @@ class TableScores:
     overall : means of these figures over domains that are no sources, or over all domains where
         the table holds sources only
     notes : what was left out
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from domindex.tables import TableScores
+    >>> TableScores(pd.DataFrame({"domain": ["Ahlen"]}), {"accuracy": 0.9}, ()).overall
+    {'accuracy': 0.9}
     """
 
     table: pd.DataFrame
@@ -77,6 +84,22 @@ def score_table(
     encoding : of a text file; as in the fit
     force : replace a file that is there
     progress : draw bars on standard error
+
+    Examples
+    --------
+    >>> from domindex.tables import fit_table, score_table
+    >>> from domindex.datasets import make_hospitals
+    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
+    >>> table.to_csv("patients.csv", index=False)
+    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
+    >>> run = fit_table(
+    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
+    ...     report=False, out="run"
+    ... )
+    >>> later = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30, all_labels=True)
+    >>> later.to_csv("later.csv", index=False)
+    >>> score_table(run, "later.csv").table.columns.tolist()
+    ['domain', 'role', 'rows', 'accuracy', 'auc', 'brier', 'expected', 'low', 'high', 'as_forecast']
     """
     if out is not None:
         check_table_path(out, overwrite=force)

@@ -39,6 +39,12 @@ class TextFormat:
     encoding : of the text, by a name that Python knows
     missing : words that stand for a missing value in all columns, such as -200; `na` of
         `fit_table`
+
+    Examples
+    --------
+    >>> from domindex.tables import TextFormat
+    >>> TextFormat(delimiter=";", decimal=",").decimal
+    ','
     """
 
     delimiter: str | None = None

@@ -29,12 +29,26 @@ SUITES = (
 
 
 def list_suites() -> list[str]:
-    """The names that `find_suite` knows."""
+    """The names that `find_suite` knows.
+
+    Examples
+    --------
+    >>> from domindex.benchmark import list_suites
+    >>> "real" in list_suites()
+    True
+    """
     return list(SUITES)
 
 
 def find_suite(name: str) -> Suite:
-    """The suite of that name."""
+    """The suite of that name.
+
+    Examples
+    --------
+    >>> from domindex.benchmark import find_suite
+    >>> find_suite("paper").name
+    'paper'
+    """
     (known,) = choose_names("suite", [name], SUITES)
     suite: Suite = import_module(f"{__name__}.{known.replace('-', '_')}").SUITE
     return suite

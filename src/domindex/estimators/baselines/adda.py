@@ -73,6 +73,18 @@ class ADDA(AdaptingBaseline):
     encoder learns to have targets taken for sources by a classifier that tells the two apart
     (inverted labels). Rows of source domains are encoded by the first encoder, where
     `sample_domain` says so; all others by the second.
+
+    Examples
+    --------
+    >>> from domindex import Training
+    >>> from domindex.datasets import make_circle
+    >>> from domindex.estimators.baselines import ADDA
+    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
+    >>> model = ADDA(training=Training(steps=5), random_state=0)
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
+    >>> model.predict(data.X, sample_domain=names).shape
+    (80,)
     """
 
     def _train(self, study: Study) -> PlainModule:

@@ -36,6 +36,18 @@ class CDANN(AdaptingBaseline):
     As `DANN`, but the domain classifier reads the outer product of z and the predicted
     probabilities, so that classes are matched with their like rather than domains as a whole. For
     values, it reads z ⊗ (1, ŷ).
+
+    Examples
+    --------
+    >>> from domindex import Training
+    >>> from domindex.datasets import make_circle
+    >>> from domindex.estimators.baselines import CDANN
+    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
+    >>> model = CDANN(training=Training(steps=5), random_state=0)
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
+    >>> model.predict(data.X, sample_domain=names).shape
+    (80,)
     """
 
     def _train(self, study: Study) -> PlainModule:

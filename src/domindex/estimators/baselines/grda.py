@@ -32,6 +32,28 @@ class GRDA(KnownDomains):
     ----------
     domain_graph : a `networkx.Graph` with the names of the domains as nodes, known or inferred, for
         example by a fitted `VDIClassifier`'s `domain_graph(quantile=0.2)`
+    adaptation_weight : how much adapting counts beside predicting the sources; None is the method's
+        own default
+    task : "classification", "regression", or "auto" to tell by the source labels
+    latent_dim : components of the encoding z
+    width : size of hidden layers
+    backbone : a network that maps inputs to features, as for `VDIClassifier`; None takes inputs as
+        they are
+    training : how long and where it is trained, a `Training`
+    verbose : 1 shows a progress bar
+    random_state : seed; the same seed gives the same model
+
+    Examples
+    --------
+    >>> from domindex import Training
+    >>> from domindex.datasets import make_circle
+    >>> from domindex.estimators.baselines import GRDA
+    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
+    >>> model = GRDA(data.graph, training=Training(steps=5), random_state=0)
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
+    >>> model.predict(data.X, sample_domain=names).shape
+    (80,)
     """
 
     _default_weight = 2.0

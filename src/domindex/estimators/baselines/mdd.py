@@ -63,6 +63,18 @@ class MDD(AdaptingBaseline):
     a margin log γ; the encoder learns that it cannot. The classes of the first predictor are taken
     as they are, without a gradient. For values the likelihood of a class becomes that of a Normal,
     so the cross-entropy becomes half the squared difference, with γ = 1.
+
+    Examples
+    --------
+    >>> from domindex import Training
+    >>> from domindex.datasets import make_circle
+    >>> from domindex.estimators.baselines import MDD
+    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
+    >>> model = MDD(training=Training(steps=5), random_state=0)
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
+    >>> model.predict(data.X, sample_domain=names).shape
+    (80,)
     """
 
     _default_weight = 0.3

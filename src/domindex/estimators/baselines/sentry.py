@@ -80,6 +80,18 @@ class SENTRY(AdaptingBaseline):
     the classes. Views are noise and dropped features, since rows are vectors and not pictures.
     Source batches are balanced over domains, not over classes. For values, confidence comes from a
     helper that tells whether outputs lie above or below inputs, as in the paper of VDI.
+
+    Examples
+    --------
+    >>> from domindex import Training
+    >>> from domindex.datasets import make_circle
+    >>> from domindex.estimators.baselines import SENTRY
+    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
+    >>> model = SENTRY(training=Training(steps=5), random_state=0)
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
+    >>> model.predict(data.X, sample_domain=names).shape
+    (80,)
     """
 
     _default_weight = 0.1

@@ -37,6 +37,16 @@ def plot_domain_graph(
     truth : the true graph of the same domains
     positions : where to draw each domain, name to (x, y); None lays out the true graph, or the
         inferred one where there is no truth
+    source_domains : squares; None takes those of a model
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from domindex.reporting import plot_domain_graph
+    >>> axes = plot_domain_graph(nx.path_graph(["a", "b", "c"]), nx.cycle_graph(["a", "b", "c"]))
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['true only (1)', 'in both (2)', 'target']
     """
     sources_named = sources_of(inferred, source_domains)
     if hasattr(inferred, "domain_graph"):
@@ -64,10 +74,10 @@ def plot_domain_graph(
             label=label,
             zorder=2,
         )
-    name_points(axes, domains, points)
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
     axes.legend(loc="best", frameon=False, fontsize=8)
+    name_points(axes, domains, points)
     return axes
 
 

@@ -24,6 +24,15 @@ def plot_history(history: Any, *, terms: Sequence[str] | None = None, ax: Any = 
     ----------
     history : a fitted model, or its `history_`
     terms : which columns to draw; all where None
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from domindex.reporting import plot_history
+    >>> history = pd.DataFrame({"phase": ["indices"] * 2, "step": [1, 2], "bound": [3.0, 2.0]})
+    >>> plot_history(history).get_xlabel()
+    'epoch'
     """
     history = _table(history)
     known = [name for name in history.columns if name not in ("phase", "step")]

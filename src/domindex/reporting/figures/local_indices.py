@@ -29,6 +29,14 @@ def plot_local_indices(
         along the two directions in which all rows vary most
     sample_domain : a domain name per row
     domains : which to draw; all where None
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_local_indices
+    >>> axes = plot_local_indices([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], ["a", "a", "b"])
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['a', 'b']
     """
     rows = check_inputs(local_indices, "local_indices")
     names = check_domain_names(sample_domain, len(rows))

@@ -15,6 +15,7 @@ from domindex.reporting.figures.canvas import (
     PALETTE,
     Floats,
     as_index,
+    height_of_map,
     kinds,
     name_points,
     new_axes,
@@ -49,11 +50,21 @@ def plot_domain_map(
     source_domains : squares; None takes those of a model
     graph : joined domains get a line
     ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.geometry import DomainIndex
+    >>> index = DomainIndex.from_distances(["a", "b", "c"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]], 2)
+    >>> from domindex.reporting import plot_domain_map
+    >>> axes = plot_domain_map(index, source_domains=["a"])
+    >>> [text.get_text() for text in axes.texts]
+    ['a', 'b', 'c']
     """
     sources_named = sources_of(index, source_domains)
     std = getattr(index, "domain_index_std_", None) if std is None else std
-    index, axes = as_index(index), new_axes(ax)
+    index = as_index(index)
     points = plane(index)
+    axes = new_axes(ax, height_of_map(points))
     values = _color_values(color, len(points))
     if index.angles is not None:
         _draw_ring(axes, points, index.angles)
@@ -68,10 +79,11 @@ def plot_domain_map(
         _draw_groups(axes, points, values, sources)
     else:
         _draw_numbers(axes, points, values, sources, color_label)
-    name_points(axes, index.domains, points)
     axes.set(xlabel="domain index 1", ylabel="domain index 2")
     axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(0.08)
     axes.legend(loc="best", frameon=False)
+    name_points(axes, index.domains, points)
     return axes
 
 

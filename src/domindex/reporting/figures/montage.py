@@ -8,6 +8,7 @@ from typing import Any
 from domindex.data import check_domain_names, check_inputs
 from domindex.reporting.figures.canvas import (
     as_index,
+    height_of_map,
     kinds,
     name_points,
     new_axes,
@@ -41,13 +42,24 @@ def plot_montage(
     source_domains : framed in another colour; of more than 60 domains, 60 that are spread over the
         map get a picture
     ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.geometry import DomainIndex
+    >>> index = DomainIndex.from_distances(["a", "b", "c"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]], 2)
+    >>> import numpy as np
+    >>> from domindex.reporting import plot_montage
+    >>> axes = plot_montage(index, np.random.default_rng(0).random((3, 8, 8)), ["a", "b", "c"])
+    >>> len(axes.artists)
+    3
     """
     sources_named, index = sources_of(index, source_domains), as_index(index)
-    axes = new_axes(ax)  # before Matplotlib's parts are imported: it says where it is missing
+    points = plane(index)
+    # before Matplotlib's parts are imported: it says where it is missing
+    axes = new_axes(ax, height_of_map(points))
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     names = check_domain_names(sample_domain, len(check_inputs(X)))
-    points = plane(index)
     shown = spread_out(points, MOST_PICTURES)
     pictures = domain_pictures(X, names, [index.domains[number] for number in shown], kind)
     zoom = WIDTH / pictures.shape[2]

@@ -12,6 +12,7 @@ from domindex.errors import InputError
 from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.figures.canvas import (
     as_index,
+    height_of_rows,
     kinds,
     name_points,
     new_axes,
@@ -34,13 +35,23 @@ def plot_scores_by_domain(
     ----------
     scores : domain to number, as from `evaluation.scores_by_domain`
     baseline : the same of another method, joined to it by a line
+    score_label : what the numbers are
+    source_domains : squares
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_scores_by_domain
+    >>> axes = plot_scores_by_domain({"a": 0.9, "b": 0.8}, source_domains=["a"])
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['b', 'a']
     """
     if not scores:
         raise InputError("scores is empty. Pass a number for each domain to be drawn.")
     domains = sorted(scores, key=lambda name: scores[name])
     values = np.array([scores[name] for name in domains])
     heights = np.arange(len(domains))
-    axes = new_axes(ax)
+    axes = new_axes(ax, height_of_rows(len(domains)))
     if baseline is not None:
         others = np.array([baseline.get(name, np.nan) for name in domains])
         axes.hlines(heights, others, values, color="0.8", zorder=1)
@@ -73,8 +84,19 @@ def plot_scores_by_distance(
     Parameters
     ----------
     index : a fitted model or its map
-    source_domains : where distances are measured from; None takes those of a model
     scores : domain to number; domains of the map that it lacks are left out
+    source_domains : where distances are measured from; None takes those of a model
+    score_label : what the numbers are
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.geometry import DomainIndex
+    >>> index = DomainIndex.from_distances(["a", "b", "c"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]], 2)
+    >>> from domindex.reporting import plot_scores_by_distance
+    >>> axes = plot_scores_by_distance(index, {"b": 0.9, "c": 0.8}, source_domains=["a"])
+    >>> [text.get_text() for text in axes.texts]
+    ['b', 'c']
     """
     sources_named, index = sources_of(index, source_domains), as_index(index)
     domains = [name for name in index.domains if name in scores]
@@ -88,8 +110,8 @@ def plot_scores_by_distance(
     axes = new_axes(ax)
     for chosen, marker, label, color in kinds(source_marks(domains, sources_named)):
         axes.scatter(*points[chosen].T, marker=marker, color=color, label=label, zorder=2)
-    name_points(axes, domains, points)
     axes.set(xlabel="distance to the nearest source, in median spacings", ylabel=score_label)
     axes.grid(alpha=0.3)
     axes.legend(loc="best", frameon=False)
+    name_points(axes, domains, points)
     return axes

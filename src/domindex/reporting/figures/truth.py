@@ -40,6 +40,17 @@ def plot_map_on_positions(
     index : a fitted model or its map; the first two components are drawn
     positions : (domains, 2), in the order of `index.domains`, such as longitude and latitude
     position_names : what the two columns are
+    source_domains : squares; None takes those of a model
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.geometry import DomainIndex
+    >>> index = DomainIndex.from_distances(["a", "b", "c"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]], 2)
+    >>> from domindex.reporting import plot_map_on_positions
+    >>> axes = plot_map_on_positions(index, [[0, 0], [1, 0], [2, 0]])
+    >>> axes.get_title()
+    'The map explains 100% of the positions'
     """
     sources_named, index = sources_of(index, source_domains), as_index(index)
     known = np.asarray(positions, dtype=np.float64)
@@ -70,7 +81,6 @@ def plot_map_on_positions(
             label=f"{label}, on the map",
             zorder=3,
         )
-    name_points(axes, index.domains, laid)
     agreement = procrustes_agreement(plane(index), known)
     axes.set(
         xlabel=position_names[0],
@@ -79,6 +89,7 @@ def plot_map_on_positions(
     )
     axes.set_aspect("equal", adjustable="datalim")
     axes.legend(loc="best", frameon=False, fontsize=8)
+    name_points(axes, index.domains, laid)
     return axes
 
 
@@ -93,6 +104,23 @@ def plot_index_against_truth(
     """The map's first principal axis against a known number per domain, which it should follow.
 
     The sign of a map means nothing, so the axis is turned to rise with the truth.
+
+    Parameters
+    ----------
+    index : a fitted model or its map
+    truth : (domains,) a number a domain, in the order of `index.domains`
+    truth_label : what it is
+    source_domains : squares; None takes those of a model
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.geometry import DomainIndex
+    >>> index = DomainIndex.from_distances(["a", "b", "c"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]], 2)
+    >>> from domindex.reporting import plot_index_against_truth
+    >>> axes = plot_index_against_truth(index, [2001, 2002, 2003], truth_label="year")
+    >>> axes.get_xlabel()
+    'year'
     """
     sources_named, index = sources_of(index, source_domains), as_index(index)
     correlation = index_correlation(index.coordinates, truth)
@@ -103,7 +131,6 @@ def plot_index_against_truth(
         axes.scatter(
             known[chosen], inferred[chosen], marker=marker, color=color, label=label, zorder=2
         )
-    name_points(axes, index.domains, np.column_stack([known, inferred]))
     axes.set(
         xlabel=truth_label,
         ylabel="inferred index, first principal axis",
@@ -111,6 +138,7 @@ def plot_index_against_truth(
     )
     axes.grid(alpha=0.3)
     axes.legend(loc="best", frameon=False)
+    name_points(axes, index.domains, np.column_stack([known, inferred]))
     return axes
 
 

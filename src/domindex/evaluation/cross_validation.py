@@ -46,8 +46,7 @@ def cross_validate_domains(
 
     Returns
     -------
-    A row for every source: its fold, its rows, and `accuracy`, or `error`, the root mean squared
-    one.
+    A row a source: its fold, its rows, and `accuracy`, or `error`, the root mean squared one.
 
     Examples
     --------
@@ -74,9 +73,8 @@ def cross_validate_domains(
         fitted = clone(model).fit(told.X, told.y, sample_domain=names, source_domains=rest)
         for name in hidden:
             rows = groups[name]
-            part = _safe_indexing(told.X, rows)
-            predicted = fitted.predict(part, sample_domain=[name] * len(rows))
-            score = _score(fitted, predicted, labels[rows])
+            part, told_name = _safe_indexing(told.X, rows), [name] * len(rows)
+            score = _score(fitted, fitted.predict(part, sample_domain=told_name), labels[rows])
             records.append({"domain": name, "fold": fold, "rows": len(rows), **score})
     return pd.DataFrame(records)
 

@@ -46,8 +46,7 @@ def cross_validate_domains(
 
     Returns
     -------
-    A row for every source: its fold, its rows, and `accuracy`, or `error`, the root mean squared
-    one.
+    A row a source: its fold, its rows, and `accuracy`, or `error`, the root mean squared one.
 
     Examples
     --------
@@ -63,31 +62,43 @@ def cross_validate_domains(
     >>> len(table), list(table.columns)
     (4, ['domain', 'fold', 'rows', 'accuracy'])
     """
-    told = take_named(ToldRows(X, y, sample_domain, source_domains, None))
-    labels = check_label_array(told.y, len(told.y))
-    names = check_domain_names(told.sample_domain, len(labels))
-    known = ~hidden_marks(labels, minus_one_hides=False)
-    if source_domains is None:
-        source_domains = [name for name, given in zip(names, known) if given]
-    sources = _checked(source_domains, names, n_splits)
-    kept = np.array([given or name not in set(sources) for name, given in zip(names, known)])
-    if not kept.all():
-        told = only_rows(told, np.flatnonzero(kept))
-        labels, names = labels[kept], [name for name, keep in zip(names, kept) if keep]
-    X, y = told.X, told.y
+    told, names, sources = _labelled(ToldRows(X, y, sample_domain, source_domains, None), n_splits)
+    labels = check_label_array(told.y, len(names))
     shuffled = np.random.default_rng(random_state).permutation(len(sources))
     groups = dict(group_rows(names, len(names)))
     records = []
     for fold, held_out in enumerate(np.array_split(shuffled, n_splits)):
         hidden = [sources[number] for number in held_out]
         rest = [name for name in sources if name not in hidden]
-        fitted = clone(model).fit(X, y, sample_domain=names, source_domains=rest)
+        fitted = clone(model).fit(told.X, told.y, sample_domain=names, source_domains=rest)
         for name in hidden:
             rows = groups[name]
-            predicted = fitted.predict(_safe_indexing(X, rows), sample_domain=[name] * len(rows))
-            score = _score(fitted, predicted, labels[rows])
+            part, told_name = _safe_indexing(told.X, rows), [name] * len(rows)
+            score = _score(fitted, fitted.predict(part, sample_domain=told_name), labels[rows])
             records.append({"domain": name, "fold": fold, "rows": len(rows), **score})
     return pd.DataFrame(records)
+
+
+def _labelled(rows: ToldRows, n_splits: int) -> tuple[ToldRows, list[Hashable], list[Hashable]]:
+    """Rows without those of sources that have no label, the domain of each, and the sources."""
+    told = take_named(rows)
+    labels = check_label_array(told.y, len(told.y))
+    names = check_domain_names(told.sample_domain, len(labels))
+    known = ~hidden_marks(labels, minus_one_hides=False)
+    given = told.source_domains
+    if given is None:
+        given = [name for name, has_label in zip(names, known) if has_label]
+    sources = _checked(given, names, n_splits)
+    chosen = set(sources)
+    is_source = np.array([name in chosen for name in names])
+    kept = known | ~is_source
+    if kept.all():
+        return told, names, sources
+    return (
+        only_rows(told, np.flatnonzero(kept)),
+        [name for name, keep in zip(names, kept) if keep],
+        sources,
+    )
 
 
 def _checked(

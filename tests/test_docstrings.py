@@ -89,7 +89,7 @@ def public_names(module):
     ]
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", list(modules_with_examples()))
 def test_the_examples_of_a_module_print_what_they_say(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -58,7 +58,7 @@ def test_a_faulty_module_is_the_one_that_is_imported(script, tmp_path, monkeypat
 
 def test_the_tests_of_a_line_are_taken_the_fastest_first(script):
     at = {"some.py": {1: {""}, 3: {"slow", "fast"}, 4: {"other"}}}
-    baseline = script.Baseline(at, {"slow": 30.0, "fast": 0.1, "other": 20.0})
+    baseline = script.Baseline(at, {"slow": 15.0, "fast": 0.1, "other": 10.0})
     fault = script.Mutant("room", "some.py", 0, 3, "a", "b")
     assert baseline.chosen(fault, range(3, 4)) == ["fast", "slow"]
     assert baseline.chosen(fault, range(3, 5)) == ["fast", "other"], "as many as there is time for"

@@ -95,5 +95,9 @@ def test_held_out_sources_in_one_place_witness_no_drift(data, folds):
 def test_what_was_never_negative_stays_so(data, folds):
     amounts = replace(data, labels=data.labels + 1.0)
     np.testing.assert_allclose(Reach.of(amounts, folds, 5.0).least, [0.0])
+    small = replace(data, labels=data.labels + 1.5)
+    np.testing.assert_allclose(Reach.of(small, folds, 5.0).least, [0.0])
+    hardly = replace(data, labels=data.labels - 3.5)
+    np.testing.assert_allclose(Reach.of(hardly, folds).largest, [0.5 + 2.0])
     debts = replace(data, labels=data.labels - 4.0)
     np.testing.assert_allclose(Reach.of(debts, folds, 5.0).largest, [0.0])

@@ -79,6 +79,35 @@ def test_the_better_regressor_gets_more(held_out_of):
     assert weights[0] > 0.9
 
 
+def test_domains_count_the_same_however_many_rows_they_have(held_out_of):
+    domains = np.repeat([0, 1, 2], [180, 30, 30])
+    labels = np.random.default_rng(0).integers(0, 2, size=N)
+    rows = held_out_of(labels, domains, n_classes=2)
+    first = said(labels, np.where(domains == 0, 0.95, 0.5), 1)
+    others = said(labels, np.where(domains == 0, 0.5, 0.95), 2)
+    weights = mixed([first, others], rows)
+    assert weights[1] > 0.55, "two domains of three, a quarter of the rows"
+
+
+def test_the_unit_of_values_does_not_matter(held_out_of):
+    rng = np.random.default_rng(2)
+    values, noise = rng.normal(size=(N, 1)), rng.normal(size=(N, 1))
+    places = np.arange(N) // 40
+    weights = [
+        mixed([unit * (values + 0.5 * noise), unit * (values + 0.8 * noise[::-1])], rows, scale=0.3)
+        for unit in (1.0, 1e3)
+        for rows in [held_out_of(unit * values, places)]
+    ]
+    np.testing.assert_allclose(weights[1], weights[0], rtol=1e-6)
+    assert 0.5 < weights[0][0] < 0.95
+
+
+def test_what_says_the_opposite_gets_nothing(held_out_of):
+    values = np.random.default_rng(3).normal(size=(N, 1))
+    rows = held_out_of(values, np.arange(N) // 40)
+    assert mixed([values, -values], rows, scale=0.3)[0] > 0.95
+
+
 def test_the_same_seed_gives_the_same_weights(labels, rows):
     candidates = [said(labels, 0.9, 1), said(labels, 0.8, 2)]
     np.testing.assert_array_equal(mixed(candidates, rows), mixed(candidates, rows))

@@ -92,6 +92,21 @@ def test_shapes_that_folds_did_not_foresee_have_a_price(rows, settings):
     assert result.weights[1] > weighed(trials, rows, settings).weights[1]
 
 
+def test_a_gap_of_shapes_costs_in_units_of_what_can_be_known(rows, settings):
+    (alone,) = trials = [trial("raw", rows, [0.7, 0.8, 0.9, 0.7, 0.8, 0.9])]
+    shapes = {"raw": Coincidence(0.95, 0.6)}
+    by_domain = rows.by_domain(alone.losses)
+    error = by_domain.std(ddof=1) / np.sqrt(N_DOMAINS)
+    unit = np.hypot(error, resolution(rows, alone.loss(rows)))
+    price = row_of(weighed(trials, rows, settings, shapes), "linear on raw")["price"]
+    assert price == pytest.approx(settings.shape_price * unit * shapes["raw"].gap)
+
+
+def test_shapes_that_nobody_looked_at_count_as_coinciding(rows, settings):
+    row = row_of(weighed([trial("raw", rows, 0.8)], rows, settings), "linear on raw")
+    assert (row["target_auc"], row["held_out_auc"], row["price"]) == (0.5, 0.5, 0.0)
+
+
 def test_moving_that_brings_targets_no_closer_pays_at_least_what_raw_does(rows, settings):
     """Where held-out sources are told from others as surely as targets, no gap is left to see."""
     trials = [trial("raw", rows, 0.8), trial("domain_centred", rows, 0.8, 2)]

@@ -135,16 +135,6 @@ class ColumnProfile:
             return np.abs(one - other).sum(axis=-1) / 2.0
         return np.abs(np.cumsum(one - other, axis=-1)[..., :-1]).mean(axis=-1)
 
-    @property
-    def centre(self) -> tuple[str, ...]:
-        """(domains,) the bin that holds the median, or the commonest text, in words."""
-        names, shares = self.bin_names, self.shares
-        if self.levels:
-            best = shares.argmax(axis=1)
-        else:
-            best = (np.cumsum(shares, axis=1) >= 0.5).argmax(axis=1)
-        return tuple(names[k] for k in best)
-
     def state(self) -> dict[str, Any]:
         return {
             "name": self.name,

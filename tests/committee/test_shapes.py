@@ -38,6 +38,13 @@ def test_few_rows_tell_nothing():
     assert telling_auc(np.zeros((5, 2)), np.full((200, 2), 9.0)) == 0.5
 
 
+@pytest.mark.timeout(60)
+def test_of_very_many_features_some_are_looked_at():
+    rng = np.random.default_rng(0)
+    first, second = (rng.normal(size=(30, 30_000)) for _ in range(2))
+    assert telling_auc(first, second + 3.0) > 0.9  # all of them took most of a minute
+
+
 def test_discriminability_grows_with_the_auc_and_stays_finite():
     found = [discriminability(auc) for auc in (0.0, 0.5, 0.6, 0.8, 0.95, 0.999, 1.0)]
     assert found[0] == found[1] == 0.0

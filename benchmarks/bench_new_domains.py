@@ -35,7 +35,8 @@ from domindex.geometry.domain_geometry import DomainGeometry
 
 RESULTS = Path(__file__).parent / "results" / "new_domains.json"
 LEFT_OUT = {"dg-60": 10, "tpt-48-w-e": 6, "tpt-48-n-s": 6}
-PARTS = ("time", "flag", "places", *LEFT_OUT)
+PLACES = {f"places {name}": name for name in LEFT_OUT}
+PARTS = ("time", "flag", *PLACES, *LEFT_OUT)
 N_FOREIGN, N_FAMILY, N_KNOWN = 60, 300, 50
 SHORT = {"candidates": [("raw", "linear")], "training": Training(index_steps=2)}
 
@@ -285,9 +286,8 @@ def main() -> None:
             measured: Any = {"cpu_seconds_of_100_domains": time_hundred()}
         elif part == "flag":
             measured = {"families": flag_families(arguments.splits)}
-        elif part == "places":
-            names = ("dg-60", "tpt-48-w-e", "tpt-48-n-s")
-            measured = {name: compare_places(name, arguments.splits) for name in names}
+        elif part in PLACES:
+            measured = {"splits": compare_places(PLACES[part], arguments.splits)}
         else:
             measured = compare(part, arguments.splits)
         found[part] = measured | asdict(Provenance.here_and_now())

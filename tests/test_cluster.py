@@ -143,30 +143,6 @@ def test_distances_on_the_workers_are_those_alone_though_one_dies(cluster, tmp_p
     np.testing.assert_array_equal(far, alone)
 
 
-def test_a_fit_in_python_whose_workers_keep_dying_says_so(cluster, family, monkeypatch):
-    """Not with an error of Dask's."""
-
-    class Deadly(LogisticRegression):
-        def fit(self, X, y, sample_weight=None):
-            if multiprocessing.parent_process() is not None:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return super().fit(X, y, sample_weight)
-
-    model = VDIClassifier(
-        candidates=[("raw", Deadly()), ("domain_centred", Deadly())],
-        training=Training(index_steps=2),
-    )
-    rows = {"sample_domain": family.sample_domain, "source_domains": family.source_domains}
-    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
-    with (
-        connected(cluster.scheduler_address, as_default=True) as client,
-        joblib.parallel_config(backend="dask"),
-    ):
-        client.wait_for_workers(2, timeout=60)
-        with pytest.raises(ClusterError, match="KilledWorker"):
-            model.fit(family.X, family.y, **rows)
-
-
 def test_cells_of_a_benchmark_go_where_joblib_sends_them(cluster, monkeypatch):
     monkeypatch.setattr(executors, "run_cell", lambda cell, data_home=None: os.getpid())
     cells = range(4)

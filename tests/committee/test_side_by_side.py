@@ -68,3 +68,16 @@ def test_filters_of_warnings_are_what_they_were():
     before = list(warnings.filters)
     list(Workers(None, 4).run(ignoring, [(n,) for n in range(8)], in_threads=True))
     assert list(warnings.filters) == before
+
+
+def test_a_false_alarm_of_forests_in_threads_is_not_shown():
+    """Their filters are swapped by other threads; other warnings are heard."""
+
+    def warn(text):
+        warnings.warn(text, UserWarning, stacklevel=1)
+
+    texts = ["`sklearn.utils.parallel.delayed` should be used with Parallel", "something else"]
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        list(Workers(None, 2).run(warn, [(text,) for text in texts], in_threads=True))
+    assert [str(one.message) for one in heard] == ["something else"]

@@ -60,7 +60,22 @@ class Workers:
             return
         threads = Parallel(n_jobs=n_threads, backend="threading", return_as="generator")
         with warnings.catch_warnings():  # threads swap the filters of warnings: ours come back
+            warnings.showwarning = _without_false_alarms(warnings.showwarning)
             yield from threads(delayed(_on_one_thread)(function, given) for given in arguments)
+
+
+def _without_false_alarms(show: Callable[..., None]) -> Callable[..., None]:
+    """Warnings as ever, but for one of scikit-learn's.
+
+    Its forests hand the filters of warnings from thread to thread, and take them to be lost where
+    another thread has just emptied them to put its own in place: then it warns for every tree.
+    """
+
+    def shown(message: Warning | str, *given: Any, **named: Any) -> None:
+        if "sklearn.utils.parallel.delayed" not in str(message):
+            show(message, *given, **named)
+
+    return shown
 
 
 def _on_one_thread(function: Callable[..., Result], given: tuple[Any, ...]) -> Result:

@@ -19,7 +19,9 @@ EXTRAS = {
     "cluster": "distributed",
     "pictures": "PIL",
     "plots": "matplotlib",
+    "onnx": "onnx",
     "report": "plotly",
+    "serve": "starlette",
     "skada": "skada",
     "tables": "pyarrow",
 }
@@ -33,10 +35,12 @@ PUBLIC = [
     "domindex.estimators",
     "domindex.estimators.baselines",
     "domindex.evaluation",
+    "domindex.export",
     "domindex.geometry",
     "domindex.preparation",
     "domindex.reporting",
     "domindex.representations",
+    "domindex.serving",
     "domindex.tables",
 ]
 """Where every public class and function has an example, and a place in the reference."""

@@ -108,7 +108,17 @@ class DomainNameWarning(UserWarning):
 
 
 class ClassNameWarning(UserWarning):
-    """Classes that differ in capitals or blanks only, such as "Yes" and "yes ": each counts."""
+    """Classes that differ in capitals or blanks only, such as "Yes" and "yes ": each counts.
+
+    Examples
+    --------
+    To stop at it instead of going on:
+
+    >>> import warnings
+    >>> from domindex.errors import ClassNameWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", ClassNameWarning)
+    """
 
 
 class ExtremeValueWarning(UserWarning):

@@ -85,22 +85,22 @@ def uninterrupted():
 
 
 @pytest.mark.parametrize(
-    ("kind", "changes"),
+    ("kind", "changes", "n_pieces"),
     [
-        (VDIClassifier, {}),
-        (VDIRegressor, {}),
-        (VDIClassifier, {"flow": None, "candidates": None}),
+        (VDIClassifier, {}, 9),
+        (VDIRegressor, {}, 9),
+        (VDIClassifier, {"flow": None, "candidates": None}, 3),
     ],
     ids=["classes", "values", "paper"],
 )
 def test_cut_off_again_and_again_it_ends_as_if_it_had_not_been(
-    kind, changes, uninterrupted, tmp_path, monkeypatch
+    kind, changes, n_pieces, uninterrupted, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
     whole, n_cuts = uninterrupted(kind, **changes), 0
     while True:
         with monkeypatch.context() as patched:
-            cut_after(9, patched)
+            cut_after(n_pieces, patched)
             try:
                 model = fitted(kind, tmp_path / "kept", **changes)
                 break

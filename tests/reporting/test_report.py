@@ -10,7 +10,7 @@ import pytest
 
 from domindex.errors import DomindexError, InputError
 from domindex.reporting import render_report, write_report, write_run_report
-from domindex.reporting.report import _safe_json
+from domindex.reporting.report import safe_json
 
 ATTACK = "<script>alert(1)</script>"
 
@@ -65,7 +65,7 @@ def test_what_looks_like_a_place_in_the_template_stays_as_it_is(data):
 
 def test_json_in_a_page_has_nothing_that_ends_a_script():
     content = ["</script><!--", "a & b", "\u2028\u2029", "ü", "\ud800"]
-    text = _safe_json(content)
+    text = safe_json(content)
     assert not re.search("[<>&\u2028\u2029]", text)
     assert json.loads(text) == content
 

@@ -43,6 +43,19 @@ class ExportedPredictor:
     domains : names, in the order of the numbers that a program takes
     classes : in the order of the columns of `predict_proba`; None for values
     input_shape : of a row
+
+    Examples
+    --------
+    >>> from domindex import VDIRegressor, load_exported
+    >>> from domindex.datasets import make_drift
+    >>> data = make_drift(n_domains=4, n_sources=3, samples_per_domain=20)
+    >>> given = {"sample_domain": data.sample_domain}
+    >>> model = VDIRegressor(candidates=[("raw", "linear")])
+    >>> model = model.fit(data.X, data.y, source_domains=data.source_domains, **given)
+    >>> model.export("predictor")
+    >>> predicted = load_exported("predictor").predict(data.X, **given)
+    >>> bool(abs(predicted - model.predict(data.X, **given)).max() < 1e-9)
+    True
     """
 
     def __init__(self, description: dict[str, Any], run: Run) -> None:
@@ -95,7 +108,15 @@ class ExportedPredictor:
 
 
 def load_exported(path: str | os.PathLike[str]) -> ExportedPredictor:
-    """Open a folder that `model.export` wrote. Open only what you trust: programs are code."""
+    """Open a folder that `model.export` wrote. Open only what you trust: programs are code.
+
+    Examples
+    --------
+    >>> from domindex import load_exported
+    >>> load_exported("nowhere")
+    Traceback (most recent call last):
+    domindex.errors.InputError: ...
+    """
     folder = existing_folder(path)
     check_manifest(folder)
     description = read_json(folder / DESCRIPTION, form=FORM, newest=FORM_VERSION)

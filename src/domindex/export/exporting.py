@@ -75,7 +75,19 @@ class Source:
 def export_predictor(
     source: Source, path: str | os.PathLike[str], form: Any, *, overwrite: bool
 ) -> None:
-    """Write the program of a fitted model to a folder that appears complete or not at all."""
+    """Write the program of a fitted model to a folder that appears complete or not at all.
+
+    What `model.export` calls.
+
+    Examples
+    --------
+    >>> from domindex.export import FORMATS, export_predictor
+    >>> FORMATS
+    ('torch', 'onnx')
+    >>> export_predictor(None, "predictor", "pickle", overwrite=False)
+    Traceback (most recent call last):
+    domindex.errors.InputError: format is 'pickle'. Choose one of 'torch', 'onnx'.
+    """
     if form not in FORMATS:
         raise InputError(f"format is {form!r:.80}. Choose one of {', '.join(map(repr, FORMATS))}.")
     check_free(path, marker=DESCRIPTION, overwrite=overwrite)

@@ -37,6 +37,13 @@ class Answer:
         x1, x2, …, distance to the nearest source in median spacings of the map, off_map, the
         nearest known domains, and what to expect there (expected, low, high; None in sources)
     notes : what had to be guessed of the file, and what was done to its inputs
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from domindex.serving import Answer
+    >>> Answer(pd.DataFrame({"predicted": [1.5]}), pd.DataFrame(), ()).predictions["predicted"].sum()
+    np.float64(1.5)
     """
 
     predictions: pd.DataFrame
@@ -74,6 +81,21 @@ class AskedRun:
     One table is predicted at a time, by as many cores as there are. Tables that are read side by
     side would share Python's filters of warnings, by which bad ones are told, and their memory
     would add up.
+
+    Examples
+    --------
+    >>> from domindex.datasets import make_hospitals
+    >>> from domindex.serving import AskedRun
+    >>> from domindex.tables import fit_table
+    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
+    >>> table.to_csv("patients.csv", index=False)
+    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
+    >>> run = fit_table(
+    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
+    ...     report=False, out="run"
+    ... )
+    >>> AskedRun.open(run).map["domain"].tolist()[:2]
+    ['Ahlen', 'Bruck']
     """
 
     def __init__(self, run: Run, settings: ServeSettings) -> None:

@@ -40,6 +40,13 @@ def serve_run(
     max_upload : the largest table that is taken, in MB
     allow_hosts : names besides the address itself by which browsers may reach the page
     say : is given each line for the user; standard error where None
+
+    Examples
+    --------
+    >>> from domindex.serving import serve_run
+    >>> serve_run("run", port=-1)
+    Traceback (most recent call last):
+    domindex.errors.InputError: ...
     """
     told = say or _say
     settings = ServeSettings(host, port, max_upload, allow_hosts=tuple(allow_hosts))

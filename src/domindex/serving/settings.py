@@ -29,6 +29,12 @@ class ServeSettings:
     allow_hosts : names besides the address itself by which browsers may reach the page
     upload_seconds : how long a table may take to arrive
     most_waiting : tables that may be under way at a time; one is predicted, the others wait
+
+    Examples
+    --------
+    >>> from domindex.serving import ServeSettings
+    >>> ServeSettings(max_upload=10).host
+    '127.0.0.1'
     """
 
     host: str = "127.0.0.1"

@@ -42,8 +42,9 @@ class Answer:
     --------
     >>> import pandas as pd
     >>> from domindex.serving import Answer
-    >>> Answer(pd.DataFrame({"predicted": [1.5]}), pd.DataFrame(), ()).predictions["predicted"].sum()
-    np.float64(1.5)
+    >>> answer = Answer(pd.DataFrame({"predicted": [1.5]}), pd.DataFrame(), ("Read as UTF-8.",))
+    >>> answer.notes
+    ('Read as UTF-8.',)
     """
 
     predictions: pd.DataFrame

@@ -79,12 +79,10 @@ class ArrowStream(Stream):
             return cls(dataset, what, _common_types(dataset))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        schema = self.dataset.schema
-        if dict(zip(schema.names, schema.types)) == self.types:
-            yield from _scanned(self.dataset, None, columns, self.what)
-            return
-        for fragment in self.dataset.get_fragments():  # each as it is stored
-            yield from self._fragment(fragment, fragment).parts(columns)
+        """A piece after the other: a scan of the whole table reads ahead of whoever takes its rows,
+        until all of it is in memory."""
+        for piece in self.pieces():
+            yield from piece.parts(columns)
 
     def pieces(self) -> Sequence[Stream]:
         return [
@@ -276,10 +274,9 @@ def _common_types(dataset: Any) -> dict[str, Any]:
 def _scanned(source: Any, schema: Any, columns: Sequence[str], what: str) -> Iterator[Part]:
     import pyarrow as pa
 
-    more = {} if schema is None else {"schema": schema}
     with reading(what):
         scanner = source.scanner(
-            columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=2, **more
+            columns=list(columns), schema=schema, batch_size=BATCH_ROWS, batch_readahead=2
         )
         for batch in scanner.to_batches():
             if batch.num_rows:

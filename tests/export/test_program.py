@@ -117,6 +117,12 @@ def test_every_predictor_of_a_table(world, predictor):
     world.require_same(world.committee(world.member("raw", learner)))
 
 
+def test_a_linear_rule_with_boosting_of_what_it_leaves_over():
+    world = World(is_class=False)
+    learner = learner_for("boosted_linear", world.data.task)
+    world.require_same(world.committee(world.member("raw", learner)))
+
+
 def test_estimators_of_the_users_that_have_a_form(world):
     kind = RandomForestRegressor if world.n_classes is None else RandomForestClassifier
     members = [world.member("raw", EstimatorLearner("mine", kind(n_estimators=5)))]

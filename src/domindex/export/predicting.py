@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
+from domindex.committee.boosted_linear_learner import BoostedLinearPredictor
 from domindex.committee.estimator_learner import EstimatorPredictor
 from domindex.committee.learner import Predictor
 from domindex.committee.linear_learner import LinearPredictor
@@ -111,12 +112,25 @@ class _Estimators(nn.Module):
         return (raw / raw.sum(dim=1, keepdim=True)) @ self.present
 
 
+class _Sum(nn.Module):
+    """What several modules say, added up."""
+
+    def __init__(self, *parts: nn.Module) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(parts)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.stack([part(x) for part in self.parts]).sum(dim=0)
+
+
 def predictor_module(given: Predictor) -> nn.Module:
     """The predictor; `NotExportableError` where torch has no form of it."""
     if type(given) is LinearPredictor:
         return _Linear(given.centre, given.slopes, given.intercept, given.is_class)
     if type(given) is EstimatorPredictor:
         return _Estimators(given)
+    if type(given) is BoostedLinearPredictor:
+        return _Sum(predictor_module(given.linear), predictor_module(given.rest))
     raise NotExportableError(f"the predictor {given.name!r} has no form in torch")
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from domindex.committee.folds import Fold
-from domindex.committee.reach import Reach
+from domindex.committee.held_out_rows import HeldOutRows
+from domindex.committee.reach import FURTHER, KnownOutputs, Reach
 from domindex.data import check_domain_data
 
 
@@ -101,3 +102,68 @@ def test_what_was_never_negative_stays_so(data, folds):
     np.testing.assert_allclose(Reach.of(hardly, folds).largest, [0.5 + 2.0])
     debts = replace(data, labels=data.labels - 4.0)
     np.testing.assert_allclose(Reach.of(debts, folds, 5.0).largest, [0.0])
+
+
+class TestWidened:
+    """Outputs rise from domain to domain; each source is predicted from the one beside it."""
+
+    @pytest.fixture
+    def drifting(self):
+        """Three sources and a target, five rows each."""
+        y = np.concatenate([np.linspace(0, 1, 5) + 2 * k - 3 for k in range(4)])
+        names = np.repeat(["a", "b", "c", "t"], 5)
+        X = 1e3 * y[:, None]
+        return check_domain_data(X, y, names, ["a", "b", "c"], task="regression")
+
+    @pytest.fixture
+    def rows(self, drifting):
+        rows, one = drifting.rows_by_domain(), np.ones(1)
+        folds = [
+            Fold("near", rows[learned], rows[k], np.array([k]), one)
+            for k, learned in ((0, 1), (1, 0), (2, 1))
+        ]
+        return HeldOutRows.of(folds, drifting, smoothing=0.0)
+
+    @pytest.fixture
+    def known(self, drifting, rows):
+        return KnownOutputs.of(drifting, rows.folds)
+
+    def test_what_a_fold_learned_from_is_known_row_by_row(self, known):
+        np.testing.assert_allclose(known.least.ravel(), np.repeat([-1.0, -3.0, -1.0], 5))
+        np.testing.assert_allclose(known.largest.ravel(), np.repeat([0.0, -2.0, 0.0], 5))
+
+    def test_a_rule_that_went_beyond_and_was_right_is_believed_further(self, drifting, rows, known):
+        """Its farthest excursions were 2 either way."""
+        common = Reach.of(drifting, rows.folds)
+        believed = common.widened(rows.labels, rows, known)
+        np.testing.assert_allclose(believed.least, common.least - FURTHER * 2.0)
+        np.testing.assert_allclose(believed.largest, common.largest + FURTHER * 2.0)
+
+    def test_one_that_went_beyond_and_was_wrong_is_not(self, drifting, rows, known):
+        common = Reach.of(drifting, rows.folds)
+        wrong = rows.labels + 5.0
+        assert common.widened(wrong, rows, known) is common
+
+    def test_one_that_stayed_inside_is_not(self, drifting, rows, known):
+        common = Reach.of(drifting, rows.folds)
+        assert common.widened(known.clip(rows.labels), rows, known) is common
+
+    def test_one_domain_alone_is_no_evidence(self, drifting, rows, known):
+        """Right in one held-out domain of three: that may be chance."""
+        common = Reach.of(drifting, rows.folds)
+        once = known.clip(rows.labels)
+        once[-5:] = rows.labels[-5:]
+        assert common.widened(once, rows, known) is common
+
+    def test_what_was_never_negative_stays_so_however_right_the_rule(self, rows, known):
+        tight = Reach(np.array([0.5]), np.array([9.0]))
+        assert tight.widened(rows.labels, rows, known).least == 0.0
+        debts = Reach(np.array([-9.0]), np.array([-0.5]))
+        assert debts.widened(rows.labels, rows, known).largest == 0.0
+
+
+def test_members_are_each_kept_within_their_own_reach(reach):
+    wide = Reach(np.array([-9.0]), np.array([9.0]))
+    values = np.array([[[-50.0], [3.0]], [[-50.0], [3.0]]])
+    kept = Reach.joined([reach, wide]).clip(values)
+    np.testing.assert_allclose(kept, [[[-2.0], [3.0]], [[-9.0], [3.0]]])

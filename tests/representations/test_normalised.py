@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from domindex.data import check_domain_data
+from domindex.data.standardizing import InputScaler
 from domindex.errors import InputError
 from domindex.representations import PlacedRows
-from domindex.representations.domain_normalised import DomainScaled
+from domindex.representations.domain_normalised import (
+    DomainCentred,
+    DomainScaled,
+    DomainStandardised,
+)
 from domindex.representations.row_normalised import (
     RowCentred,
     RowStandardised,
@@ -161,3 +166,14 @@ def test_units_are_shared_by_values_of_one_size_in_one_place(scale_x, scale_y, s
 def test_inputs_share_units_where_their_deviations_are_of_one_size(scale, shared):
     X = np.random.default_rng(0).normal(size=(60, 4)) * scale
     assert inputs_share_units(check_domain_data(X, X[:, 0], np.resize([1, -3], 60))) is shared
+
+
+@pytest.mark.parametrize("kind", [DomainCentred, DomainStandardised])
+def test_what_never_varies_in_a_domain_leaves_no_crumbs(kind):
+    """Seventy times 0.1 have no exact mean: what is left over is not to be taken for a feature."""
+    still = np.repeat([0.1, 0.7], 70)
+    X = np.column_stack([still, np.random.default_rng(0).normal(size=140)])
+    assert X[:70, 0].mean() != 0.1
+    data = check_domain_data(X, np.zeros(140), np.repeat(["a", "b"], 70), ["a"], task="regression")
+    represented = kind.of(data, InputScaler(np.zeros(2), np.ones(2)))
+    assert (represented.apply(PlacedRows.of_data(data)).features[:, 0] == 0.0).all()

@@ -29,7 +29,7 @@ from domindex.committee.learning import predict_with
 from domindex.committee.members import Member
 from domindex.committee.network_in_play import NetworkInPlay
 from domindex.committee.predictor_members import PredictorMembers
-from domindex.committee.reach import Reach
+from domindex.committee.reach import KnownOutputs, Reach
 from domindex.committee.shapes import Coincidence, measure_coincidence
 from domindex.committee.side_by_side import Workers
 from domindex.committee.validation import Trial, validate
@@ -149,7 +149,7 @@ class FirstRound:
     shapes : of every representation, where there is a choice between them
     beyond : (trials,) how far targets are predicted out of reach
     members : the trials' candidates, fitted on all sources
-    reach : beyond which no value is predicted; None for classes
+    reach : beyond which none of the trials is believed, (trials, outputs); None for classes
     """
 
     trials: list[Trial]
@@ -170,7 +170,7 @@ def run_first_round(candidates: Sequence[Candidate], ground: Ground) -> FirstRou
         builder.shapes,
         builder._beyond(trials),
         [builder._member(trial.candidate) for trial in trials],
-        builder.reach,
+        builder._reach_of(trials),
     )
 
 
@@ -208,9 +208,10 @@ class _Builder:
             name: self.kept.represented(representation_named(name), data, geometry, is_cut)
             for name in dict.fromkeys(one.representation for one in candidates)
         }
-        self.reach = None
+        self.reach, self.known_outputs = None, None
         if data.classes is None:
             self.reach = Reach.of(data, self.rows.folds, _farthest_target(data, distances))
+            self.known_outputs = KnownOutputs.of(data, self.rows.folds)
         self.shapes = self._measure_shapes()
         self.members = PredictorMembers(self.represented, self.seed, self.workers, self.kept)
         self.network: NetworkInPlay | None = None
@@ -371,11 +372,22 @@ class _Builder:
         many = len(self.candidates) > 1 and self.data.is_source.sum() > 1
         return self.data.classes is not None and has_targets and many and not self.asked
 
+    def _reach_of(self, trials: Sequence[Trial]) -> Reach | None:
+        """How far each is believed, (trials, outputs); None for classes."""
+        if self.reach is None:
+            return None
+        return Reach.joined([self._believed(trial) for trial in trials])
+
+    def _believed(self, trial: Trial) -> Reach:
+        assert self.reach is not None
+        assert self.known_outputs is not None
+        return self.reach.widened(trial.predicted, self.rows, self.known_outputs)
+
     def _beyond(self, trials: Sequence[Trial]) -> Floats:
         """(trials,) how far targets are predicted out of reach, on top of what the folds saw."""
         if self.reach is None or self.data.is_source.all():
             return np.zeros(len(trials))
-        reach, unit = self.reach, self.rows.unit
+        unit = self.rows.unit
         assert unit is not None
         rng = np.random.default_rng(self.seed)
         targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))[:SEEN_TARGETS]
@@ -387,6 +399,7 @@ class _Builder:
             part = self.represented[trial.candidate.representation].rows.part(targets)
             member = self.members.member(trial.candidate)
             values = part.restore(predict_with(member.predictor, part))
+            reach = self._believed(trial)
             seen = self.rows.row_weights @ reach.beyond(trial.predicted, unit)
             result[number] = max(0.0, float(reach.beyond(values, unit).mean() - seen))
         return result
@@ -401,9 +414,9 @@ class _Builder:
             for trial in self.context.progress.each("fitting", trials, keep=True)
         ]
         predicted = np.stack([trial.predicted for trial in trials])
-        deviations = None
-        if self.reach is not None:
-            predicted = self.reach.clip(predicted)
+        deviations, reach = None, self._reach_of(trials)
+        if reach is not None:
+            predicted = reach.clip(predicted)
             coverage = self.context.choices.coverage
             spread = np.einsum("m,mno->no", weights, np.stack([self._spread(t) for t in trials]))
             deviations = Deviations.measure(predicted, weights, spread, self.rows, coverage)
@@ -412,7 +425,7 @@ class _Builder:
             weights,
             np.array([trial.temperature for trial in trials]),
             self.context.choices.smoothing,
-            self.reach,
+            reach,
             deviations,
         )
         held_out = np.einsum("m,mnc->nc", weights, predicted)

@@ -97,7 +97,7 @@ class Committee:
     weights : (members,) summing to 1
     temperatures : (members,) by which their probabilities are softened; 1 for values
     smoothing : share of probabilities that is spread over all classes
-    reach : beyond which no value is predicted; None for classes
+    reach : beyond which no value is believed, of each member; None for classes
     deviations : of values; None for classes
     label_shift : shares of classes by domain, where following them helped; None elsewhere
     """
@@ -179,14 +179,16 @@ class Committee:
             raise ValueError("the weights do not fit the members")
         if not ((weights >= 0).all() and (temperatures > 0).all()):
             raise ValueError("the weights are not usable numbers")
-        reach, deviations = state["reach"], state["deviations"]
-        shift = state["label_shift"]
+        reach = None if state["reach"] is None else Reach.from_state(state["reach"])
+        if reach is not None and reach.least.ndim == 2 and len(reach.least) != len(members):
+            raise ValueError("the reach does not fit the members")
+        deviations, shift = state["deviations"], state["label_shift"]
         return cls(
             members,
             weights,
             temperatures,
             float(state["smoothing"]),
-            None if reach is None else Reach.from_state(reach),
+            reach,
             None if deviations is None else Deviations.from_state(deviations),
             None if shift is None else LabelShift.from_state(shift),
         )

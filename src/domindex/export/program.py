@@ -204,8 +204,10 @@ class _Values(nn.Module):
         super().__init__()
         assert committee.reach is not None
         assert committee.deviations is not None
-        self.register_buffer("least", constant(committee.reach.least))
-        self.register_buffer("largest", constant(committee.reach.largest))
+        shape = len(committee.members), committee.reach.least.shape[-1]
+        for end in ("least", "largest"):
+            ends = np.broadcast_to(getattr(committee.reach, end), shape)
+            self.register_buffer(end, constant(ends))
         self.register_buffer("typical", constant(committee.deviations.typical))
         self.register_buffer("factors", constant(committee.deviations.factors))
         self.least_deviation = float(committee.deviations.least)
@@ -213,7 +215,8 @@ class _Values(nn.Module):
     def forward(
         self, parts: list[Tensor], spreads: list[Tensor], domain: Tensor, given: Program
     ) -> tuple[Tensor, ...]:
-        kept = [torch.minimum(torch.maximum(part, self.least), self.largest) for part in parts]
+        ends = zip(self.least, self.largest)
+        kept = [part.maximum(least).minimum(most) for part, (least, most) in zip(parts, ends)]
         mean, spread = torch.zeros_like(kept[0]), torch.zeros_like(spreads[0])
         for number, (part, own) in enumerate(zip(kept, spreads)):
             mean = mean + given.weights[number] * part

@@ -76,6 +76,17 @@ class DomainScaled(Shapes):
         return replace(super().from_state(state), domains=domains)
 
 
+def level_of(cloud: Floats) -> Floats:
+    """(features,) means of rows (n, features), exact where all rows have the same value.
+
+    A mean that is off by rounding would leave crumbs of 1e-17 where nothing varies, and a learner
+    that brings features to one scale would take them for a feature, which in the next domain is a
+    real one and 1e17 times as large.
+    """
+    constant = (cloud == cloud[:1]).all(axis=0)
+    return np.where(constant, cloud[0], cloud.mean(axis=0))
+
+
 SHAPES: tuple[type[Shapes], ...] = (RowCentred, RowStandardised, DomainScaled)
 """Representations by shape, for outputs that share the units of the inputs."""
 
@@ -107,7 +118,7 @@ class DomainCentred(Representation):
         clouds = dict(zip(data.domains, (scaled[rows] for rows in data.rows_by_domain())))
         return cls(
             scaler,
-            {name: cloud.mean(axis=0) for name, cloud in clouds.items()},
+            {name: level_of(cloud) for name, cloud in clouds.items()},
             {name: cls.scale_of(cloud) for name, cloud in clouds.items()},
         )
 
@@ -120,7 +131,7 @@ class DomainCentred(Representation):
         result = np.empty_like(scaled)
         for name, members, _ in rows.domains:
             cloud = scaled[members]
-            offset = self.offsets[name] if name in self.offsets else cloud.mean(axis=0)
+            offset = self.offsets[name] if name in self.offsets else level_of(cloud)
             scale = self.scales[name] if name in self.scales else self.scale_of(cloud)
             result[members] = (cloud - offset) / scale
         return RepresentedRows.plain(result)
@@ -130,7 +141,7 @@ class DomainCentred(Representation):
         clouds = {name: scaled[members] for name, members, _ in rows.domains}
         return replace(
             self,
-            offsets={**self.offsets, **{n: c.mean(axis=0) for n, c in clouds.items()}},
+            offsets={**self.offsets, **{n: level_of(c) for n, c in clouds.items()}},
             scales={**self.scales, **{n: self.scale_of(c) for n, c in clouds.items()}},
         )
 
@@ -173,7 +184,7 @@ class WithMeans(DomainCentred):
         scaled = self.scaler.apply_flat(rows.inputs)
         means = rows.spread(
             [
-                self.offsets[name] if name in self.offsets else scaled[members].mean(axis=0)
+                self.offsets[name] if name in self.offsets else level_of(scaled[members])
                 for name, members, _ in rows.domains
             ]
         )

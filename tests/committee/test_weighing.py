@@ -1,11 +1,14 @@
 """Prices, reasons to be left out, and the table that tells of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.linear_learner import LinearLearner
 from domindex.committee.shapes import Coincidence
+from domindex.committee.standard_learners import trees
 from domindex.committee.validation import Trial, best_penalties
 from domindex.committee.weighing import (
     reasons_with_one_source,
@@ -135,6 +138,29 @@ def test_who_names_domains_is_not_heard_where_folds_have_one(held_out_of, settin
     result = weighed(trials, two, settings)
     np.testing.assert_array_equal(result.weights, [1.0, 0.0])
     assert "a single one to learn from" in row_of(result, "linear on with_index")["left_out"]
+
+
+def learned_from(rows, n_domains):
+    """The same held-out rows, predicted from so many domains in every fold."""
+    return replace(rows, folds=tuple(replace(one, n_learned_from=n_domains) for one in rows.folds))
+
+
+@pytest.mark.parametrize(("predictor", "barred"), [(LinearLearner(), True), (trees(), False)])
+def test_a_line_through_two_domains_is_not_heard_and_what_stands_still_is(
+    rows, settings, predictor, barred
+):
+    plain = trial("raw", rows, 0.6)
+    follows = trial("with_index", rows, 0.99)
+    follows = replace(follows, candidate=Candidate("with_index", predictor))
+    two, three = (weighed([plain, follows], learned_from(rows, n), settings) for n in (2, 3))
+    assert (two.weights[1] == 0.0) == barred
+    assert ("two always lie on one" in row_of(two, follows.candidate.name)["left_out"]) == barred
+    assert three.weights[1] > 0.5
+
+
+def test_a_line_through_two_domains_is_heard_where_nobody_else_speaks(rows, settings):
+    alone = weighed([trial("with_index", rows, 0.9)], learned_from(rows, 2), settings)
+    np.testing.assert_array_equal(alone.weights, [1.0])
 
 
 def test_someone_stays_where_all_would_be_left_out(rows, settings):

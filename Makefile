@@ -12,6 +12,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test quick lint pytest coverage mutants docs tutorials audit bench bench-tables bench-constants clean
@@ -22,13 +23,13 @@ demo: $(STAMP)
 test: lint pytest
 
 quick: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+	$(PYTEST) -m "not slow"
 
 pytest: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --durations 25
+	$(PYTEST) --durations 25
 
 coverage: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --cov --cov-report term --cov-fail-under 95
+	$(PYTEST) --cov --cov-report term --cov-fail-under 95
 
 mutants: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_mutants.py

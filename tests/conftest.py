@@ -15,3 +15,9 @@ def paper_data() -> Path:
     if not (folder / "month_temp_data.pkl").exists():
         pytest.skip("the paper's data files are not here; set DOMINDEX_DATA to their folder")
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests first: the last thing to run on several cores shall be short."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)

@@ -193,7 +193,7 @@ def _prices(
     insured = np.array([not trial.candidate.is_plain for trial in trials])
     uncertain = losses[best].std(ddof=1) / root if n_domains > 1 else 0.0
     unit = np.hypot(uncertain, resolution(rows, trials[best].loss(rows)))
-    gaps = np.array([_gap(trial, shapes) for trial in trials])
+    gaps = np.array([_gap(trial, shapes, settings.move_tolerance) for trial in trials])
     few = 1.0 if rows.by_rows else small_sample(n_domains)
     return (
         few * settings.insurance * insured * gains
@@ -202,19 +202,20 @@ def _prices(
     )
 
 
-def _gap(trial: Trial, shapes: dict[str, Coincidence]) -> float:
+def _gap(trial: Trial, shapes: dict[str, Coincidence], tolerance: float) -> float:
     """Discriminability of targets beyond that of held-out sources.
 
-    What moves domains and leaves targets no harder to tell from sources than they came pays what
-    inputs as they come pay, at least: where everything is told from everything, as pictures with a
-    domain's mean taken out are, the gap closes because held-out sources cannot be told any better,
-    not because targets are like them. Set with target scores of digits that grow in view.
+    What moves domains and leaves targets no harder to tell from sources than they came, up to what
+    chance does to an AUC, pays what inputs as they come pay, at least: where everything is told from
+    everything, as pictures with a domain's mean taken out are, the gap closes because held-out
+    sources cannot be told any better, not because targets are like them. Set with target scores of
+    digits that grow in view; the tolerance, that of moves, with those of deaths in traffic by state.
     """
     own = _shape(trial, shapes)
     raw = shapes.get("raw")
     if raw is None or not representation_named(trial.candidate.representation).moves_domains:
         return own.gap
-    return max(own.gap, raw.gap) if own.targets >= raw.targets else own.gap
+    return max(own.gap, raw.gap) if own.targets >= raw.targets - tolerance else own.gap
 
 
 def _shape(trial: Trial, shapes: dict[str, Coincidence]) -> Coincidence:

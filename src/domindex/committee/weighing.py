@@ -206,10 +206,10 @@ def _gap(trial: Trial, shapes: dict[str, Coincidence], tolerance: float) -> floa
     """Discriminability of targets beyond that of held-out sources.
 
     What moves domains and leaves targets no harder to tell from sources than they came, up to what
-    chance does to an AUC, pays what inputs as they come pay, at least: where everything is told from
-    everything, as pictures with a domain's mean taken out are, the gap closes because held-out
+    chance does to an AUC, pays what inputs as they come pay, at least: where everything is told
+    from everything, as pictures with a domain's mean taken out are, the gap closes because held-out
     sources cannot be told any better, not because targets are like them. Set with target scores of
-    digits that grow in view; the tolerance, that of moves, with those of deaths in traffic by state.
+    digits that grow in view; the tolerance, that of moves, with those of deaths in traffic.
     """
     own = _shape(trial, shapes)
     raw = shapes.get("raw")

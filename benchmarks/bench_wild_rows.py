@@ -46,7 +46,7 @@ def too_far_out(dataset: DomainDataset) -> dict[str, Any] | None:
     if X.ndim != 2:
         return None
     low, high, _ = column_bounds(X, number_names(list(dataset.sample_domain), dataset.domains))
-    counts = ((X < low) | (X > high)).sum(axis=0)
+    counts = np.sum(~((low <= X) & (high >= X)), axis=0)
     return {
         "values": int(X.size),
         "too_far_out": int(counts.sum()),

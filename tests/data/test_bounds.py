@@ -101,6 +101,32 @@ def test_a_wild_value_counts_as_the_nearest_that_its_domain_has():
     np.testing.assert_array_equal(bounded[others], X[others])
 
 
+def test_few_wild_rows_of_a_domain_are_spared_and_many_are_not():
+    X = ORDINARY["drifting"][:, None].copy()
+    X[[3, 60, 61, 110, 111, 112]] = 1e9  # one, two and three of 50
+    data = data_of(X)
+    kept = InputBounds.fit(data).rows_to_learn_from(data)
+    assert sorted(set(range(N)) - set(kept.tolist())) == [3, 60, 61]
+
+
+def test_no_domain_and_no_class_is_spared_as_a_whole():
+    X = np.concatenate([ORDINARY["normal"], [1e9, 1e9, 0.0]])[:, None]
+    domains = np.concatenate([DOMAINS, [6, 7, 7]])
+    y = np.zeros(len(X), dtype=int)
+    y[[7, 8]], X[7, 0] = (1, 2), 1e9  # the only row of its class; 8 is another's
+    data = check_domain_data(X, y, domains, [0, 1])
+    kept = InputBounds.fit(data).rows_to_learn_from(data)
+    assert sorted(set(range(len(X))) - set(kept.tolist())) == [N + 1]
+
+
+def test_a_row_that_alone_differs_in_a_constant_column_stays():
+    X = np.column_stack([ORDINARY["normal"], np.arange(N) == 7])
+    data = data_of(X.astype(float))
+    bounds = InputBounds.fit(data)
+    assert len(bounds.rows_to_learn_from(data)) == N
+    assert not bounds.apply(data.inputs, group_rows(DOMAINS.tolist(), N))[:, 1].any()
+
+
 def test_ordinary_rows_come_back_as_they_are():
     X = np.stack(list(ORDINARY.values()), axis=1)
     bounds = InputBounds.fit(data_of(X))
@@ -158,13 +184,13 @@ def test_one_warning_names_the_columns_with_most_such_values():
     spoiled = X.copy()
     spoiled[:3, 8], spoiled[5, :7] = 1e7, -1e9
     with pytest.warns(ExtremeValueWarning) as caught:
-        warn_of_drawn_in(spoiled, X, list("abcdefghi"), rows_told=True)
+        warn_of_drawn_in(spoiled, X, list("abcdefghi"), 4, rows_told=True)
     assert len(caught) == 1
     message = str(caught[0].message)
     assert message.startswith("10 value(s) of X lie far beyond those of all domains")
     assert "column 'i' holds 1e+07 in row 0, which counts as 0 and 2 more" in message
     assert "; column 'a' holds -1e+09 in row 5, which counts as 0; column 'b'" in message
-    assert "; and 3 more columns." in message
+    assert "; and 3 more columns. 4 row(s) are left out of learning" in message
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_drawn_in(X, X.copy(), None, rows_told=True)
+        warn_of_drawn_in(X, X.copy(), None, 0, rows_told=True)

@@ -27,9 +27,9 @@ FIRST, LAST = 0, 9
 """The first domain is a source, the last a target."""
 
 
-def fit(inputs, kind=VDIClassifier, y=CIRCLE.y):
-    model = kind(**SETTINGS)
-    return model.fit(inputs, y, sample_domain=NAMES, source_domains=CIRCLE.source_domains)
+def fit(inputs, y=CIRCLE.y, names=NAMES):
+    model = VDIClassifier(**SETTINGS)
+    return model.fit(inputs, y, sample_domain=names, source_domains=CIRCLE.source_domains)
 
 
 def spoil(inputs, row, factor):
@@ -67,9 +67,19 @@ def test_one_wild_row_moves_no_domain_and_hardly_a_prediction(clean, domain, whi
         model = fit(spoil(X, row, factor))
     assert moves(model, clean).max() < 0.5
     others = np.arange(len(X)) != row
-    found = model.predict(X[others], sample_domain=NAMES[others])
-    expected = clean.predict(X[others], sample_domain=NAMES[others])
+    found, expected = (
+        one.predict(X[others], sample_domain=NAMES[others]) for one in (model, clean)
+    )
     assert (found == expected).mean() > 0.98
+
+
+def test_a_fit_with_a_wild_row_is_the_fit_without_it_to_the_bit(wild):
+    others = np.arange(len(X)) < len(X) - 1
+    without = fit(X[others], y=CIRCLE.y[others], names=NAMES[others])
+    np.testing.assert_array_equal(wild.domain_indices_, without.domain_indices_)
+    np.testing.assert_array_equal(
+        *(one.predict_proba(X, sample_domain=NAMES) for one in (wild, without))
+    )
 
 
 def test_the_rule_would_be_missed(clean, monkeypatch):

@@ -101,10 +101,11 @@ def column_bounds(values: NDArray, row_domains: NDArray[np.int64]) -> ColumnBoun
 class InputBounds:
     """What is too far out, learned in a fit, and what it counts as, for rows of then and of later.
 
-    A value that is too far out counts as the nearest that its own domain has: drawn in no further
-    than to the others, it would still lie far from its domain, and pull it along. A domain that was
-    not in the fit may lie where it likes: its bulk widens the bounds for its own rows. So a domain
-    far out stays far out, and a row that is far from all of them and from its domain does not.
+    A fit is better off without a row that holds one: whatever it counts as, it would pull its
+    domain along. Where it must count as something, in predictions or because it is one of many, a
+    value that is too far out is the nearest that its own domain has. A domain that was not in the
+    fit may lie where it likes: its bulk widens the bounds for its own rows. So a domain far out
+    stays far out, and a row that is far from all of them and from its domain does not.
 
     Attributes
     ----------
@@ -150,6 +151,24 @@ class InputBounds:
                 limits = self._of_new(part) if number is None else self._of_known(number)
                 result[rows] = limits.apply(part)
         return result
+
+    def rows_to_learn_from(self, data: DomainData) -> NDArray[np.int64]:
+        """Without rows that hold values too far out, as long as they can be spared.
+
+        They can where they are few of their domain, one or `TRIMMED` of its rows, and not all that
+        a class has. In a column that is taken to be constant, one row differs, and may stay.
+        """
+        low, high, _ = self.columns
+        varies = low < high
+        inputs = data.inputs[:, varies]
+        spared = ((inputs < low[varies]) | (inputs > high[varies])).any(axis=1)
+        sizes, counts = data.domain_sizes, np.bincount(data.row_domains, spared, data.n_domains)
+        few = counts <= np.minimum(np.maximum(1, TRIMMED * sizes), sizes - 1)
+        spared &= few[data.row_domains]
+        if data.task == "classification":
+            lost = set(data.labels[data.row_counts]) - set(data.labels[data.row_counts & ~spared])
+            spared &= ~np.isin(data.labels, list(lost))
+        return np.flatnonzero(~spared)
 
     def apply_by_row(self, inputs: NDArray) -> NDArray:
         """The same of rows whose domains are not asked for: drawn in to the bounds of the fit."""
@@ -224,9 +243,14 @@ class InputBounds:
 
 
 def warn_of_drawn_in(
-    inputs: NDArray, bounded: NDArray, names: Sequence[Hashable] | None, *, rows_told: bool
+    inputs: NDArray,
+    bounded: NDArray,
+    names: Sequence[Hashable] | None,
+    n_left_out: int,
+    *,
+    rows_told: bool,
 ) -> None:
-    """Say once which columns of X hold values that were drawn in, the most striking first.
+    """Say once which columns of X hold values that are too far out, those with most of them first.
 
     `rows_told` says whether the rows are numbered as the user's are.
     """
@@ -247,9 +271,10 @@ def warn_of_drawn_in(
         )
     more = len(columns) - len(said)
     warnings.warn(
-        f"{int(counts.sum())} value(s) of X lie far beyond those of all domains and are drawn in, "
-        f"here and in predictions, so that no row moves a domain: column {'; column '.join(said)}"
-        f"{f'; and {more} more columns' if more else ''}. Correct them, or leave the rows out.",
+        f"{int(counts.sum())} value(s) of X lie far beyond those of all domains: column "
+        f"{'; column '.join(said)}{f'; and {more} more columns' if more else ''}. {n_left_out} "
+        "row(s) are left out of learning, so that none of them moves its domain; elsewhere, and in "
+        "predictions, such values count as the nearest of their domain. Correct them.",
         ExtremeValueWarning,
         stacklevel=frames_inside(),
     )

@@ -282,8 +282,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return TrainedBackbone(extractor, backbone.share)
 
     def _within_bounds(self, data: DomainData, *, rows_told: bool) -> DomainData:
-        """Learn how far values may lie from the others, and draw in those beyond, with a warning.
+        """Learn how far values may lie from the others; rows with values beyond do not count.
 
+        Or, where these are many, the values are drawn in. Either way with a warning.
         `rows_told` says whether rows are numbered as the user's are.
         """
         if self._extractor is not None or data.layout.is_grid or data.inputs.ndim != 2:
@@ -293,9 +294,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         bounded = self._bounds.apply(data.inputs, groups)
         if bounded is data.inputs:
             return data
+        kept = self._bounds.rows_to_learn_from(data)
         if self._says_bounds and self._preparation is None:
-            warn_of_drawn_in(data.inputs, bounded, self._input_names(), rows_told=rows_told)
-        return replace(data, inputs=bounded)
+            n_left_out = data.n_rows - len(kept)
+            names = self._input_names()
+            warn_of_drawn_in(data.inputs, bounded, names, n_left_out, rows_told=rows_told)
+        return replace(data, inputs=bounded).select(kept, data.is_source)
 
     def _through_backbone(self, data: DomainData) -> DomainData:
         """The data with the features of a frozen backbone as inputs: they are computed once."""

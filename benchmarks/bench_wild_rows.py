@@ -115,11 +115,11 @@ def main() -> None:
         if counted is not None:
             found["datasets"][name] = counted
             print(name, counted, flush=True)
+    found |= asdict(Provenance.here_and_now())
     for name in PAPER:
         found["one_wild_row"][name] = spoiled_maps(datasets[name], arguments.domains)
         print(name, found["one_wild_row"][name], flush=True)
-    found |= asdict(Provenance.here_and_now())
-    arguments.out.write_text(json.dumps(found, indent=1) + "\n")
+        arguments.out.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ class ClassNameWarning(UserWarning):
 
 
 class ExtremeValueWarning(UserWarning):
-    """Single values out of all proportion to their column, which do not count as they are.
+    """Values far beyond all others of their column, which do not count as they are.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is out of all proportion, and what only looks like it."""
+"""What is out of all proportion among the values of y, and what only looks like it."""
 
 import warnings
 
@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from domindex.data import check_domain_data
-from domindex.data.outliers import OUT_OF_PROPORTION, tame_outliers
+from domindex.data.outliers import OUT_OF_PROPORTION, tame_labels
 from domindex.errors import ExtremeValueWarning
 
 
-def data_of(column, y=None):
-    column = np.asarray(column, dtype=float)
-    names = np.where(np.arange(len(column)) % 2, "s", "t")
-    labels = (np.arange(len(column)) // 2 % 2).astype(int) if y is None else y
-    task = None if y is None else "regression"
-    return check_domain_data(column[:, None], labels, names, ["s"], task=task)
+def data_of(values):
+    """Rows of a source in turn with those of a target, which has other values."""
+    y = np.repeat(np.asarray(values, dtype=float), 2)
+    names = np.where(np.arange(len(y)) % 2, "t", "s")
+    y[names == "t"] = 1e30
+    return check_domain_data(np.zeros((len(y), 1)), y, names, ["s"], task="regression")
 
 
 @pytest.mark.parametrize(
-    "column",
+    "values",
     [
         np.random.default_rng(0).standard_cauchy(2000),
         np.random.default_rng(0).pareto(0.7, 2000),
@@ -31,25 +31,27 @@ def data_of(column, y=None):
     ],
     ids=["cauchy", "pareto", "large units", "rare", "constant but one", "two levels", "many"],
 )
-def test_data_without_a_lone_error_come_back_as_they_are(column):
-    data = data_of(column)
+def test_values_without_a_lone_error_come_back_as_they_are(values):
+    data = data_of(values)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ExtremeValueWarning)
-        assert tame_outliers(data) is data
+        assert tame_labels(data) is data
 
 
 def test_a_lone_error_counts_as_the_nearest_of_the_others():
-    column = np.random.default_rng(0).normal(size=50)
-    spoiled = column.copy()
+    values = np.random.default_rng(0).normal(size=50)
+    spoiled = values.copy()
     spoiled[7] = -2.0 * OUT_OF_PROPORTION
-    with pytest.warns(ExtremeValueWarning, match="column 0 of X holds .* in row 7"):
-        tamed = tame_outliers(data_of(spoiled))
-    assert tamed.inputs[7, 0] == np.delete(column, 7).min()
-    np.testing.assert_array_equal(np.delete(tamed.inputs[:, 0], 7), np.delete(column, 7))
+    data = data_of(spoiled)
+    with pytest.warns(ExtremeValueWarning, match="Output 0 of y holds .* in row 14"):
+        labels = tame_labels(data).labels[:, 0]
+    tamed = labels[::2]
+    assert tamed[7] == np.delete(values, 7).min()
+    np.testing.assert_array_equal(np.delete(tamed, 7), np.delete(values, 7))
+    assert np.isnan(labels[1::2]).all(), "labels of targets are hidden"
 
 
-def test_labels_of_targets_are_not_looked_at():
-    y = np.random.default_rng(0).normal(size=50)
-    y[0] = 1e30  # a target
-    data = data_of(np.random.default_rng(1).normal(size=50), y)
-    assert tame_outliers(data) is data
+def test_classes_have_no_proportions():
+    names, y = ["s", "s", "s", "s", "t"], [0, 1, 2, 10**12, 0]
+    data = check_domain_data(np.zeros((5, 1)), y, names, ["s"], task="classification")
+    assert tame_labels(data) is data

@@ -1,4 +1,4 @@
-"""Single numbers that are out of all proportion to their column, and what is done about them."""
+"""Single values of y that are out of all proportion to the others, and what is done about them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.data.domain_data import DomainData
-from domindex.data.messages import frames_inside, shortened
+from domindex.data.messages import frames_inside
 from domindex.errors import ExtremeValueWarning
 
 Floats = NDArray[np.float64]
@@ -24,35 +24,30 @@ MOST_SHARE = 0.01
 """Of the rows, and at least one row: more of them are a distribution of their own, and are kept."""
 
 
-def tame_outliers(data: DomainData, names: Sequence[str] | None = None) -> DomainData:
-    """The data with every value out of proportion moved to the nearest one that is not.
+def tame_labels(data: DomainData) -> DomainData:
+    """The data with every value of y out of proportion moved to the nearest one that is not.
 
-    A single one would decide on the scale, the map and every mean. It warns by the name of the
-    column, or its number, and by the row. Data without such values come back as they are. Pictures
-    and signals are not looked at.
+    A single one would decide on the scale of outputs and every mean. It warns by output and row.
+    Data without such values, and classes, come back as they are. Inputs have bounds of their own,
+    `InputBounds`.
 
     Examples
     --------
     >>> import warnings
     >>> from domindex.data import check_domain_data
-    >>> X, names = [[0.0], [1.0], [2.0], [3.0], [1e12]], ["a", "a", "a", "b", "b"]
-    >>> data = check_domain_data(X, [0, 1, 0, 0, 0], names, source_domains=["a"])
+    >>> X, names = [[0.0]] * 6, ["a", "a", "a", "a", "a", "b"]
+    >>> y = [0.5, 1.0, 2.0, 3.0, 1e12, 0.0]
+    >>> data = check_domain_data(X, y, names, source_domains=["a"], task="regression")
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
-    ...     tame_outliers(data).inputs.ravel().tolist()
-    [0.0, 1.0, 2.0, 3.0, 3.0]
+    ...     tame_labels(data).labels[:5].ravel().tolist()
+    [0.5, 1.0, 2.0, 3.0, 3.0]
     """
-    inputs, labels = data.inputs, data.labels
-    if inputs.ndim == 2:
-        told = range(inputs.shape[1]) if names is None else list(names)
-        called = [f"The column {shortened(n)} of X" for n in told]
-        inputs = _tamed(inputs, np.ones(len(inputs), dtype=bool), called)
-    if data.task == "regression":
-        called = [f"Output {n} of y" for n in range(labels.shape[1])]
-        labels = _tamed(labels, data.row_is_source, called)
-    if inputs is data.inputs and labels is data.labels:
+    if data.task != "regression":
         return data
-    return replace(data, inputs=inputs, labels=labels)
+    called = [f"Output {n} of y" for n in range(data.labels.shape[1])]
+    labels = _tamed(data.labels, data.row_is_source, called)
+    return data if labels is data.labels else replace(data, labels=labels)
 
 
 def _tamed(values: NDArray, looked_at: NDArray[np.bool_], called: Sequence[str]) -> NDArray:

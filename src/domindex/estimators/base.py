@@ -19,10 +19,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from domindex.cluster import cluster_errors
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
+from domindex.data.bounds import InputBounds, warn_of_drawn_in
 from domindex.data.domain_data import Task
 from domindex.data.layout import read_layout
-from domindex.data.names import warn_of_look_alikes
-from domindex.data.outliers import tame_outliers
+from domindex.data.names import group_rows, warn_of_look_alikes
+from domindex.data.outliers import tame_labels
 from domindex.data.row_weights import with_row_weights
 from domindex.data.streamed_rows import sample_rows as sample_stream
 from domindex.data.streams import is_stream
@@ -73,6 +74,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     _preparation: TablePreparation | None = None
     """How a data frame with texts or gaps becomes numbers; None where it holds numbers."""
+
+    _bounds: InputBounds | None = None
+    """Which values are too far out, and what they count as; None for pictures and signals."""
+
+    _says_bounds: bool = True
+    """Whether a fit warns of values that are too far out; notes on a table say it themselves."""
 
     _domain_column: str | None = None
     """The column of a data frame that named the domains in `fit`."""
@@ -137,7 +144,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         on_disk, self._extractor = is_on_disk(X), None
         self._preparation, self._domain_column, self._target_column = None, None, None
-        if not on_disk and not is_stream(X):
+        self._bounds = None
+        streamed = is_stream(X)
+        if not on_disk and not streamed:
             told = told_rows(ToldRows(X, y, sample_domain, source_domains, sample_weight))
             X, y, sample_domain = told.X, told.y, told.sample_domain
             source_domains, sample_weight = told.source_domains, told.sample_weight
@@ -146,7 +155,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         if on_disk:
             rows = self._sampled(X, y, sample_domain, source_domains, sample_weight)
             X, y, sample_domain, sample_weight, self._input_shape = rows
-        elif is_stream(X):
+        elif streamed:
             _refuse_weights(sample_weight)
             seed = self._stream_seed()
             X, y, sample_domain = sample_stream(X, y, sample_domain, source_domains, seed)
@@ -160,12 +169,14 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         )
         data = with_row_weights(data, sample_weight, getattr(self, "class_weight", None))
         self._check_data(data)
+        data = tame_labels(data)
         if on_disk:
+            data = self._within_bounds(data, rows_told=False)
             validate_data(self, X=np.empty((1, *self._input_shape)), skip_check_array=True)
         else:
             self._remember_columns(X)
             self._input_shape = data.inputs.shape[1:]
-            data = tame_outliers(data, self._input_names())
+            data = self._within_bounds(data, rows_told=not streamed)
             self._extractor = self._frozen_backbone(data.inputs)
             data = self._through_backbone(data)
         with cluster_errors():
@@ -270,6 +281,26 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         extractor = prepare_extractor(backbone, inputs, self._seed())
         return TrainedBackbone(extractor, backbone.share)
 
+    def _within_bounds(self, data: DomainData, *, rows_told: bool) -> DomainData:
+        """Learn how far values may lie from the others; rows with values beyond do not count.
+
+        Or, where these are many, the values are drawn in. Either way with a warning.
+        `rows_told` says whether rows are numbered as the user's are.
+        """
+        if self._extractor is not None or data.layout.is_grid or data.inputs.ndim != 2:
+            return data
+        self._bounds = InputBounds.fit(data)
+        groups = zip(data.domains, data.rows_by_domain())
+        bounded = self._bounds.apply(data.inputs, groups)
+        if bounded is data.inputs:
+            return data
+        kept = self._bounds.rows_to_learn_from(data)
+        if self._says_bounds and self._preparation is None:
+            n_left_out = data.n_rows - len(kept)
+            names = self._input_names()
+            warn_of_drawn_in(data.inputs, bounded, names, n_left_out, rows_told=rows_told)
+        return replace(data, inputs=bounded).select(kept, data.is_source)
+
     def _through_backbone(self, data: DomainData) -> DomainData:
         """The data with the features of a frozen backbone as inputs: they are computed once."""
         if self._extractor is None:
@@ -306,7 +337,19 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return int(state) if isinstance(state, numbers.Integral) else 0
 
     def _check_rows(self, X: Any) -> NDArray:
-        """Rows as everything behind the gate takes them: through a frozen backbone, if any.
+        """Rows as everything behind the gate takes them, whatever their domains."""
+        inputs = self._read_rows(X)
+        bounded = inputs if self._bounds is None else self._bounds.apply_by_row(inputs)
+        return bounded if self._extractor is None else self._extractor.table(bounded)
+
+    def _behind_gate(self, inputs: NDArray, names: Names) -> NDArray:
+        """Rows of domains within bounds, and through a frozen backbone, if any."""
+        if self._bounds is not None:
+            inputs = self._bounds.apply(inputs, group_rows(names, len(inputs)))
+        return inputs if self._extractor is None else self._extractor.table(inputs)
+
+    def _read_rows(self, X: Any) -> NDArray:
+        """Rows as numbers, with the columns of the fit.
 
         Columns that named domains or held labels in `fit` are no inputs. What preparation asks for
         is found by name; others beside it, and their order, do not matter.
@@ -328,7 +371,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
                 validate_data(self, X=X, skip_check_array=True, reset=False)
             except (TypeError, ValueError) as error:
                 raise InputError(f"{error} Pass the columns that fit saw.") from None
-        return inputs if self._extractor is None else self._extractor.table(inputs)
+        return inputs
 
     def _remember_columns(self, X: Any) -> None:
         """How many features there are, and their names where all of them are texts."""
@@ -353,12 +396,11 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             source = row_source(X, sample_domain, getattr(self, "n_jobs", None))
             X, sample_domain = sample_query(source, sample_domain)
         X, sample_domain = named_column(X, sample_domain, self._domain_column)
-        inputs = self._check_rows(X)
-        if sample_domain is None:
-            return inputs, None
-        names = check_domain_names(sample_domain, len(inputs))
-        warn_of_look_alikes(names, self.domains_)
-        return inputs, names
+        inputs, names = self._read_rows(X), None
+        if sample_domain is not None:
+            names = check_domain_names(sample_domain, len(inputs))
+            warn_of_look_alikes(names, self.domains_)
+        return self._behind_gate(inputs, names), names
 
     def _told_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
         """The same, with a warning where no domain is told: for whatever depends on it."""

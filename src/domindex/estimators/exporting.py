@@ -24,8 +24,7 @@ def exported_source(model: BaseVDI) -> Source:
         )
 
     def predict(X: NDArray, names: list[Hashable]) -> tuple[NDArray, ...]:
-        inputs = X if model._extractor is None else model._extractor.table(X)
-        said = model._predict(inputs, names)
+        said = model._predict(model._behind_gate(X, names), names)
         return (said.mean,) if said.deviation is None else (said.mean, said.deviation)
 
     network = model._committee.network
@@ -34,6 +33,7 @@ def exported_source(model: BaseVDI) -> Source:
         model._committee,
         model._indices,
         model._extractor,
+        model._bounds,
         tuple(model._input_shape),
         model.classes_.tolist() if hasattr(model, "classes_") else None,
         model._single_output,

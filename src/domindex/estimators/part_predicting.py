@@ -59,7 +59,8 @@ class PartPredictor:
         committee = model._committee
         if committee.label_shift is not None and not is_new.all():
             names = [name for name, new in zip(sample_domain, is_new) if not new]
-            rows = model._indices.placed(check_inputs(inputs[~is_new]), names)
+            old = model._behind_gate(check_inputs(inputs[~is_new]), names)
+            rows = model._indices.placed(old, names)
             plain = replace(committee, label_shift=None).predict(rows, model._indices).mean
             shift = committee.label_shift.with_domains(plain, rows)
             committee = replace(committee, label_shift=shift)
@@ -75,6 +76,9 @@ class PartPredictor:
         names = [domains[number] for number in present]
         numbers = {name: number for number, name in enumerate(index.domains)}
         places = [index.coordinates[numbers[name]] for name in names]
+        bounds = self.model._bounds
+        if bounds is not None:
+            inputs = bounds.apply(inputs, zip(names, members))
         placed = PlacedRows(
             inputs, tuple(DomainRows(*part) for part in zip(names, members, places))
         )

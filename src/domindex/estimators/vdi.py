@@ -59,6 +59,7 @@ from domindex.committee.words import (
     describe_two_ways,
 )
 from domindex.data import DomainData
+from domindex.data.bounds import InputBounds
 from domindex.data.domain_data import Task
 from domindex.data.layout import check_inputs_kind
 from domindex.data.parameters import (
@@ -230,6 +231,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         grown._remember(indices, committee, self._forecaster, self._off_map_test)
         grown.domains_ = list(indices.domain_map.index.domains)
         grown.source_domains_ = list(self.source_domains_)
+        if self._bounds is not None:
+            grown._bounds = self._bounds.with_domains(inputs, names)
         grown.off_map_domains_ = [*self.off_map_domains_, *flagged]
         expected = grown._forecast(rows, flagged)
         grown.forecast_ = pd.concat([self.forecast_, expected], ignore_index=True)
@@ -671,11 +674,12 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
 
     def state(self) -> dict[str, Any]:
         """The fitted model: plain values and arrays, nested."""
-        extractor, preparation = self._extractor, self._preparation
+        extractor, preparation, bounds = self._extractor, self._preparation, self._bounds
         return {
             "parameters": self._parameter_state(),
             "extractor": None if extractor is None else extractor.state(),
             "preparation": None if preparation is None else json.dumps(preparation.to_dict()),
+            "bounds": None if bounds is None else bounds.state(),
             "domain_column": self._domain_column,
             "target_column": self._target_column,
             "input_shape": list(self._input_shape),
@@ -740,6 +744,12 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
             self._preparation = TablePreparation.from_dict(json.loads(state["preparation"]))
             if len(self._preparation.features) != self._input_shape[0]:
                 raise ValueError("the preparation does not fit the inputs")
+        if state.get("bounds") is not None:
+            self._bounds = InputBounds.from_state(state["bounds"])
+            if self._bounds.columns.low.shape != self._input_shape:
+                raise ValueError("the bounds do not fit the inputs")
+            if self._bounds.domains != indices.domain_map.index.domains:
+                raise ValueError("the bounds do not fit the map")
         self._domain_column = state.get("domain_column")
         self._target_column = state.get("target_column")
         self.n_features_in_ = int(state["n_features_in"])

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from domindex.committee.committee import Committee
+from domindex.data.bounds import InputBounds
 from domindex.errors import InputError
 from domindex.export.onnx_files import require_onnx, run_onnx, write_onnx
 from domindex.export.program import Features, Program, build_program
@@ -40,6 +41,9 @@ DESCRIPTION, PROGRAM, FEATURES, ONNX = (
 TRIED_ROWS = 64
 """Rows on which a program is compared with its estimator before it is written."""
 
+FAR_OUT_EACH, FAR_OUT = 8, 1e3
+"""Every so many of them lies so many times as far out, where values are drawn in."""
+
 TOLERANCES: dict[Format, float] = {"torch": 1e-8, "onnx": 1e-6}
 SINGLE_TOLERANCE = 1e-4
 """Largest difference allowed there, relative to the largest prediction: of sums in another order,
@@ -52,6 +56,7 @@ class Source:
 
     Attributes
     ----------
+    bounds : how far inputs may lie out; None where they are not bounded
     input_shape : of a row, in the user's units
     classes : in the order of the columns; None for values
     predict : rows (n, *input_shape) and a name for each, to probabilities, or means and deviations
@@ -61,6 +66,7 @@ class Source:
     committee: Committee
     indices: FittedIndices
     extractor: FeatureExtractor | None
+    bounds: InputBounds | None
     input_shape: tuple[int, ...]
     classes: list[Any] | None
     single_output: bool
@@ -105,7 +111,7 @@ def export_predictor(
 
 def _built(source: Source, form: Format) -> Program:
     try:
-        program = build_program(source.committee, source.indices, source.extractor)
+        program = build_program(source.committee, source.indices, source.extractor, source.bounds)
     except NotExportableError as error:
         raise InputError(
             f"The model cannot be exported: {error}. Prescribe other candidates=, or keep it with "
@@ -121,13 +127,15 @@ def _built(source: Source, form: Format) -> Program:
 
 
 def _tried_rows(source: Source) -> tuple[NDArray, NDArray[np.int64]]:
-    """Rows about where those of the fit were, dealt out to the domains."""
+    """Rows about where those of the fit were, and some far out, dealt out to the domains."""
     rng = np.random.default_rng(0)
     scaler, shape = source.indices.scaler, source.input_shape
     X = rng.normal(size=(TRIED_ROWS, *shape))
     if source.extractor is None:
         flat = X.reshape(TRIED_ROWS, -1) * scaler.scale + scaler.offset
         X = flat.reshape(TRIED_ROWS, *shape)
+    if source.bounds is not None:
+        X[::FAR_OUT_EACH] *= FAR_OUT
     allowed = np.arange(len(source.domains))
     shift = source.committee.label_shift
     if shift is not None:  # in sources, shares depend on the rows of a call

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from domindex.committee.committee import Committee
 from domindex.committee.estimator_learner import EstimatorPredictor
 from domindex.committee.members import EncodedMember, Member, NetworkMember, PredictorMember
+from domindex.data.bounds import InputBounds
 from domindex.export.encoding import Encoder, Extracted, Head
 from domindex.export.predicting import predictor_module
 from domindex.export.representing import representation_module
@@ -85,14 +86,29 @@ class MemberProgram(nn.Module):
 
 
 class _Inputs(nn.Module):
-    """Rows of any shape to flat ones, through a frozen backbone where there is one."""
+    """Rows of any shape to flat ones, within bounds, through a frozen backbone where there is one.
 
-    def __init__(self, extractor: FeatureExtractor | None) -> None:
+    Bounds, and what counts where a value lies beyond them, have a row a domain, (domains, inputs).
+    """
+
+    low: Tensor
+    high: Tensor
+    lowest: Tensor
+    highest: Tensor
+
+    def __init__(self, extractor: FeatureExtractor | None, bounds: InputBounds | None) -> None:
         super().__init__()
         self.extracted = None if extractor is None else Extracted(extractor)
+        self.is_bounded = bounds is not None
+        if bounds is not None:
+            for name, values in bounds.limits()._asdict().items():
+                self.register_buffer(name, constant(values))
 
-    def forward(self, X: Tensor) -> Tensor:
+    def forward(self, X: Tensor, domain: Tensor) -> Tensor:
         flat = X.flatten(1)
+        if self.is_bounded:
+            upper = torch.where(flat > self.high[domain], self.highest[domain], flat)
+            flat = torch.where(flat < self.low[domain], self.lowest[domain], upper)
         return flat if self.extracted is None else self.extracted(flat)
 
 
@@ -107,10 +123,14 @@ class Program(nn.Module):
     temperatures: Tensor
 
     def __init__(
-        self, committee: Committee, places: PlacedRows, extractor: FeatureExtractor | None
+        self,
+        committee: Committee,
+        places: PlacedRows,
+        extractor: FeatureExtractor | None,
+        bounds: InputBounds | None,
     ) -> None:
         super().__init__()
-        self.inputs = _Inputs(extractor)
+        self.inputs = _Inputs(extractor, bounds)
         self.members = nn.ModuleList(
             _named_member(number, member, places) for number, member in enumerate(committee.members)
         )
@@ -130,7 +150,7 @@ class Program(nn.Module):
         return [one for one in found if one is not None]
 
     def forward(self, X: Tensor, domain: Tensor, *said: Tensor) -> tuple[Tensor, ...]:
-        x, words = self.inputs(X), iter(said)
+        x, words = self.inputs(X, domain), iter(said)
         parts = [
             member(x, domain, None if member.foreign is None else next(words))
             for member in self.members
@@ -151,7 +171,7 @@ class Features(nn.Module):
         self.program = program
 
     def forward(self, X: Tensor, domain: Tensor) -> tuple[Tensor, ...]:
-        x = self.program.inputs(X)
+        x = self.program.inputs(X, domain)
         return tuple(
             member.features(x, domain)[0]
             for member in self.program.members
@@ -229,10 +249,13 @@ class _Values(nn.Module):
 
 
 def build_program(
-    committee: Committee, indices: FittedIndices, extractor: FeatureExtractor | None
+    committee: Committee,
+    indices: FittedIndices,
+    extractor: FeatureExtractor | None,
+    bounds: InputBounds | None = None,
 ) -> Program:
     """The committee for the domains on the map, by their numbers there."""
-    program = copy.deepcopy(Program(committee, known_places(indices), extractor))
+    program = copy.deepcopy(Program(committee, known_places(indices), extractor, bounds))
     return program.double().eval().requires_grad_(False)
 
 

@@ -9,23 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from domindex.data.bounds import bounds_of
 from domindex.data.column_facts import ColumnFacts
-from domindex.data.names import group_rows
 from domindex.errors import InputError
 from domindex.preparation.columns import numbers_of
 from domindex.preparation.encoded import Encoded
 
 Floats = NDArray[np.float64]
-
-TRIMMED = 0.05
-"""Share of a domain's rows, at each end, that have no say in where its bulk lies; at least one."""
-
-BEYOND = 2.0
-"""A value may lie this many median widths of a domain's bulk beyond the bulks of all domains. Wide
-enough that a normal column is never touched (8 deviations); not tuned."""
-
-MOSTLY = 0.5
-"""Share of rows from which on a column is told by its other values: zeros of an amount."""
 
 
 @dataclass(frozen=True)
@@ -36,25 +26,27 @@ class NumberColumn:
     ----------
     name : of the column
     fill : stands in for missing ones
-    low : what lies below is drawn in to here
-    high : what lies above is drawn in to here
+    low, high : what lies beyond is too far out
+    reach : values are cut so far beyond these, lest one decides on what gaps are filled with. What
+        they count as, an estimator knows: it depends on the domain. 0 in runs of before
     """
 
     name: str
     fill: float
     low: float = -np.inf
     high: float = np.inf
+    reach: float = 0.0
 
     @property
     def features(self) -> list[str]:
         return [self.name]
 
     def encode(self, column: pd.Series) -> Encoded:
-        """(rows, 1), where they were missing, and how many were drawn in."""
+        """(rows, 1), where they were missing, and how many are too far out."""
         numbers = numbers_of(column)
         missing = np.isnan(numbers)
-        bounded = np.clip(numbers, self.low, self.high)
-        n_bounded = int(np.sum(bounded[~missing] != numbers[~missing]))
+        bounded = np.clip(numbers, self.low - self.reach, self.high + self.reach)
+        n_bounded = int(((numbers < self.low) | (numbers > self.high)).sum())
         return Encoded(np.where(missing, self.fill, bounded)[:, None], missing, n_bounded)
 
 
@@ -82,50 +74,15 @@ def learn_numbers(
         return None
     if facts is None and len(numbers[known]) - _commonest(numbers[known])[1] < least:
         return None
-    low, high = bounds_of(numbers, domains)
+    low, high, reach = bounds_of(numbers, domains)
     labelled = numbers[known & is_source]
     middle = labelled if len(labelled) else numbers[known] if known.any() else np.array(ends)
     with np.errstate(over="ignore"):
         halfway = np.median(middle)
     fill = float(np.clip(halfway if np.isfinite(halfway) else middle[0], low, high))
-    return NumberColumn(name, fill, low, high)
-
-
-def bounds_of(numbers: Floats, domains: Sequence[str]) -> tuple[float, float]:
-    """How far a value may lie from the others, by the bulk of every domain.
-
-    The bulk of a domain is what is left without `TRIMMED` of its rows at each end, so that one row
-    has no say in it. Bounds are `BEYOND` of the bulks' median width beyond all bulks together:
-    however far apart domains lie, their bulks are never touched. In a column that mostly has one
-    value, such as 0, the others are looked at. Rounded outwards, so that no row can be read off.
-    """
-    known = ~np.isnan(numbers)
-    common, count = _commonest(numbers[known])
-    mostly_one = count > MOSTLY * known.sum()
-    told = known & (numbers != common) if mostly_one else known
-    if len(np.unique(numbers[told])) < 3:
-        return -np.inf, np.inf
-    names = np.asarray(domains, dtype=object)[told]
-    groups = [numbers[told][rows] for _, rows in group_rows(names.tolist(), len(names))]
-    bulks = np.array(
-        [_bulk(values) for values in groups if len(values) > 2] or [_bulk(numbers[told])]
-    )
-    ends = [*bulks.ravel(), *([common] if mostly_one else [])]
-    with np.errstate(over="ignore", invalid="ignore"):
-        widths = bulks[:, 1] - bulks[:, 0]
-        width = np.median(widths) or widths.max()
-        low, high = min(ends) - BEYOND * width, max(ends) + BEYOND * width
-    if not width or not np.isfinite([low, high]).all():
-        return -np.inf, np.inf
-    unit = 10.0 ** np.floor(np.log10(max(width, 1e-9 * max(-low, high))) - 1)
-    return float(np.floor(low / unit) * unit), float(np.ceil(high / unit) * unit)
-
-
-def _bulk(values: Floats) -> tuple[float, float]:
-    """The ends of what is left when `TRIMMED` of the values, at least one, are cut at each end."""
-    ordered = np.sort(values)
-    cut = min(max(1, int(np.ceil(TRIMMED * len(ordered)))), (len(ordered) - 1) // 2)
-    return float(ordered[cut]), float(ordered[len(ordered) - 1 - cut])
+    if not np.isfinite(low):
+        return NumberColumn(name, fill)
+    return NumberColumn(name, fill, low, high, reach)
 
 
 def _commonest(values: Floats) -> tuple[float, int]:

@@ -318,4 +318,5 @@ def _revive(content: Mapping[str, Any]) -> Column:
             raise ValueError("the parts of a date are unknown")
         return DateColumn(content["name"], parts, fills, bool(content["month_first"]))
     low, high = float(content.get("low", -np.inf)), float(content.get("high", np.inf))
-    return NumberColumn(content["name"], float(content["fill"]), low, high)
+    reach = float(content.get("reach", 0.0))
+    return NumberColumn(content["name"], float(content["fill"]), low, high, reach)

@@ -264,6 +264,7 @@ def _task_words(rows: LabelledRows) -> str:
 
 def _fit(model: BaseVDI, table: FitTable, kept: RunCheckpoint | None) -> None:
     rows = table.rows
+    model._says_bounds = False  # the notes on the table do
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClassNameWarning)  # spelling="exact" asked for them
         model.fit(

@@ -248,3 +248,13 @@ def test_one_column_where_more_are_wanted_asks_for_the_delimiter(tmp_path):
     table = read_table(write(tmp_path, "a,b\n1,2\n"), delimiter=";")
     with pytest.raises(InputError, match=r"read as one column.*--sep"):
         require_columns(table.columns, ["hospital"], "domain")
+
+
+def test_what_stands_between_columns_is_said_once(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("Ort;x\nKöln;1,5\nBonn;2,5\n".encode("cp1252"))
+    _, notes = read_with_notes(path, TextFormat())
+    assert [note for note in notes if "semicolon" in note] == [
+        "Read a.csv with a semicolon between its columns."
+    ]
+    assert sum("not UTF-8" in note for note in notes) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from domindex.data.arrow_columns import is_blank, text_of
-from domindex.data.messages import did_you_mean, preview
+from domindex.data.messages import nearest_name, preview
 from domindex.data.names import is_missing
 from domindex.errors import InputError
 from domindex.preparation.date_column import are_dates
@@ -84,7 +84,7 @@ def check_domain_column(column: pd.Series) -> list[str]:
     if blank:
         raise InputError(
             f"The domain column {column.name!r} is blank in {len(blank)} of {len(names)} rows, the "
-            f"first is row {preview(blank, 3)}. Name the domain of these rows, or leave them out."
+            f"first is row {blank[0]}. Name the domain of these rows, or leave them out."
         )
     return [name for name in names if name is not None]
 
@@ -121,14 +121,28 @@ def a_date(column: pd.Series, *, is_target: bool = False) -> InputError:
 
 
 def require_columns(columns: Iterable[str], names: Sequence[str], role: str) -> None:
-    """All of `names` are columns; the first that is not is reported with the nearest one."""
+    """All of `names` are columns; those that are not are reported together."""
+    require_roles(columns, {role: names})
+
+
+def require_roles(columns: Iterable[str], roles: Mapping[str, Sequence[str]]) -> None:
+    """All names of all roles are columns; those that are not are reported at once.
+
+    One error a run would cost a user as many runs as there are slips.
+    """
     known = list(columns)
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            if not hint and len(known) == 1:
-                hint = "The file was read as one column: say what stands between columns (--sep)."
-            raise InputError(
-                f"There is no column {name!r} for the {role}; there are "
-                f"{preview(known, 12)}. {hint or 'Spell it as in the header.'}"
-            )
+    absent = {
+        role: [name for name in dict.fromkeys(names) if name not in known]
+        for role, names in roles.items()
+    }
+    absent = {role: names for role, names in absent.items() if names}
+    if not absent:
+        return
+    wrong = [name for names in absent.values() for name in names]
+    listed = " and ".join(f"{preview(names)} for the {role}" for role, names in absent.items())
+    near = dict.fromkeys(nearest_name(name, known) for name in wrong)
+    meant = " and ".join(repr(name) for name in near if name is not None)
+    hint = f"Did you mean {meant}?" if meant else "Spell them as in the header."
+    if not meant and len(known) == 1:
+        hint = "The file was read as one column: say what stands between columns (--sep)."
+    raise InputError(f"There is no column {listed}; there are {preview(known, 12)}. {hint}")

@@ -19,7 +19,7 @@ from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.atomic import check_free
 from domindex.preparation import InputRequest, Missing, TablePreparation
-from domindex.preparation.columns import require_columns
+from domindex.preparation.columns import require_roles
 from domindex.preparation.domain_rule import DomainRule
 from domindex.progress import Progress, show_progress
 from domindex.tables.configuration import check_settings
@@ -192,8 +192,7 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     table, read = read_with_notes(
         request.data, request.form, texts=[request.domain], open_file=progress.open_file
     )
-    require_columns(table.columns, [request.domain], "domain")
-    require_columns(table.columns, request.keys, "names of rows (--id)")
+    require_roles(table.columns, request.roles)
     rule = DomainRule.fit(table[request.domain], request.domain_by)
     rows = label_rows(
         table,
@@ -289,6 +288,7 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
         "estimator": type(model).__name__,
         "settings": dict(request.settings),
         "seed": request.seed,
+        "share": request.inputs.share,
         "notes": list(table.notes),
         "summary": model.summary().splitlines(),
         "versions": versions(),

@@ -94,6 +94,7 @@ def read_with_notes(
         except UnicodeDecodeError as error:
             if form.encoding is not None:
                 raise _not_in(file, form.encoding, error) from None
+            notes.clear()  # it is read anew
             notes.append(
                 f"{file.name} is not UTF-8: read as {FALLBACK_ENCODING}. Pass --encoding if names "
                 "look wrong."

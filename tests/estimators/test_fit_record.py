@@ -7,7 +7,7 @@ import pytest
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.datasets import make_domain_graph
-from domindex.estimators.fit_record import FitRecord
+from domindex.estimators.fit_record import FitRecord, profile_features
 
 CANDIDATES = [("raw", "linear"), ("flow", "linear"), ("coral", "linear")]
 
@@ -127,3 +127,20 @@ def test_models_of_before_there_was_a_record_still_open(classifier):
     state = classifier.state()
     del state["record"]
     assert VDIClassifier.from_state(state)._record is None
+
+
+def test_categories_of_a_column_are_one_column_to_those_who_ask_why(classifier, table, family):
+    name = classifier.domains_[-1]
+    told = classifier.explain_domain(name).set_index("column")
+    assert set(told.index) == {"a", "b", "noise", "kind"}
+    here = np.array([domain == name for domain in family.sample_domain])
+    level, share = told.loc["kind", "typical"].rsplit(" ", 1)
+    assert level in {"x", "y"}
+    assert share == f"{table.loc[here, f'kind={level}'].mean():.0%}"
+
+
+def test_numbers_whose_names_hold_a_sign_stay_numbers():
+    values = np.random.default_rng(0).normal(size=(40, 2))
+    profiles = profile_features(values, ["dose=low", "dose=high"], np.repeat([0, 1], 20), 2)
+    assert [one.name for one in profiles] == ["dose=low", "dose=high"]
+    assert all(len(one.edges) for one in profiles)

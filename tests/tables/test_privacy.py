@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domindex.tables import fit_table
+from domindex.tables import add_table, fit_table
 from domindex.tables.privacy import shown_columns, without_row_values
 
 QUICK = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}
@@ -77,6 +77,7 @@ def test_no_file_of_a_run_holds_a_planted_secret(patients, tmp_path, share):
     rows = {domain["name"]: domain["rows"] for domain in content["domains"]}
     assert rows["w8"] == (None if share else 4)
     assert rows["w0"] == 25
+    assert content["preparation"] == about["notes"], "the report says what was done to the table"
 
 
 def test_columns_that_name_rows_are_not_shown_and_neither_is_what_occurs_once():
@@ -130,3 +131,26 @@ def test_shares_that_stand_for_a_few_rows_are_not_shared():
     assert shared["columns"]["missing: age"] == shared["columns"]["drug=none"] == [None]
     assert shared["columns"]["age"] == [0.02]  # a mean, no share
     assert without_row_values(content, share=False)["domains"] == content["domains"]
+
+
+def test_a_table_in_parts_and_domains_added_later_tell_no_small_counts_either(patients, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "parts").mkdir()
+    patients.to_parquet(tmp_path / "parts" / "a.parquet", index=False)
+    asked = {"target": ["outcome"], "domain": "ward", "features": ["age", "dose", "drug"]}
+    few = patients.assign(dose=patients["dose"].fillna(0.5)).copy()
+    few.loc[:2, "dose"] = None
+    few.to_parquet(tmp_path / "parts" / "a.parquet", index=False)
+    said = {}
+    for share in (False, True):
+        run = fit_table(
+            tmp_path / "parts", out=tmp_path / f"run{share}", settings=QUICK, report=False,
+            share=share, **asked,
+        )  # fmt: skip
+        said[share] = " ".join(run.notes)
+        later = patients[patients["ward"] == "w8"].assign(ward="new")
+        later.to_csv(tmp_path / "later.csv", index=False)
+        added = add_table(run, tmp_path / "later.csv", out=tmp_path / f"added{share}").run
+        assert added.about["added"][0]["rows"] == (None if share else 4)
+    assert "'dose (3)'" in said[False]
+    assert "'dose (below 5)'" in said[True]

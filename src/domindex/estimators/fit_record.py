@@ -15,7 +15,7 @@ from domindex.committee.held_out_record import HeldOutRecord
 from domindex.committee.importance import MOST_GROUPS, column_importance
 from domindex.committee.side_by_side import Workers
 from domindex.data import DomainData
-from domindex.data.profiles import ColumnProfile, profile_inputs
+from domindex.data.profiles import BINS, MOST_CELLS, ColumnProfile
 from domindex.persistence.table_states import table_from_state, table_state
 
 IMPORTANCE = ("column", "importance", "standard_error")
@@ -56,7 +56,7 @@ class FitRecord:
         if names is None or not is_table or len(names) != n_features:
             return cls(data.domain_sizes, built.held_out, _importance([], np.empty((0, 2))), ())
         texts = [str(name) for name in names]
-        profiles = profile_inputs(data.inputs, texts, data.row_domains, data.n_domains)
+        profiles = profile_features(data.inputs, texts, data.row_domains, data.n_domains)
         groups = column_groups(texts)
         measured = np.empty((0, 2))
         if built.explained is not None:
@@ -105,6 +105,37 @@ def column_groups(names: Sequence[str]) -> list[tuple[str, NDArray[np.int64]]]:
         is_level = bool(equals and label and level)
         groups.setdefault((label if is_level else name, is_level), []).append(number)
     return [(label, np.array(columns)) for (label, _), columns in groups.items()]
+
+
+def profile_features(
+    inputs: NDArray, names: Sequence[str], row_domains: NDArray, n_domains: int
+) -> tuple[ColumnProfile, ...]:
+    """A profile for each column of the user's, as many as `MOST_CELLS` allows.
+
+    Features that are the categories of one column are one column again, as their user knows it.
+    """
+    found: list[ColumnProfile] = []
+    most = max(1, MOST_CELLS // (BINS * max(n_domains, 1)))
+    for label, columns in column_groups(names):
+        values = np.asarray(inputs[:, columns], dtype=np.float64)
+        of_domains = (row_domains, n_domains)
+        if _are_categories(label, [names[column] for column in columns], values):
+            levels = [names[column][len(label) + 1 :] for column in columns]
+            codes = np.where(values.any(axis=1), values.argmax(axis=1), len(levels))
+            every = np.ones(len(codes), dtype=bool)
+            found.append(ColumnProfile.of_categories(label, levels, codes, every, *of_domains))
+            continue
+        found += [
+            ColumnProfile.of_numbers(names[column], one, *of_domains)
+            for column, one in zip(columns, values.T)
+        ]
+    return tuple(found[:most])
+
+
+def _are_categories(label: str, names: Sequence[str], values: NDArray[np.float64]) -> bool:
+    """Whether features named "kind=a", "kind=b" are 0 and 1, and at most one of them is 1."""
+    named = all(name.startswith(f"{label}=") for name in names)
+    return named and bool(np.isin(values, (0.0, 1.0)).all() and (values.sum(axis=1) <= 1).all())
 
 
 def _importance(labels: Sequence[str], measured: NDArray[np.float64]) -> pd.DataFrame:

@@ -144,3 +144,20 @@ def test_numbers_whose_names_hold_a_sign_stay_numbers():
     profiles = profile_features(values, ["dose=low", "dose=high"], np.repeat([0, 1], 20), 2)
     assert [one.name for one in profiles] == ["dose=low", "dose=high"]
     assert all(len(one.edges) for one in profiles)
+
+
+def test_rows_of_rare_categories_do_not_hide_that_a_column_is_one():
+    """They have shares of all categories in place of a 1."""
+    one_hot = np.eye(2)[np.arange(40) % 2]
+    one_hot[:3] = [0.6, 0.3]
+    (found,) = profile_features(one_hot, ["ward=a", "ward=b"], np.repeat([0, 1], 20), 2)
+    assert found.bin_names == ("b", "a", "others")
+    assert found.counts[:, -1].tolist() == [3.0, 0.0]
+
+
+def test_the_feature_of_all_rare_categories_belongs_to_its_column():
+    one_hot = np.eye(3)[np.arange(60) % 3]
+    names = ["ward=a", "ward=b", "ward (others)"]
+    (found,) = profile_features(one_hot, names, np.repeat([0, 1], 30), 2)
+    assert found.name == "ward"
+    np.testing.assert_array_equal(found.counts, 10.0)

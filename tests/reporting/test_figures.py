@@ -23,6 +23,7 @@ from domindex.reporting import (
     plot_scores_by_distance,
     plot_scores_by_domain,
 )
+from domindex.reporting.distances import distances_to_sources
 
 LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
 DOMAINS = ["a", "b", "$x_", "d"]
@@ -180,6 +181,12 @@ def test_scores_are_in_order_beside_the_baseline():
     assert legend(axes) == ["baseline", "source", "target"]
     with pytest.raises(InputError, match="scores is empty"):
         plot_scores_by_domain({})
+
+
+def test_a_domain_that_lies_on_a_source_is_at_no_distance():
+    """What rounding leaves of it would be shown as 1.1e-7."""
+    places = index().coordinates[:1] + 1e-9
+    assert distances_to_sources(index(), ["a"], places).tolist() == [0.0]
 
 
 def test_distance_is_counted_in_spacings_from_the_nearest_source():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import brier_score_loss
 
-from domindex.errors import InputError
+from domindex.errors import InputError, OffMapWarning
 from domindex.tables import fit_table, predict_table, score_table
 
 
@@ -131,3 +131,13 @@ def test_a_shared_run_tells_no_score_of_a_few_rows(table, tmp_path):
         told.loc[["s3", "s4", "s5"], "error"].mean()
     )
     assert "Hid the figures of 1 domain with fewer than 5 labels" in found[True].notes[-1]
+
+
+def test_domains_off_the_map_are_noted_once_not_warned_about_one_by_one(
+    classes, followup, tmp_path, capsys, recwarn
+):
+    far = followup.assign(site="far-" + followup["site"], z=1e6)
+    far.to_csv(tmp_path / "far.csv", index=False)
+    score_table(classes, tmp_path / "far.csv", progress=True)
+    assert "8 of 8 domains lie off the map" in " ".join(capsys.readouterr().err.split())
+    assert not [one for one in recwarn if one.category is OffMapWarning]

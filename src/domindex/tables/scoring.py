@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +15,13 @@ from sklearn.metrics import roc_auc_score
 
 from domindex.data.arrow_columns import text_of
 from domindex.data.names import group_rows
-from domindex.errors import InputError
+from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
 from domindex.preparation.columns import require_columns
 from domindex.preparation.requests import LEAST_SHARED
 from domindex.progress import show_progress
 from domindex.tables.labels import TableLabels, as_classes, read_labels
-from domindex.tables.predicting import predicted_columns
+from domindex.tables.predicting import predicted_columns, say_off_map
 from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
@@ -126,7 +127,11 @@ def score_table(
         notes = (*read, *rows.notes, *_left_out(labels), *spelled, *_seen(model, rows.domains))
         for note in notes:
             shown.say(f"note: {note}")
-        scored = _by_domain(model, rows, given, preparation.targets)
+        places = model.place_domains(rows.inputs, sample_domain=rows.domains)
+        say_off_map(places, shown)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OffMapWarning)  # it is said above
+            scored = _by_domain(model, rows, given, preparation.targets, places)
         if run.is_shared:
             scored, hid = _without_few(scored)
             notes = (*notes, *hid)
@@ -157,9 +162,13 @@ def _seen(model: Any, domains: Sequence[str]) -> list[str]:
 
 
 def _by_domain(
-    model: Any, rows: PreparedRows, labels: NDArray, targets: tuple[str, ...]
+    model: Any,
+    rows: PreparedRows,
+    labels: NDArray,
+    targets: tuple[str, ...],
+    places: pd.DataFrame,
 ) -> pd.DataFrame:
-    places = model.place_domains(rows.inputs, sample_domain=rows.domains)
+    """A row a domain, with what was forecast for its place."""
     forecasts = places.set_index("domain")
     sources, known = set(model.source_domains_), set(model.domains_)
     records = []

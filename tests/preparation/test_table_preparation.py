@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domindex.errors import InputError
@@ -189,6 +189,7 @@ texts = st.text(st.characters(exclude_categories=["Nd", "No", "Nl", "Cs"]), min_
 )
 
 
+@settings(deadline=None)  # the first of them waits for what it imports
 @given(
     st.lists(numbers, min_size=4, max_size=4), st.lists(texts, min_size=4, max_size=4, unique=True)
 )
@@ -238,3 +239,19 @@ def test_no_median_is_the_value_of_one_row():
         whole, domain="site", targets=(), is_source=np.ones(101, dtype=bool)
     )
     assert preparation.columns[0].fill == np.median(np.round(values))
+
+
+@pytest.mark.parametrize("unit", [" mg", "%", " %"])
+def test_numbers_with_a_unit_are_no_categories(unit):
+    values = [f"{number / 10:.1f}{unit}" for number in range(40)]
+    rows = pd.DataFrame({"site": ["s"] * 40, "dose": values, "z": range(40)})
+    asked = {"domain": "site", "targets": (), "is_source": np.ones(40, dtype=bool)}
+    with pytest.raises(InputError, match=r"'dose' holds numbers with a unit: '0.0 ?(mg|%)'"):
+        TablePreparation.fit(rows, **asked)
+    few = rows.assign(dose=[f"{5 * (1 + n % 3)}{unit}" for n in range(40)])
+    assert f"dose=5{unit}" in TablePreparation.fit(few, **asked)[0].features
+    wards = rows.assign(dose=[f"{n % 30} {'AB'[n % 2]}" for n in range(40)])
+    preparation, _ = TablePreparation.fit(
+        wards, **asked, request=InputRequest(categorical=["dose"])
+    )
+    assert any(name.startswith("dose=") for name in preparation.features)

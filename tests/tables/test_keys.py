@@ -153,3 +153,16 @@ def test_all_columns_that_are_not_there_are_told_at_once(classes, data, tmp_path
         InputError, match=r"no column 'site' for the domain and 'z'.* for the inputs"
     ):
         predict_table(classes, tmp_path / "later.csv")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"exclude": ["z"], "keep_columns": ["z"]}, "'z' is named by --keep-column.*by --exclude"),
+        ({"key": "x", "features": ["x", "z"]}, "'x' is named by --features.*by --id"),
+        ({"exclude": ["z"], "categorical": ["z"]}, "'z' is named by --categorical.*by --exclude"),
+    ],
+)
+def test_a_column_that_is_to_be_used_and_left_out_is_asked_about(data, tmp_path, asked, message):
+    with pytest.raises(InputError, match=message):
+        fit_table(data, target=["outcome"], domain="site", out=tmp_path / "run", **asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -19,6 +20,10 @@ from domindex.preparation.date_column import are_dates
 from domindex.preparation.spelling import number_of, stands_for_none
 
 Kind = Literal["numbers", "texts", "dates"]
+
+_WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?P<unit> ?%| [^\W\d]\S*)")
+MOST_WITH_UNIT = 20
+"""Different numbers with a unit, such as doses, that may be categories."""
 
 
 def kind_of(column: pd.Series, *, in_rows: bool = True) -> Kind:
@@ -97,6 +102,7 @@ def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> K
         return "numbers"
     if are_dates(given):
         return "dates"
+    _refuse_units(column.name, given)
     if numeric:
         others = [value for value in given if value not in set(numeric)]
         where = f" (first in row {column.tolist().index(others[0]) + 1})" if in_rows else ""
@@ -107,6 +113,20 @@ def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> K
             f"(--exclude {column.name})."
         )
     return "texts"
+
+
+def _refuse_units(name: object, values: Sequence[str]) -> None:
+    """Numbers with a unit behind them, too many of them to be categories, would be as many."""
+    if len(values) <= MOST_WITH_UNIT:
+        return
+    found = [_WITH_UNIT.fullmatch(value.strip()) for value in values]
+    units = {one["unit"] for one in found if one is not None}
+    if all(found) and len(units) == 1:
+        raise InputError(
+            f"Column {name!r} holds numbers with a unit: {preview(values, 3)}. Write the numbers "
+            f"alone, and {units.pop()!r} into the column's name; or pass --categorical {name} to "
+            f"take all values for categories, or leave it out (--exclude {name})."
+        )
 
 
 def a_date(column: pd.Series, *, is_target: bool = False) -> InputError:

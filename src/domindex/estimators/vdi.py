@@ -131,6 +131,13 @@ folds."""
 EFFORTS = ("full", "quick")
 
 
+ONE_SOURCE = (
+    "With one source no domain could be held out: these figures rest on how sure the model is of "
+    "itself. Label a few rows of a second domain before relying on them."
+)
+"""What is said beside forecasts that nothing was held out for."""
+
+
 class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator):
     """Variational domain indexing behind scikit-learn's interface."""
 
@@ -491,7 +498,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         return [
             f"Expected {what} by target domain: {ordered[column].mean():.3g} on average, from "
             f"{expected[0]:.3g} ({names[0]}) to {expected[-1]:.3g} ({names[-1]}, "
-            f"80 % interval {low:.3g} to {high:.3g})."
+            f"80 % interval {low:.3g} to {high:.3g}).",
+            *([ONE_SOURCE] if len(self.source_domains_) == 1 else []),
         ]
 
     @property

@@ -499,3 +499,15 @@ def test_a_table_with_all_columns_fits_on_a_desk(open_other, data):
         "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
     )
     assert box <= 1
+
+
+def test_with_one_source_no_domain_is_said_to_have_been_held_out(open_other, data):
+    first, *others = data.domains
+    alone = (replace(first, role="source"), *(replace(one, role="target") for one in others))
+    held_out = replace(data.held_out, scores=data.held_out.scores[:1])
+    page = open_other(replace(data, domains=alone, held_out=held_out))
+    text = page.locator("#rely").text_content()
+    assert "On rows of the only source that it had not seen" in text
+    assert "held-out rows of the source" in text
+    assert "held-out sources" not in text
+    assert "8 of 10 targets" not in text

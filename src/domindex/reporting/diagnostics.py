@@ -91,6 +91,12 @@ def _far_targets(index: DomainIndex, records: Sequence[DomainRecord]) -> str:
         return ""
     far.sort(key=lambda record: -record.distance_to_source)
     names = [record.name for record in far]
+    if sources.sum() == 1:
+        return (
+            f"{_count(names, 'target lies', 'targets lie')} more than {FAR_SPACINGS:g} median "
+            f"spacings from the only source: {_some(names)}. Nothing says how a rule learned there "
+            "carries over so far."
+        )
     return (
         f"{_count(names, 'target lies', 'targets lie')} farther from every source than the sources "
         f"lie from one another: {_some(names)}. Nothing labelled is near; predictions there rest "

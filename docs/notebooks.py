@@ -15,6 +15,8 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 LANGUAGE = "python"
+OUTPUT = "{ .text .output }"
+"""What a cell printed; style.css lets its long lines go on below."""
 DRESSED = re.compile(r"<(table|tr|th|td)\s[^>]*>")
 DROPPED = re.compile(r"<style.*?</style>|<script.*?</script>", re.DOTALL)
 
@@ -53,7 +55,7 @@ def page_of(path: Path, name: str) -> tuple[str, dict[str, bytes]]:
                 parts.append(f"<div>\n{as_html(''.join(data['text/html']))}\n</div>")
             else:
                 parts.append(
-                    fenced("".join(output.get("text", data.get("text/plain", ""))), "text")
+                    fenced("".join(output.get("text", data.get("text/plain", ""))), OUTPUT)
                 )
     where = f"*This page is a notebook, run as it stands: `docs/tutorials/{path.name}`.*"
     return "\n\n".join([parts[0].split("\n", 1)[0], where, *_rest(parts)]), pictures

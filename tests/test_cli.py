@@ -239,7 +239,7 @@ def test_new_domains_are_added_to_a_run(place, table, tmp_path):
     assert "--out" in one_line(told.stderr)
     told = run("add", place / "run", tmp_path / "later.csv", "--out", tmp_path / "grown")
     assert told.exit_code == 0, told.stderr
-    assert told.stdout == f"Run: {tmp_path / 'grown'} (1 domains added)\n"
+    assert told.stdout == f"Run: {tmp_path / 'grown'} (1 domain added)\n"
     later.assign(site="last").to_csv(tmp_path / "last.csv", index=False)
     told = run("add", tmp_path / "grown", tmp_path / "last.csv", "--force", "--json")
     assert told.exit_code == 0, told.stderr
@@ -462,3 +462,17 @@ def test_the_package_runs_as_the_command_does(monkeypatch, capsys):
         runpy.run_module("domindex", run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("domindex ")
+
+
+def test_scores_as_json_can_be_read_by_anyone(place, table, tmp_path):
+    """A domain with one class has no AUC: NaN, which JSON does not know."""
+    table.assign(outcome="well").to_csv(tmp_path / "late.csv", index=False)
+    told = run("score", place / "run", tmp_path / "late.csv", "--json")
+    assert told.exit_code == 0, told.stderr
+
+    def refuse(text):
+        raise AssertionError(f"{text} is no JSON")
+
+    scores = json.loads(told.stdout, parse_constant=refuse)
+    assert scores["overall"]["auc"] is None
+    assert all(row["auc"] is None for row in scores["domains"])

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import domindex
+from domindex import MomentFlow, VDIClassifier, VDIRegressor
 
 ROOT = Path(domindex.__file__).parent
 EXTRAS = {
@@ -126,6 +127,25 @@ def test_every_public_class_and_function_has_an_example(name):
     without = [key for key, value in shown.items() if ">>> " not in (inspect.getdoc(value) or "")]
     assert shown
     assert not without, f"{name}: {', '.join(without)} have no Examples in their docstrings"
+
+
+@pytest.mark.parametrize("kind", [VDIClassifier, VDIRegressor, MomentFlow])
+def test_everything_that_an_estimator_offers_has_an_example(kind):
+    offered = [name for name in dir(kind) if not name.startswith("_")]
+    ours = {}
+    for name in offered:
+        owner = next(one for one in kind.__mro__ if name in vars(one))
+        if owner.__module__.startswith("domindex."):
+            ours[name] = inspect.getattr_static(kind, name)
+    told = {name: value for name, value in ours.items() if callable(value) or is_described(value)}
+    without = [name for name, one in told.items() if ">>> " not in (inspect.getdoc(one) or "")]
+    assert {"fit", "predict", "score"} <= set(told)
+    assert not without, f"{kind.__name__}: {', '.join(without)} have no Examples"
+
+
+def is_described(value):
+    """Properties, methods of a class, and methods that some models have and others lack."""
+    return isinstance(value, property | classmethod | staticmethod) or hasattr(value, "fn")
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -391,7 +392,9 @@ def add(
             domains = result.table.to_dict("records")
             _print_json({"run": result.run.folder, "domains": domains, "off_map": result.off_map})
             return
-        typer.echo(f"Run: {result.run.folder} ({len(result.table)} domains added)")
+        n_added = len(result.table)
+        added = "1 domain" if n_added == 1 else f"{n_added} domains"
+        typer.echo(f"Run: {result.run.folder} ({added} added)")
 
 
 @app.command()
@@ -669,7 +672,17 @@ def _some(text: str | None) -> list[str] | None:
 
 
 def _print_json(content: dict[str, Any]) -> None:
-    typer.echo(json.dumps(content, indent=1, default=str))
+    typer.echo(json.dumps(_known(content), indent=1, default=str, allow_nan=False))
+
+
+def _known(value: Any) -> Any:
+    """None for what JSON has no number for, such as the AUC of a domain with one class."""
+    if isinstance(value, dict):
+        return {name: _known(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(one) for one in value]
+    unknown = isinstance(value, float) and not math.isfinite(value)
+    return None if unknown or type(value).__name__ == "NAType" else value
 
 
 def _file(out: str) -> Path | None:

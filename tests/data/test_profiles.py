@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex.data.profiles import LEAST_OFTEN, OTHERS, ColumnProfile, profile_inputs
+from domindex.data.profiles import LEAST_OFTEN, OTHERS, ColumnProfile
 
 
 def test_numbers_are_counted_in_bins_that_hold_about_as_many_rows_each():
@@ -52,8 +52,10 @@ def test_edges_are_rounded_so_that_none_is_the_value_of_a_row():
 
 
 def test_profiles_come_back_from_their_state():
-    inputs = np.random.default_rng(0).normal(size=(50, 2))
-    for one in profile_inputs(inputs, ["a", "b"], np.repeat([0, 1], 25), 2):
+    rng, half = np.random.default_rng(0), np.repeat([0, 1], 25)
+    numbers = ColumnProfile.of_numbers("a", rng.normal(size=50), half, 2)
+    texts = ColumnProfile.of_texts("b", rng.choice(["x", "y"], 50).tolist(), half, 2)
+    for one in (texts, numbers):
         again = ColumnProfile.from_state(one.state())
         assert again.bin_names == one.bin_names
         np.testing.assert_array_equal(again.counts, one.counts)

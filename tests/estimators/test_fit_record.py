@@ -7,7 +7,7 @@ import pytest
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.datasets import make_domain_graph
-from domindex.estimators.fit_record import FitRecord
+from domindex.estimators.fit_record import FitRecord, profile_features
 
 CANDIDATES = [("raw", "linear"), ("flow", "linear"), ("coral", "linear")]
 
@@ -127,3 +127,37 @@ def test_models_of_before_there_was_a_record_still_open(classifier):
     state = classifier.state()
     del state["record"]
     assert VDIClassifier.from_state(state)._record is None
+
+
+def test_categories_of_a_column_are_one_column_to_those_who_ask_why(classifier, table, family):
+    name = classifier.domains_[-1]
+    told = classifier.explain_domain(name).set_index("column")
+    assert set(told.index) == {"a", "b", "noise", "kind"}
+    here = np.array([domain == name for domain in family.sample_domain])
+    level, share = told.loc["kind", "typical"].rsplit(" ", 1)
+    assert level in {"x", "y"}
+    assert share == f"{table.loc[here, f'kind={level}'].mean():.0%}"
+
+
+def test_numbers_whose_names_hold_a_sign_stay_numbers():
+    values = np.random.default_rng(0).normal(size=(40, 2))
+    profiles = profile_features(values, ["dose=low", "dose=high"], np.repeat([0, 1], 20), 2)
+    assert [one.name for one in profiles] == ["dose=low", "dose=high"]
+    assert all(len(one.edges) for one in profiles)
+
+
+def test_rows_of_rare_categories_do_not_hide_that_a_column_is_one():
+    """They have shares of all categories in place of a 1."""
+    one_hot = np.eye(2)[np.arange(40) % 2]
+    one_hot[:3] = [0.6, 0.3]
+    (found,) = profile_features(one_hot, ["ward=a", "ward=b"], np.repeat([0, 1], 20), 2)
+    assert found.bin_names == ("b", "a", "others")
+    assert found.counts[:, -1].tolist() == [3.0, 0.0]
+
+
+def test_the_feature_of_all_rare_categories_belongs_to_its_column():
+    one_hot = np.eye(3)[np.arange(60) % 3]
+    names = ["ward=a", "ward=b", "ward (others)"]
+    (found,) = profile_features(one_hot, names, np.repeat([0, 1], 30), 2)
+    assert found.name == "ward"
+    np.testing.assert_array_equal(found.counts, 10.0)

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from domindex import MomentFlow
+from domindex import MomentFlow, Training, VDIClassifier
 from domindex.datasets import make_circle
-from domindex.errors import InputError
+from domindex.errors import InputError, PreparationWarning
 from domindex.evaluation import cross_validate_domains
 
 
@@ -53,3 +53,15 @@ def test_columns_may_be_named_and_labels_left_empty_mark_targets(data):
     assert set(table["domain"]) == {f"d{number}" for number in data.source_domains}
     assert table["rows"].sum() == data.is_source.sum() - 1
     assert table["accuracy"].between(0.0, 1.0).all()
+
+
+def test_what_is_done_to_columns_is_told_once_not_by_every_fold(data):
+    frame = pd.DataFrame(data.X, columns=["a", "b"]).assign(code=np.arange(len(data.X)))
+    frame.loc[0, "a"] = np.nan
+    model = VDIClassifier(candidates=[("raw", "linear")], training=Training(index_steps=2))
+    with pytest.warns(PreparationWarning) as told:
+        cross_validate_domains(model, frame, data.y, **rows(data, n_splits=2))
+    texts = [str(one.message) for one in told if one.category is PreparationWarning]
+    assert any("'code'" in text for text in texts)
+    assert len(set(texts)) == len(texts)
+    assert told[0].filename == __file__

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domindex.errors import InputError
@@ -67,7 +67,7 @@ def test_missing_inputs_can_be_refused():
 def test_columns_that_never_change_are_dropped_with_a_note(constant):
     preparation, notes = fit(table(x=[1, 2, 3, 4], same=constant))
     assert preparation.features == ["x"]
-    assert notes == ("Dropped 1 column that never change, or hardly ever: 'same'.",)
+    assert notes == ("Dropped 1 column with one value, or nearly: 'same'.",)
 
 
 def test_nothing_left_is_an_error():
@@ -189,6 +189,7 @@ texts = st.text(st.characters(exclude_categories=["Nd", "No", "Nl", "Cs"]), min_
 )
 
 
+@settings(deadline=None)  # the first of them waits for what it imports
 @given(
     st.lists(numbers, min_size=4, max_size=4), st.lists(texts, min_size=4, max_size=4, unique=True)
 )
@@ -208,3 +209,49 @@ def test_a_damaged_preparation_is_not_taken(change):
     content = fit(table(x=[1, 2, 3, 4]))[0].to_dict()
     with pytest.raises((ValueError, KeyError, TypeError)):
         TablePreparation.from_dict(content | change)
+
+
+def test_gaps_are_said_to_be_filled_by_what_they_are_filled_by():
+    data = table(x=[1.0, np.nan, 3.0, 4.0], color=["red", "red", None, "blue"])
+    preparation, _ = fit(data)
+    first, second = preparation.apply(data).changes.notes()
+    assert first.startswith("Filled in missing inputs by the sources' median: 'x (")
+    assert second.startswith(
+        "Filled in missing inputs by the sources' commonest category: 'color ("
+    )
+    together = preparation.apply(data).changes + preparation.apply(data).changes
+    assert [note.split(":")[0] for note in together.notes()] == [
+        note.split(":")[0] for note in (first, second)
+    ]
+
+
+def test_no_median_is_the_value_of_one_row():
+    values = np.random.default_rng(0).normal(50.0, 10.0, 101)
+    rows = pd.DataFrame({"site": ["s"] * 101, "x": values})
+    preparation, _ = TablePreparation.fit(
+        rows, domain="site", targets=(), is_source=np.ones(101, dtype=bool)
+    )
+    fill = preparation.columns[0].fill
+    assert fill not in set(values)
+    assert abs(fill - np.median(values)) <= 0.1
+    whole = rows.assign(x=np.round(values))  # a value that many rows have tells of none
+    preparation, _ = TablePreparation.fit(
+        whole, domain="site", targets=(), is_source=np.ones(101, dtype=bool)
+    )
+    assert preparation.columns[0].fill == np.median(np.round(values))
+
+
+@pytest.mark.parametrize("unit", [" mg", "%", " %"])
+def test_numbers_with_a_unit_are_no_categories(unit):
+    values = [f"{number / 10:.1f}{unit}" for number in range(40)]
+    rows = pd.DataFrame({"site": ["s"] * 40, "dose": values, "z": range(40)})
+    asked = {"domain": "site", "targets": (), "is_source": np.ones(40, dtype=bool)}
+    with pytest.raises(InputError, match=r"'dose' holds numbers with a unit: '0.0 ?(mg|%)'"):
+        TablePreparation.fit(rows, **asked)
+    few = rows.assign(dose=[f"{5 * (1 + n % 3)}{unit}" for n in range(40)])
+    assert f"dose=5{unit}" in TablePreparation.fit(few, **asked)[0].features
+    wards = rows.assign(dose=[f"{n % 30} {'AB'[n % 2]}" for n in range(40)])
+    preparation, _ = TablePreparation.fit(
+        wards, **asked, request=InputRequest(categorical=["dose"])
+    )
+    assert any(name.startswith("dose=") for name in preparation.features)

@@ -9,7 +9,7 @@ import pytest
 
 from domindex.reporting import write_report
 from domindex.reporting.montage import picture_uri
-from domindex.reporting.records import ForecastRecord
+from domindex.reporting.records import ForecastRecord, MissingRecord
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -441,3 +441,73 @@ def test_a_map_that_closes_is_drawn_as_a_ring(browser, data, tmp_path):
     page.get_by_role("button", name=around[3].name, exact=True).first.click()
     assert "two ways agree" in page.locator("#selected dl").text_content()
     page.close()
+
+
+def test_what_was_done_to_the_table_is_told_with_gaps_by_domain(open_other, data):
+    note = "Left out 1 column whose values name the domain: 'code'."
+    name = data.profiles[0].name
+    gaps = (MissingRecord(0, 1.0),)
+    first, *others = data.domains
+    cleared = [replace(one, missing=()) for one in others]
+    content = replace(data, preparation=(note,), domains=(replace(first, missing=gaps), *cleared))
+    page = open_other(content)
+    headings = page.locator("h2").all_text_contents()
+    place = headings.index("What was done to my table?")
+    assert headings[place - 1 : place + 2 : 2] == [
+        "How good on held-out sources?",
+        "Is it a domain index?",
+    ]
+    assert page.locator("#prepared li").all_text_contents() == [note]
+    assert page.locator("#gaps thead th").all_text_contents() == ["domain", name]
+    assert page.locator("#gaps tbody tr").all_text_contents() == [f"{first.name}100.0 %"]
+
+
+def test_a_report_without_an_audit_says_why(open_other, data):
+    why = "The audit of the index was left out: it would have taken too long."
+    page = open_other(replace(data, audit=None, no_audit=why))
+    assert why in page.locator("#audit").text_content()
+    assert "could not be made" not in page.locator("#audit").text_content()
+
+
+def test_long_names_that_begin_alike_can_be_told_apart_on_the_map(open_other, data):
+    names = [f"Municipality of Somewhere-upon-River {n:02}" for n in range(len(data.domains))]
+    told = dict(zip([one.name for one in data.domains], names))
+    renamed = tuple(
+        replace(one, name=told[one.name], neighbours=tuple(told[near] for near in one.neighbours))
+        for one in data.domains
+    )
+    page = open_other(replace(data, domains=renamed))
+    labels = page.locator("#map .annotation-text").all_text_contents()
+    assert len(labels) > 3
+    assert len(set(labels)) == len(labels)
+    ticks = page.locator("#forecast-plot .ytick text").all_text_contents()
+    assert len(set(ticks)) == len(ticks) > 1
+
+
+def test_a_table_with_all_columns_fits_on_a_desk(open_other, data):
+    around = [
+        replace(
+            one, angle=0.3 * n, forecast=ForecastRecord(0.9512, 0.8512, 1.0, two_ways=0.75),
+            coordinates=(-0.01234, -0.1234),
+        )
+        for n, one in enumerate(data.domains)
+    ]  # fmt: skip
+    page = open_other(replace(data, domains=tuple(around)))
+    table = page.locator("#domains")
+    assert "two ways agree" in table.locator("thead").text_content()
+    box = table.evaluate(
+        "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
+    )
+    assert box <= 1
+
+
+def test_with_one_source_no_domain_is_said_to_have_been_held_out(open_other, data):
+    first, *others = data.domains
+    alone = (replace(first, role="source"), *(replace(one, role="target") for one in others))
+    held_out = replace(data.held_out, scores=data.held_out.scores[:1])
+    page = open_other(replace(data, domains=alone, held_out=held_out))
+    text = page.locator("#rely").text_content()
+    assert "On rows of the only source that it had not seen" in text
+    assert "held-out rows of the source" in text
+    assert "held-out sources" not in text
+    assert "8 of 10 targets" not in text

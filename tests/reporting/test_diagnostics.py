@@ -68,4 +68,16 @@ def test_targets_that_can_be_reached_both_ways_with_different_answers_are_named(
     told = diagnosis([record(0.0, "source"), record(1.0), apart])
     assert "1 target can be reached both ways round with different predictions: at 2.0." in told
     agreed = replace(apart, forecast=replace(forecast, two_ways=1.0))
-    assert diagnosis([record(0.0, "source"), record(1.0), agreed]) == ""
+    assert diagnosis([record(0.0, "source"), record(0.5, "source"), agreed]) == ""
+
+
+def test_forecasts_of_a_single_source_are_doubted():
+    far = replace(record(1.0), forecast=ForecastRecord(0.97, 0.48, 1.0))
+    assert "There is one source" in diagnosis([record(0.0, "source"), far])
+    assert "one source" not in diagnosis([record(0.0, "source"), record(0.5, "source"), far])
+
+
+def test_targets_far_from_the_only_source_are_not_compared_with_sources_that_there_are_not():
+    told = diagnosis([record(0.0, "source"), record(1.0), record(9.0, away=9.0)])
+    assert "1 target lies more than 3 median spacings from the only source: at 9.0." in told
+    assert "from one another" not in told

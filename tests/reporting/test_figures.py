@@ -1,5 +1,6 @@
 """Figures draw what they are given, and return their Axes."""
 
+import warnings
 from dataclasses import replace
 
 import networkx as nx
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex
@@ -21,6 +23,7 @@ from domindex.reporting import (
     plot_scores_by_distance,
     plot_scores_by_domain,
 )
+from domindex.reporting.distances import distances_to_sources
 
 LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
 DOMAINS = ["a", "b", "$x_", "d"]
@@ -180,6 +183,12 @@ def test_scores_are_in_order_beside_the_baseline():
         plot_scores_by_domain({})
 
 
+def test_a_domain_that_lies_on_a_source_is_at_no_distance():
+    """What rounding leaves of it would be shown as 1.1e-7."""
+    places = index().coordinates[:1] + 1e-9
+    assert distances_to_sources(index(), ["a"], places).tolist() == [0.0]
+
+
 def test_distance_is_counted_in_spacings_from_the_nearest_source():
     scores = dict(zip(DOMAINS, (1.0, 0.9, 0.8, 0.7)))
     axes = plot_scores_by_distance(index(), scores, source_domains=["a", "b"])
@@ -231,3 +240,30 @@ def test_a_map_that_is_a_line_is_drawn_on_a_flat_figure():
     square = DomainIndex.from_distances(list("abc"), 1.0 - np.eye(3), 2)
     assert plot_domain_map(index()).figure.get_figheight() < 3.0
     assert plot_domain_map(square).figure.get_figheight() > 5.0
+
+
+def test_long_names_leave_the_figure_its_room_and_stay_apart():
+    names = [f"Municipality of Somewhere-upon-River {n:02}" for n in range(36)]
+    places = np.array([(n % 6, n // 6) for n in range(36)], dtype=float)
+    gaps = np.linalg.norm(places[:, None] - places[None], axis=-1)
+    axes = plot_domain_map(DomainIndex.from_distances(names, gaps, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a layout that collapses is a warning of Matplotlib's
+        axes.figure.draw_without_rendering()
+    assert axes.get_position().width > 0.6
+    shown = [text.get_text() for text in axes.texts]
+    assert len(set(shown)) == len(shown) >= 12
+    boxes = [text.get_window_extent() for text in axes.texts]
+    figure = axes.figure.bbox
+    for number, box in enumerate(boxes):
+        for other in boxes[:number]:
+            shared = Bbox.intersection(box, other)
+            assert shared is None or shared.width * shared.height < 0.4 * box.width * box.height
+        inside = Bbox.intersection(box, figure)
+        assert inside.width * inside.height > 0.7 * box.width * box.height
+
+
+def test_rows_of_long_names_leave_room_for_what_is_drawn():
+    axes = plot_scores_by_domain({"x" * 300: 0.5, "short": 0.75})
+    axes.figure.draw_without_rendering()
+    assert axes.get_position().width > 0.5

@@ -138,7 +138,7 @@ def test_without_the_data_a_report_lacks_only_what_needs_it(classifier, data):
     alone = report_data(classifier)
     assert alone.audit is None
     assert alone.columns == {}
-    assert any("without the data" in note for note in alone.notes)
+    assert "without the data" in alone.no_audit
     assert [one.rows for one in alone.domains] == [one.rows for one in data.domains]
     assert alone.held_out == data.held_out
     assert alone.profiles == data.profiles
@@ -168,7 +168,7 @@ def test_a_table_as_the_user_knows_it_is_compared_instead(classifier, family, na
 def test_a_report_takes_no_more_time_than_it_is_given(classifier, family, names):
     content = report_data(classifier, family.X, family.y, names, budget=0)
     assert content.audit is None
-    assert any("more than a quarter" in note for note in content.notes)
+    assert "more than a quarter" in content.no_audit
     with pytest.raises(InputError, match="budget is -1"):
         report_data(classifier, family.X, family.y, names, budget=-1)
 
@@ -218,10 +218,12 @@ def test_data_too_small_for_an_audit_is_said_not_raised(family):
     model.fit(family.X[rows], labels, sample_domain=names, source_domains=[0])
     data = report_data(model, family.X[rows], labels, names, budget=60)
     assert "single source" in data.held_out.method
+    assert "With one source no domain could be held out" in model.summary()
+    assert any(text.startswith("There is one source") for text in data.warnings)
     assert data.audit is None
     assert all(one.differences == () for one in data.domains)
-    assert any("audit of the index could not be made" in note for note in data.notes)
-    assert "fewer than 10 rows" in data.warnings[0]
+    assert "audit of the index could not be made" in data.no_audit
+    assert "fewer than 10 rows" in data.warnings[1]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_known_domains_are_left_out_with_a_note(classes, table, tmp_path, capsys
     some.assign(site=some["site"].replace("s4", "later")).to_csv(tmp_path / "a.csv", index=False)
     result = add_table(classes, tmp_path / "a.csv", out=tmp_path / "run", progress=True)
     assert result.table["domain"].tolist() == ["later"]
-    assert "25 rows of 1 known domains ('s3') are left out" in capsys.readouterr().err
+    assert "Left out 25 rows of domains that the run knows: 's3'." in capsys.readouterr().err
 
 
 def test_a_table_without_new_domains_is_refused(classes, data, tmp_path):

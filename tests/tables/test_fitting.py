@@ -30,7 +30,7 @@ def test_a_run_says_what_was_fitted(classes):
     assert about["seed"] == 0
     assert about["settings"] == QUICK
     assert {"python", "domindex", "torch"} <= set(about["versions"])
-    assert any("never change, or hardly ever: 'version'" in note for note in about["notes"])
+    assert any("with one value, or nearly: 'version'" in note for note in about["notes"])
     assert any("Filled in missing inputs" in note for note in about["notes"])
     assert about["summary"] == classes.model().summary().splitlines()
 

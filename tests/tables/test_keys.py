@@ -137,3 +137,32 @@ def test_what_is_asked_for_and_not_there_is_told_by_its_own_name(data, tmp_path,
 def test_a_folder_is_called_by_its_name_wherever_one_stands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert name_of(".") == tmp_path.name
+
+
+def test_all_columns_that_are_not_there_are_told_at_once(classes, data, tmp_path):
+    wrong = {"target": ["outcom"], "domain": "Site", "key": "number", "exclude": ["colour"]}
+    with pytest.raises(InputError) as told:
+        fit_table(data, out=tmp_path / "run", features=["x", "zz", "q q"], **wrong)
+    text = str(told.value)
+    assert "'Site' for the domain and 'outcom' for the target" in text
+    assert "'number' for the names of rows (--id) and 'zz', 'q q' for the inputs" in text
+    assert "'colour' for the columns to leave out" in text
+    assert "Did you mean 'site' and 'outcome' and 'z' and 'color'?" in text
+    pd.DataFrame({"place": ["a"], "x": [1.0]}).to_csv(tmp_path / "later.csv", index=False)
+    with pytest.raises(
+        InputError, match=r"no column 'site' for the domain and 'z'.* for the inputs"
+    ):
+        predict_table(classes, tmp_path / "later.csv")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"exclude": ["z"], "keep_columns": ["z"]}, "'z' is named by --keep-column.*by --exclude"),
+        ({"key": "x", "features": ["x", "z"]}, "'x' is named by --features.*by --id"),
+        ({"exclude": ["z"], "categorical": ["z"]}, "'z' is named by --categorical.*by --exclude"),
+    ],
+)
+def test_a_column_that_is_to_be_used_and_left_out_is_asked_about(data, tmp_path, asked, message):
+    with pytest.raises(InputError, match=message):
+        fit_table(data, target=["outcome"], domain="site", out=tmp_path / "run", **asked)

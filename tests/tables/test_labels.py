@@ -91,3 +91,14 @@ def test_one_domain_and_no_source_are_told():
 def test_a_target_of_dates_is_not_to_be_left_out():
     with pytest.raises(InputError, match="name another target"):
         labels(["2020-01-01", "2020-01-02"])
+
+
+def test_a_target_of_numbers_and_texts_is_told_what_can_be_done_about_a_target():
+    table = pd.DataFrame({"y": ["1", "no", "1", None]})
+    with pytest.raises(InputError) as told:
+        read_labels(table, ["y"], "auto")
+    assert "'y' mixes numbers and texts" in str(told.value)
+    assert "--task classification" in str(told.value)
+    assert "--exclude" not in str(told.value)
+    labels = read_labels(table, ["y"], "classification")
+    assert labels.values[:3].tolist() == ["1", "no", "1"]

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domindex.tables import fit_table
+from domindex import Training, VDIClassifier
+from domindex.errors import PreparationWarning
+from domindex.tables import add_table, fit_table, index_table, score_table
 from domindex.tables.privacy import shown_columns, without_row_values
 
 QUICK = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}
@@ -47,6 +49,16 @@ def texts_of(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def planted(folder):
+    """The secrets that files of a folder hold."""
+    return [
+        (path, secret)
+        for path, content in texts_of(folder).items()
+        for secret in SECRETS
+        if secret.encode() in content
+    ]
+
+
 @pytest.mark.parametrize("share", [False, True])
 def test_no_file_of_a_run_holds_a_planted_secret(patients, tmp_path, share):
     pytest.importorskip("plotly")
@@ -62,13 +74,7 @@ def test_no_file_of_a_run_holds_a_planted_secret(patients, tmp_path, share):
         share=share,
     )
     assert run.report is not None
-    found = [
-        (path, secret)
-        for path, content in texts_of(run.folder).items()
-        for secret in SECRETS
-        if secret.encode() in content
-    ]
-    assert not found
+    assert not planted(run.folder)
     about = json.loads((run.folder / "run.json").read_text())
     assert not {"patient", "note", "born"} & set(about["data"]["columns"])
     content = json.loads((run.folder / "report.json").read_text())
@@ -77,6 +83,7 @@ def test_no_file_of_a_run_holds_a_planted_secret(patients, tmp_path, share):
     rows = {domain["name"]: domain["rows"] for domain in content["domains"]}
     assert rows["w8"] == (None if share else 4)
     assert rows["w0"] == 25
+    assert content["preparation"] == about["notes"], "the report says what was done to the table"
 
 
 def test_columns_that_name_rows_are_not_shown_and_neither_is_what_occurs_once():
@@ -130,3 +137,59 @@ def test_shares_that_stand_for_a_few_rows_are_not_shared():
     assert shared["columns"]["missing: age"] == shared["columns"]["drug=none"] == [None]
     assert shared["columns"]["age"] == [0.02]  # a mean, no share
     assert without_row_values(content, share=False)["domains"] == content["domains"]
+
+
+def test_a_table_in_parts_and_domains_added_later_tell_no_small_counts_either(patients, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "parts").mkdir()
+    patients.to_parquet(tmp_path / "parts" / "a.parquet", index=False)
+    asked = {"target": ["outcome"], "domain": "ward", "features": ["age", "dose", "drug"]}
+    few = patients.assign(dose=patients["dose"].fillna(0.5)).copy()
+    few.loc[:2, "dose"] = None
+    few.to_parquet(tmp_path / "parts" / "a.parquet", index=False)
+    said = {}
+    for share in (False, True):
+        run = fit_table(
+            tmp_path / "parts", out=tmp_path / f"run{share}", settings=QUICK, report=False,
+            share=share, **asked,
+        )  # fmt: skip
+        said[share] = " ".join(run.notes)
+        later = patients[patients["ward"] == "w8"].assign(ward="new")
+        later.to_csv(tmp_path / "later.csv", index=False)
+        added = add_table(run, tmp_path / "later.csv", out=tmp_path / f"added{share}").run
+        assert added.about["added"][0]["rows"] == (None if share else 4)
+    assert "'dose (3)'" in said[False]
+    assert "'dose (below 5)'" in said[True]
+
+
+def test_nothing_that_is_made_of_a_run_holds_a_secret_either(patients, tmp_path):
+    """Domains added, labels scored, the map: of tables that hold secrets of their own."""
+    patients.to_csv(tmp_path / "patients.csv", index=False)
+    run = fit_table(
+        tmp_path / "patients.csv", target=["outcome"], domain="ward", key="patient",
+        exclude=["note", "born", "seat"], settings=QUICK, out=tmp_path / "run", report=False,
+    )  # fmt: skip
+    later = patients.assign(ward="new-" + patients["ward"], outcome="well", dose=4711.5)
+    later.to_csv(tmp_path / "JON-77.csv", index=False)
+    made = tmp_path / "made"
+    made.mkdir()
+    add_table(run, tmp_path / "JON-77.csv", out=made / "added")
+    score_table(run, tmp_path / "JON-77.csv", out=made / "scores.csv")
+    index_table(run, tmp_path / "JON-77.csv", out=made / "map.csv", graph=made / "map.graphml")
+    named = json.loads((made / "added" / "run.json").read_text())["added"][0].pop("file")
+    assert named == "JON-77.csv"  # a run names the files that it was made of, and nothing else
+    found = [hit for hit in planted(made) if not (hit[0].endswith("run.json") and "JON" in hit[1])]
+    assert not found
+
+
+def test_a_model_fitted_on_a_frame_keeps_and_shows_no_secret(patients, tmp_path):
+    pytest.importorskip("plotly")
+    model = VDIClassifier(candidates=[("raw", "linear")], training=Training(index_steps=2))
+    with pytest.warns(PreparationWarning):
+        model.fit(patients.drop(columns=["note", "seat"]), "outcome", sample_domain="ward")
+    made = tmp_path / "made"
+    model.save(made / "model")
+    model.report(made / "report.html")
+    (made / "shown.html").write_text(model._repr_html_())
+    (made / "told.txt").write_text("".join(map(str, map(model.explain_domain, model.domains_))))
+    assert not planted(made)

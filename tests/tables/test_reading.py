@@ -1,7 +1,9 @@
 """Tables from files: what is read, and a word of advice on everything that is wrong."""
 
 import builtins
+import gc
 import gzip
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -127,7 +129,7 @@ def test_decimal_commas_are_numbers(tmp_path):
     with pytest.raises(InputError, match=r"'a' holds numbers such as '1,234'.*--decimal"):
         read_table(unclear)
     assert read_table(unclear, form=TextFormat(decimal=","))["a"].tolist() == [1.234, 2.345]
-    assert read_table(unclear, form=TextFormat(decimal="."))["a"].tolist() == ["1,234", "2,345"]
+    assert read_table(unclear, form=TextFormat(decimal="."))["a"].tolist() == [1234.0, 2345.0]
     listed = write(tmp_path, 'a,b\n"1,5 mg",2\n"2,5 mg",3\n')
     assert read_table(listed)["a"].tolist() == ["1,5 mg", "2,5 mg"]
 
@@ -248,3 +250,35 @@ def test_one_column_where_more_are_wanted_asks_for_the_delimiter(tmp_path):
     table = read_table(write(tmp_path, "a,b\n1,2\n"), delimiter=";")
     with pytest.raises(InputError, match=r"read as one column.*--sep"):
         require_columns(table.columns, ["hospital"], "domain")
+
+
+def test_what_stands_between_columns_is_said_once(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("Ort;x\nKöln;1,5\nBonn;2,5\n".encode("cp1252"))
+    _, notes = read_with_notes(path, TextFormat())
+    assert [note for note in notes if "semicolon" in note] == [
+        "Read a.csv with a semicolon between its columns."
+    ]
+    assert sum("not UTF-8" in note for note in notes) == 1
+
+
+def test_commas_between_thousands_are_read_where_a_point_shows_what_they_are(tmp_path):
+    path = write(tmp_path, 'a,b\n"1,303.50",x\n346.25,y\n"-2,000",z\nNA,u\n')
+    table, notes = read_with_notes(path, TextFormat())
+    np.testing.assert_array_equal(table["a"], [1303.5, 346.25, -2000.0, np.nan])
+    assert "Read commas between thousands: 'a'." in notes
+    other = write(tmp_path, 'a,b\n"1,303.50",x\n"13,03",y\n')
+    assert read_table(other)["a"].tolist() == ["1,303.50", "13,03"]  # neither way of writing
+
+
+def test_a_file_is_left_to_whoever_opened_it(tmp_path):
+    """A reader that is thrown away while the file is open warns of it."""
+    path = write(tmp_path, "a,b\n1,2\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.MonkeyPatch.context() as patch:
+            caught = []
+            patch.setattr("sys.unraisablehook", lambda args: caught.append(args))
+            read_table(path)
+            gc.collect()
+    assert not caught

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import brier_score_loss
 
-from domindex.errors import InputError
+from domindex.errors import InputError, OffMapWarning
 from domindex.tables import fit_table, predict_table, score_table
 
 
@@ -93,3 +94,50 @@ def test_a_workbook_is_fitted_predicted_and_scored(table, tmp_path):
     late = table.assign(outcome=np.where(table.index % 2, "well", "ill"))
     late.to_excel(tmp_path / "late.xlsx", index=False)
     assert len(score_table(run, tmp_path / "late.xlsx").table) == 8
+
+
+def test_the_brier_score_is_that_of_the_report(classes, followup, tmp_path):
+    """Of two classes the squared error of one probability, as scikit-learn has it too."""
+    followup.to_csv(tmp_path / "late.csv", index=False)
+    scores = score_table(classes, tmp_path / "late.csv").table.set_index("domain")
+    predicted = predict_table(classes, tmp_path / "late.csv").table
+    here = (followup["site"] == "s4").to_numpy()
+    expected = brier_score_loss(followup["outcome"][here] == "well", predicted["p(well)"][here])
+    assert scores.loc["s4", "brier"] == pytest.approx(expected)
+
+
+def test_a_shared_run_tells_no_score_of_a_few_rows(table, tmp_path):
+    """The error of a domain of one row, beside its prediction, is that row's label."""
+    table.to_csv(tmp_path / "a.csv", index=False)
+    late = table[~table["site"].isin(["s6", "s7"])].assign(dose=1.0)
+    late = pd.concat([late, table[table["site"] == "s7"].iloc[:2].assign(dose=77.5)])
+    late.to_csv(tmp_path / "late.csv", index=False)
+    found = {}
+    for share in (False, True):
+        run = fit_table(
+            tmp_path / "a.csv", target=["dose"], domain="site", features=["x", "z"], share=share,
+            settings={"candidates": [["raw", "linear"]], "training": {"index_steps": 3}},
+            report=False, out=tmp_path / f"run{share}",
+        )  # fmt: skip
+        found[share] = score_table(run, tmp_path / "late.csv", out=tmp_path / f"{share}.csv")
+    told, hidden = (found[share].table.set_index("domain") for share in (False, True))
+    assert told.loc["s7", "rows"] == 2
+    assert told.loc["s7", "error"] > 50
+    assert hidden.loc["s7", ["rows", "error", "bias", "coverage_80", "as_forecast"]].isna().all()
+    assert hidden.loc["s7", "expected"] == pytest.approx(told.loc["s7", "expected"])
+    others = [f"s{number}" for number in range(6)]
+    pd.testing.assert_series_equal(hidden.loc[others, "error"], told.loc[others, "error"])
+    assert found[True].overall["error"] == pytest.approx(
+        told.loc[["s3", "s4", "s5"], "error"].mean()
+    )
+    assert "Hid the figures of 1 domain with fewer than 5 labels" in found[True].notes[-1]
+
+
+def test_domains_off_the_map_are_noted_once_not_warned_about_one_by_one(
+    classes, followup, tmp_path, capsys, recwarn
+):
+    far = followup.assign(site="far-" + followup["site"], z=1e6)
+    far.to_csv(tmp_path / "far.csv", index=False)
+    score_table(classes, tmp_path / "far.csv", progress=True)
+    assert "8 of 8 domains lie off the map" in " ".join(capsys.readouterr().err.split())
+    assert not [one for one in recwarn if one.category is OffMapWarning]

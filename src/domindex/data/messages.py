@@ -45,7 +45,12 @@ def frames_inside() -> int:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that names the nearest of the known names; empty where none is near."""
-    names = list(known)
-    lowered = {other.lower(): other for other in reversed(names)}
+    near = nearest_name(name, known)
+    return "" if near is None else f"Did you mean {near!r}?"
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is spelled most like another; None where none is near."""
+    lowered = {other.lower(): other for other in reversed(list(known))}
     near = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
-    return f"Did you mean {lowered[near[0]]!r}?" if near else ""
+    return lowered[near[0]] if near else None

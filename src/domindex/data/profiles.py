@@ -68,18 +68,31 @@ class ColumnProfile:
         """Of texts, one a row, None where they are missing."""
         known = np.array([value is not None for value in values], dtype=bool)
         texts = np.array(["" if value is None else str(value) for value in values], dtype=object)
-        found, codes, counts = np.unique(
-            texts[known].astype(str), return_inverse=True, return_counts=True
-        )
+        found, codes = np.unique(texts[known].astype(str), return_inverse=True)
+        numbers = np.full(len(texts), len(found))
+        numbers[known] = codes
+        return cls.of_categories(name, found.tolist(), numbers, known, row_domains, n_domains)
+
+    @classmethod
+    def of_categories(
+        cls,
+        name: str,
+        categories: Sequence[str],
+        codes: Numbers,
+        known: NDArray[np.bool_],
+        row_domains: Numbers,
+        n_domains: int,
+    ) -> ColumnProfile:
+        """Of (rows,) numbers of categories; one beyond them stands for none of them."""
+        n_categories = len(categories)
+        counts = np.bincount(codes[known], minlength=n_categories + 1)[:n_categories]
         order = np.argsort(-counts, kind="stable")
         named = [k for k in order if counts[k] >= LEAST_OFTEN][:MOST_LEVELS]
-        place = np.full(len(found), len(named))
+        place = np.full(n_categories + 1, len(named))
         place[named] = np.arange(len(named))
-        bins = np.zeros(len(texts), dtype=np.int64)
-        bins[known] = place[codes] if len(found) else 0
-        levels = tuple(str(found[k]) for k in named)
+        levels = tuple(str(categories[k]) for k in named)
         return cls._counted(
-            name, np.empty(0), levels, bins, len(named) + 1, known, row_domains, n_domains
+            name, np.empty(0), levels, place[codes], len(named) + 1, known, row_domains, n_domains
         )
 
     @classmethod
@@ -154,17 +167,6 @@ class ColumnProfile:
         return cls(
             str(state["name"]), edges, levels, counts.astype(np.float64), missing.astype(np.float64)
         )
-
-
-def profile_inputs(
-    inputs: NDArray, names: Sequence[str], row_domains: Numbers, n_domains: int
-) -> tuple[ColumnProfile, ...]:
-    """A profile for each column of a table (rows, features), as many as `MOST_CELLS` allows."""
-    most = max(1, MOST_CELLS // (BINS * max(n_domains, 1)))
-    return tuple(
-        ColumnProfile.of_numbers(name, np.asarray(column, dtype=np.float64), row_domains, n_domains)
-        for name, column in zip(names, inputs[:, :most].T)
-    )
 
 
 def _edges(known: Floats) -> Floats:

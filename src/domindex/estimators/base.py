@@ -112,6 +112,18 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         sample_domain : a domain name per row, or the name of a column of a data frame
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
             negative for targets, or where labels of targets are NaN or None
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from domindex import MomentFlow
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = MomentFlow(LogisticRegression())
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.source_domains_
+        [0, 1, 2]
         """
         return self._fit_checked(X, y, sample_domain, source_domains)
 
@@ -194,13 +206,38 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Domains never seen in `fit` are placed by their rows; without `sample_domain` all rows are
         one new domain, with a warning. `sample_domain` may name a column of a data frame.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.predict(data.X, **rows).shape
+        (100,)
         """
         return self._as_labels(self._predict_mean(*self._told_query(X, sample_domain)))
 
     @available_if(lambda self: self._predicts_classes())
     @streams
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
-        """Probabilities (rows, classes), in the order of `classes_`: deterministic."""
+        """Probabilities (rows, classes), in the order of `classes_`: deterministic.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.predict_proba(data.X, **rows).shape
+        (100, 2)
+        """
         probabilities = self._predict_mean(*self._told_query(X, sample_domain))
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
@@ -216,6 +253,18 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         `y` may name a column of a data frame. Rows without a label, NaN or None, are left out, with
         a warning.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> 0.0 <= model.score(data.X, data.y, **rows) <= 1.0
+        True
         """
         rows = scored_rows(ToldRows(X, y, sample_domain, None, sample_weight))
         predicted = self.predict(rows.X, sample_domain=rows.sample_domain)

@@ -15,8 +15,15 @@ from domindex.committee.held_out_record import HeldOutRecord
 from domindex.committee.importance import MOST_GROUPS, column_importance
 from domindex.committee.side_by_side import Workers
 from domindex.data import DomainData
-from domindex.data.profiles import ColumnProfile, profile_inputs
+from domindex.data.profiles import BINS, MOST_CELLS, ColumnProfile
 from domindex.persistence.table_states import table_from_state, table_state
+
+OF_OTHERS = " (others)"
+"""How the feature of all rare categories of a column is named, after the column."""
+
+MOSTLY_PLAIN = 0.5
+"""Share of rows with nothing but 0 and 1 from which on features are taken for categories: those of
+rare ones, which have shares instead, are far fewer."""
 
 IMPORTANCE = ("column", "importance", "standard_error")
 
@@ -56,7 +63,7 @@ class FitRecord:
         if names is None or not is_table or len(names) != n_features:
             return cls(data.domain_sizes, built.held_out, _importance([], np.empty((0, 2))), ())
         texts = [str(name) for name in names]
-        profiles = profile_inputs(data.inputs, texts, data.row_domains, data.n_domains)
+        profiles = profile_features(data.inputs, texts, data.row_domains, data.n_domains)
         groups = column_groups(texts)
         measured = np.empty((0, 2))
         if built.explained is not None:
@@ -98,13 +105,59 @@ def column_groups(names: Sequence[str]) -> list[tuple[str, NDArray[np.int64]]]:
     >>> from domindex.estimators.fit_record import column_groups
     >>> [(name, columns.tolist()) for name, columns in column_groups(["age", "kind=a", "kind=b"])]
     [('age', [0]), ('kind', [1, 2])]
+    >>> [name for name, _ in column_groups(["kind=a", "kind=b", "kind (others)"])]
+    ['kind']
     """
     groups: dict[tuple[str, bool], list[int]] = {}
     for number, name in enumerate(names):
         label, equals, level = name.partition("=")
         is_level = bool(equals and label and level)
+        pooled = name.removesuffix(OF_OTHERS)
+        if pooled != name and (pooled, True) in groups:
+            label, is_level = pooled, True
         groups.setdefault((label if is_level else name, is_level), []).append(number)
     return [(label, np.array(columns)) for (label, _), columns in groups.items()]
+
+
+def profile_features(
+    inputs: NDArray, names: Sequence[str], row_domains: NDArray, n_domains: int
+) -> tuple[ColumnProfile, ...]:
+    """A profile for each column of the user's, as many as `MOST_CELLS` allows.
+
+    Features that are the categories of one column are one column again, as their user knows it.
+    """
+    found: list[ColumnProfile] = []
+    most = max(1, MOST_CELLS // (BINS * max(n_domains, 1)))
+    for label, columns in column_groups(names):
+        values = np.asarray(inputs[:, columns], dtype=np.float64)
+        of_domains = (row_domains, n_domains)
+        levels = [
+            names[column].removeprefix(f"{label}=")
+            for column in columns
+            if names[column].startswith(f"{label}=")
+        ]
+        if levels and _are_categories(values):
+            named = values[:, : len(levels)] == 1.0
+            codes = np.where(named.any(axis=1), named.argmax(axis=1), len(levels))
+            every = np.ones(len(codes), dtype=bool)
+            found.append(ColumnProfile.of_categories(label, levels, codes, every, *of_domains))
+            continue
+        found += [
+            ColumnProfile.of_numbers(names[column], one, *of_domains)
+            for column, one in zip(columns, values.T)
+        ]
+    return tuple(found[:most])
+
+
+def _are_categories(values: NDArray[np.float64]) -> bool:
+    """Whether features named "kind=a", "kind=b" are of one column of categories.
+
+    Then rows have a 1 in one of them; a few, whose category is rare, may have shares in all.
+    """
+    plain = np.isin(values, (0.0, 1.0)).all(axis=1)
+    between = (values >= 0.0) & (values <= 1.0)
+    alone = values.sum(axis=1) <= 1.0 + 1e-9
+    return bool(between.all() and alone.all() and plain.mean() >= MOSTLY_PLAIN)
 
 
 def _importance(labels: Sequence[str], measured: NDArray[np.float64]) -> pd.DataFrame:

@@ -69,7 +69,7 @@ def told_rows(rows: ToldRows) -> ToldRows:
         is_source = _row_is_source(names, rows.source_domains)
     except InputError:
         return rows  # the gate says what is wrong
-    _refuse_placeholders(rows, is_source)
+    _refuse_placeholders(rows, names, is_source)
     return rows
 
 
@@ -273,12 +273,18 @@ def _row_is_source(
     return domain_roles(domains, row_domains, source_domains)[row_domains]
 
 
-def _refuse_placeholders(rows: ToldRows, is_source: NDArray[np.bool_]) -> None:
-    """−1 in all rows of targets is a placeholder; then it is no label in a source either."""
+def _refuse_placeholders(
+    rows: ToldRows, names: Sequence[Hashable], is_source: NDArray[np.bool_]
+) -> None:
+    """−1 in all rows of targets is a placeholder; then it is no label in a source either.
+
+    Nor is it one where it fills domains, some sources among them, and is nowhere else.
+    """
     values = label_rules.check_label_array(rows.y, len(is_source))
     if values.dtype.kind not in "iu" or values.ndim != 1:
         return
     marked = values == HIDDEN_CLASS
+    _refuse_unlabelled_sources(values, marked, names, is_source)
     if marked[~is_source].all() and (~is_source).any() and marked[is_source].any():
         if set(np.unique(values[is_source]).tolist()) <= {HIDDEN_CLASS, 1}:
             return  # a class of its own, beside 1
@@ -287,6 +293,29 @@ def _refuse_placeholders(rows: ToldRows, is_source: NDArray[np.bool_]) -> None:
             f"{int(marked[is_source].sum())} rows of sources. Drop these rows, or give the class "
             "another number."
         )
+
+
+def _refuse_unlabelled_sources(
+    values: NDArray,
+    marked: NDArray[np.bool_],
+    names: Sequence[Hashable],
+    is_source: NDArray[np.bool_],
+) -> None:
+    filled = {name for name, gone in zip(names, marked) if gone}
+    if not filled or filled & {name for name, gone in zip(names, marked) if not gone}:
+        return
+    empty = [name for name in order_names(names) if name in filled & _named(names, is_source)]
+    others = set(np.unique(values[is_source & ~marked]).tolist())
+    if empty and filled & _named(names, ~is_source) and len(others) > 1:
+        raise InputError(
+            f"y is −1, which stands for no label, in all rows of {preview(empty)}, and "
+            "source_domains names them. Leave them out of source_domains, or fill in their labels; "
+            "if −1 is a class, give it another number."
+        )
+
+
+def _named(names: Sequence[Hashable], where: NDArray[np.bool_]) -> set[Hashable]:
+    return {name for name, here in zip(names, where) if here}
 
 
 def _is_positive(name: Hashable) -> bool:

@@ -87,7 +87,19 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         sample_domain: Any = None,
         source_domains: Iterable[Hashable] | None = None,
     ) -> Floats:
-        """`fit`, then the same rows at β = 0."""
+        """`fit`, then the same rows at β = 0.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from domindex import MomentFlow
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = MomentFlow(LogisticRegression())
+        >>> model.fit_transform(data.X, data.y, **rows, source_domains=[0, 1, 2]).shape
+        (100, 2)
+        """
         self.fit(X, y, sample_domain=sample_domain, source_domains=source_domains)
         return self.transform(X, sample_domain=sample_domain)
 
@@ -96,6 +108,18 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         """Inputs at β = 0; domains never seen are placed on the map first.
 
         Without `sample_domain` all rows are one new domain, with a warning.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from domindex import MomentFlow
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = MomentFlow(LogisticRegression())
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.transform(data.X, **rows).shape
+        (100, 2)
         """
         return self._represent(*self._told_query(X, sample_domain)).features
 
@@ -104,6 +128,18 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
 
         Of a data frame with texts, those that preparation made of its columns; of an array, x0, x1
         and so on. For `set_output`.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from domindex import MomentFlow
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = MomentFlow(LogisticRegression())
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.get_feature_names_out().tolist()
+        ['x0', 'x1']
         """
         check_is_fitted(self)
         if self._preparation is not None:
@@ -135,7 +171,20 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
 
     @property
     def landmark_error_(self) -> LandmarkError | None:
-        """Measured when first asked for, in about a second."""
+        """Measured when first asked for, in about a second.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from domindex import MomentFlow
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = MomentFlow(LogisticRegression())
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.landmark_error_ is None
+        True
+        """
         return self._geometry.domain_map.landmark_error
 
     def _represent(self, inputs: NDArray, names: Names) -> RepresentedRows:

@@ -131,6 +131,19 @@ class VDIRegressor(BaseVDI):
         The deviation is that of an observation in a domain without labels. Domains never seen in
         `fit` are placed on the map first; without `sample_domain` all rows are one new domain, with
         a warning.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIRegressor
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIRegressor(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.X[:, 0], **rows, source_domains=[0, 1, 2])
+        >>> mean, deviation = model.predict(data.X, **rows, return_std=True)
+        >>> mean.shape, bool((deviation > 0).all())
+        ((100,), True)
         """
         inputs, names = self._told_query(X, sample_domain)
         predicted = self._predict(inputs, names)

@@ -43,6 +43,18 @@ class ShownModel:
         y : labels, as in `fit`; read in source domains only
         sample_domain : a domain name per row
         details : title, table, columns, budget and what else `reporting.report_data` takes
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.report("report.html").name
+        'report.html'
         """
         check_is_fitted(self)
         content = _shown_by("building").report_data(self, X, y, sample_domain, **details)
@@ -56,6 +68,19 @@ class ShownModel:
         ----------
         ax : where to draw; a new figure where None
         details : color, color_label, graph and what else `reporting.plot_domain_map` takes
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> axes = model.plot_map()
+        >>> axes.get_xlabel()
+        'domain index 1'
         """
         check_is_fitted(self)
         return _shown_by("figures").plot_domain_map(self, ax=ax, **details)
@@ -69,6 +94,18 @@ class ShownModel:
         few rows would differ by without any reason; typical, neighbours_typical and
         sources_typical, the range that holds the median of each. Empty where rows are no table, or
         the domain was added after the fit or has fewer than 5 rows.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.explain_domain(4).columns[:3].tolist()
+        ['column', 'from_neighbours', 'from_sources']
         """
         check_is_fitted(self)
         table: pd.DataFrame = _shown_by("domain_table").explain_domain(self, name)
@@ -77,7 +114,20 @@ class ShownModel:
     @property
     def map_(self) -> pd.DataFrame:
         """The map as a table: a row a domain with its role, place, uncertainty and distance to the
-        nearest source, in median spacings of the map."""
+        nearest source, in median spacings of the map.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.map_[["domain", "role"]].iloc[[0, 4]].values.tolist()
+        [[0, 'source'], [4, 'target']]
+        """
         check_is_fitted(self)
         table: pd.DataFrame = _shown_by("domain_table").map_table(self)
         return table

@@ -132,6 +132,13 @@ folds."""
 EFFORTS = ("full", "quick")
 
 
+ONE_SOURCE = (
+    "With one source no domain could be held out: these figures rest on how sure the model is of "
+    "itself. Label a few rows of a second domain before relying on them."
+)
+"""What is said beside forecasts that nothing was held out for."""
+
+
 class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator):
     """Variational domain indexing behind scikit-learn's interface."""
 
@@ -176,12 +183,38 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
 
     @streams
     def transform(self, X: Any) -> Floats:
-        """The local index u of every row, (rows, local_dim): needs no domain."""
+        """The local index u of every row, (rows, local_dim): needs no domain.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.transform(data.X).shape[0]
+        100
+        """
         return self._indices.local_indices(self._check_rows(X))
 
     @streams
     def encode(self, X: Any, *, sample_domain: Any = None) -> Floats:
-        """What predictions are made from, (rows, size): the encoding z where a network predicts."""
+        """What predictions are made from, (rows, size): the encoding z where a network predicts.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.encode(data.X, **rows).shape[0]
+        100
+        """
         inputs, names = self._check_query(X, sample_domain)
         return self._committee.encode(self._indices.placed(inputs, names), self._indices)
 
@@ -199,6 +232,19 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         domain is further from the family than 95 % of known domains left out in turn; NaN with
         fewer than 4 known domains), and, where `forecast`, what to expect: expected_accuracy or
         expected_error with low and high, as in `forecast_`.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> new = data.X[:20] + [0.1, 0.0]  # rows of a domain that fit never saw
+        >>> model.place_domains(new, sample_domain=["new"] * 20)["domain"].tolist()
+        ['new']
         """
         inputs, names = self._check_query(X, sample_domain)
         rows = self._indices.placed(inputs, names)
@@ -219,6 +265,20 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         have no say in where later ones are placed; so the order of additions does not matter.
 
         Domains off the map are added with a warning; their names are in `off_map_domains_`.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> new = data.X[:20] + [0.1, 0.0]  # rows of a domain that fit never saw
+        >>> grown = model.add_domains(new, sample_domain=["new"] * 20)
+        >>> grown.added_domains_
+        ['new']
         """
         inputs, names = self._check_query(X, sample_domain)
         check_new_names(names, self.domains_)
@@ -245,12 +305,37 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         """The domains that are close on the map, as a NetworkX graph.
 
         `rule` is one of threshold=, quantile= and n_neighbors=, as in `geometry.domain_graph`.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> len(model.domain_graph(quantile=0.5).edges)
+        5
         """
         check_is_fitted(self)
         return domain_graph(self.domain_index_, **rule)
 
     def index_deviations(self, coordinates: Any) -> Floats:
-        """The uncertainty of the map at points of it, (points, index_dim) in and out."""
+        """The uncertainty of the map at points of it, (points, index_dim) in and out.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.index_deviations(model.domain_indices_[:2]).shape
+        (2, 2)
+        """
         check_is_fitted(self)
         return self._indices.deviations(np.atleast_2d(np.asarray(coordinates, dtype=np.float64)))
 
@@ -260,6 +345,20 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         Weights are kept as safetensors and everything else as JSON, so that opening it runs no
         code. An existing model is refused unless `overwrite`. Of several processes that a launcher
         started and that fitted it together, the first writes.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> import domindex
+        >>> saved = model.save("model")
+        >>> domindex.load("model").domains_
+        [0, 1, 2, 3, 4]
         """
         check_is_fitted(self)
         if getattr(self, "n_processes_", 1) > 1 and not is_leading():
@@ -281,6 +380,20 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         form of; "onnx" writes one ONNX file, where every predictor has one. The program takes rows
         and the numbers of their domains in `domains_`; `domindex.load_exported` takes names. It is
         compared with `predict` before it is written.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> exported = model.export("predictor")
+        >>> from domindex import load_exported
+        >>> load_exported("predictor").predict(data.X, sample_domain=data.sample_domain).shape
+        (100,)
         """
         check_is_fitted(self)
         export_predictor(exported_source(self), path, format, overwrite=overwrite)
@@ -313,6 +426,18 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         checkpoint : a folder for what is finished of the fit. The same fit with the same folder
             goes on where it was cut off, with the result it would have had; it stays there until
             you remove it. None keeps nothing
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.domains_, model.source_domains_
+        ([0, 1, 2, 3, 4], [0, 1, 2])
         """
         with opened_journal(checkpoint) as journal:
             return self._fit_checked(
@@ -320,13 +445,39 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
             )
 
     def forecast(self, X: Any, *, sample_domain: Any = None) -> pd.DataFrame:
-        """What to expect of predictions in the domains of these rows: `forecast_` for any rows."""
+        """What to expect of predictions in the domains of these rows: `forecast_` for any rows.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.forecast(data.X, **rows)["domain"].tolist()
+        [0, 1, 2, 3, 4]
+        """
         inputs, names = self._check_query(X, sample_domain)
         rows = self._indices.placed(inputs, names)
         return self._forecast(rows, self._flag(rows))
 
     def summary(self) -> str:
-        """What was chosen and why, and what to expect, in words."""
+        """What was chosen and why, and what to expect, in words.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.summary().splitlines()[0]
+        'Predictions: linear on raw inputs 100 %.'
+        """
         check_is_fitted(self)
         lines = [f"Predictions: {describe_committee(self.candidates_)}."]
         lines += describe_left_out(self.candidates_)
@@ -350,7 +501,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         return [
             f"Expected {what} by target domain: {ordered[column].mean():.3g} on average, from "
             f"{expected[0]:.3g} ({names[0]}) to {expected[-1]:.3g} ({names[-1]}, "
-            f"80 % interval {low:.3g} to {high:.3g})."
+            f"80 % interval {low:.3g} to {high:.3g}).",
+            *([ONE_SOURCE] if len(self.source_domains_) == 1 else []),
         ]
 
     @property
@@ -513,7 +665,20 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
 
     @property
     def added_domains_(self) -> list[Hashable]:
-        """Names of the domains that were added after the fit, in their order."""
+        """Names of the domains that were added after the fit, in their order.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.added_domains_
+        []
+        """
         domain_map = self._indices.domain_map
         return list(domain_map.index.domains[domain_map.n_fitted :])
 
@@ -523,12 +688,37 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
 
         Of more than 500 domains (domains, landmarks), in the order of `landmark_domains_`. Those of
         added domains are measured when first asked for.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.domain_distances_.shape
+        (5, 5)
         """
         return self._indices.domain_map.all_transport
 
     @property
     def landmark_domains_(self) -> list[Hashable] | None:
-        """Names of the domains that the map was drawn from; None where it was drawn from all."""
+        """Names of the domains that the map was drawn from; None where it was drawn from all.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.landmark_domains_ is None  # all five are in the map's own distances
+        True
+        """
         index = self._indices.domain_map.index
         if index.landmarks is None:
             return None
@@ -539,6 +729,18 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         """How well the map follows exact distances on random pairs; None without landmarks.
 
         Measured when first asked for, in about a second.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.landmark_error_ is None
+        True
         """
         return self._indices.domain_map.landmark_error
 
@@ -673,7 +875,20 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         return {"backbone": (backbone.share, BACKBONE_FOLD_STEPS, MOST_SEEN, LEAST_SEEN)}
 
     def state(self) -> dict[str, Any]:
-        """The fitted model: plain values and arrays, nested."""
+        """The fitted model: plain values and arrays, nested.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> "committee" in model.state()
+        True
+        """
         extractor, preparation, bounds = self._extractor, self._preparation, self._bounds
         return {
             "parameters": self._parameter_state(),
@@ -704,7 +919,20 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """The model that `state` described; ValueError where that is damaged."""
+        """The model that `state` described; ValueError where that is damaged.
+
+        Examples
+        --------
+        >>> from domindex import Training, VDIClassifier
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
+        >>> model = VDIClassifier(**few, random_state=0)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> VDIClassifier.from_state(model.state()).domains_
+        [0, 1, 2, 3, 4]
+        """
         kinds: dict[str, Callable[..., Any]] = {
             "network": Network,
             "training": Training,

@@ -78,6 +78,18 @@ class WrappingEstimator(DomainEstimator):
 
         A domain never seen is represented by the rows given here; without `sample_domain` all rows
         are one new domain, with a warning.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from domindex import MomentFlow
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = MomentFlow(LogisticRegression())
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.predict(data.X, **rows).shape
+        (100,)
         """
         rows = self._represent(*self._told_query(X, sample_domain))
         predicted = np.asarray(self.estimator_.predict(rows.features))
@@ -89,7 +101,20 @@ class WrappingEstimator(DomainEstimator):
     @available_if(_gives_probabilities)
     @streams
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
-        """The estimator's probabilities, in the order of `classes_`."""
+        """The estimator's probabilities, in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from domindex import MomentFlow
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = MomentFlow(LogisticRegression())
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> model.predict_proba(data.X, **rows).shape
+        (100, 2)
+        """
         return self._predict_mean(*self._told_query(X, sample_domain))
 
     @available_if(_has_estimator)
@@ -101,7 +126,20 @@ class WrappingEstimator(DomainEstimator):
         *,
         sample_domain: Any = None,
     ) -> float:
-        """Mean accuracy of `predict`, or R² averaged over outputs; only with an estimator."""
+        """Mean accuracy of `predict`, or R² averaged over outputs; only with an estimator.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from domindex import MomentFlow
+        >>> from domindex.datasets import make_circle
+        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
+        >>> rows = {"sample_domain": data.sample_domain}
+        >>> model = MomentFlow(LogisticRegression())
+        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+        >>> 0.0 <= model.score(data.X, data.y, **rows) <= 1.0
+        True
+        """
         return super().score(X, y, sample_weight, sample_domain=sample_domain)
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:

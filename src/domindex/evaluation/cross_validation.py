@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,9 @@ from sklearn.utils import _safe_indexing
 from domindex.data import check_domain_names, group_rows
 from domindex.data.labels import check_label_array, hidden_marks
 from domindex.data.messages import preview
-from domindex.errors import InputError
+from domindex.errors import InputError, PreparationWarning
 from domindex.estimators.frames import ToldRows, only_rows, take_named
+from domindex.estimators.new_domains import frames_inside
 
 
 def cross_validate_domains(
@@ -66,17 +69,31 @@ def cross_validate_domains(
     labels = check_label_array(told.y, len(names))
     shuffled = np.random.default_rng(random_state).permutation(len(sources))
     groups = dict(group_rows(names, len(names)))
-    records = []
+    records, said = [], set[str]()
     for fold, held_out in enumerate(np.array_split(shuffled, n_splits)):
         hidden = [sources[number] for number in held_out]
         rest = [name for name in sources if name not in hidden]
-        fitted = clone(model).fit(told.X, told.y, sample_domain=names, source_domains=rest)
+        fitted = _fitted(model, replace(told, sample_domain=names, source_domains=rest), said)
         for name in hidden:
             rows = groups[name]
             part, told_name = _safe_indexing(told.X, rows), [name] * len(rows)
             score = _score(fitted, fitted.predict(part, sample_domain=told_name), labels[rows])
             records.append({"domain": name, "fold": fold, "rows": len(rows), **score})
     return pd.DataFrame(records)
+
+
+def _fitted(model: Any, rows: ToldRows, said: set[str]) -> Any:
+    """A copy of the model, fitted; what was `said` of its columns before is not said again."""
+    names, sources = rows.sample_domain, rows.source_domains
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PreparationWarning)
+        fitted = clone(model).fit(rows.X, rows.y, sample_domain=names, source_domains=sources)
+    for one in caught:
+        text = str(one.message)
+        if not issubclass(one.category, PreparationWarning) or text not in said:
+            warnings.warn(text, one.category, stacklevel=frames_inside())
+        said.add(text)
+    return fitted
 
 
 def _labelled(rows: ToldRows, n_splits: int) -> tuple[ToldRows, list[Hashable], list[Hashable]]:

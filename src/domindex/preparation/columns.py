@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -12,13 +13,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from domindex.data.arrow_columns import is_blank, text_of
-from domindex.data.messages import did_you_mean, preview
+from domindex.data.messages import nearest_name, preview
 from domindex.data.names import is_missing
 from domindex.errors import InputError
 from domindex.preparation.date_column import are_dates
 from domindex.preparation.spelling import number_of, stands_for_none
 
 Kind = Literal["numbers", "texts", "dates"]
+
+_WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?P<unit> ?%| [^\W\d]\S*)")
+MOST_WITH_UNIT = 20
+"""Different numbers with a unit, such as doses, that may be categories."""
 
 
 def kind_of(column: pd.Series, *, in_rows: bool = True) -> Kind:
@@ -84,7 +89,7 @@ def check_domain_column(column: pd.Series) -> list[str]:
     if blank:
         raise InputError(
             f"The domain column {column.name!r} is blank in {len(blank)} of {len(names)} rows, the "
-            f"first is row {preview(blank, 3)}. Name the domain of these rows, or leave them out."
+            f"first is row {blank[0]}. Name the domain of these rows, or leave them out."
         )
     return [name for name in names if name is not None]
 
@@ -97,6 +102,7 @@ def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> K
         return "numbers"
     if are_dates(given):
         return "dates"
+    _refuse_units(column.name, given)
     if numeric:
         others = [value for value in given if value not in set(numeric)]
         where = f" (first in row {column.tolist().index(others[0]) + 1})" if in_rows else ""
@@ -107,6 +113,20 @@ def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> K
             f"(--exclude {column.name})."
         )
     return "texts"
+
+
+def _refuse_units(name: object, values: Sequence[str]) -> None:
+    """Numbers with a unit behind them, too many of them to be categories, would be as many."""
+    if len(values) <= MOST_WITH_UNIT:
+        return
+    found = [_WITH_UNIT.fullmatch(value.strip()) for value in values]
+    units = {one["unit"] for one in found if one is not None}
+    if all(found) and len(units) == 1:
+        raise InputError(
+            f"Column {name!r} holds numbers with a unit: {preview(values, 3)}. Write the numbers "
+            f"alone, and {units.pop()!r} into the column's name; or pass --categorical {name} to "
+            f"take all values for categories, or leave it out (--exclude {name})."
+        )
 
 
 def a_date(column: pd.Series, *, is_target: bool = False) -> InputError:
@@ -121,14 +141,28 @@ def a_date(column: pd.Series, *, is_target: bool = False) -> InputError:
 
 
 def require_columns(columns: Iterable[str], names: Sequence[str], role: str) -> None:
-    """All of `names` are columns; the first that is not is reported with the nearest one."""
+    """All of `names` are columns; those that are not are reported together."""
+    require_roles(columns, {role: names})
+
+
+def require_roles(columns: Iterable[str], roles: Mapping[str, Sequence[str]]) -> None:
+    """All names of all roles are columns; those that are not are reported at once.
+
+    One error a run would cost a user as many runs as there are slips.
+    """
     known = list(columns)
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            if not hint and len(known) == 1:
-                hint = "The file was read as one column: say what stands between columns (--sep)."
-            raise InputError(
-                f"There is no column {name!r} for the {role}; there are "
-                f"{preview(known, 12)}. {hint or 'Spell it as in the header.'}"
-            )
+    absent = {
+        role: [name for name in dict.fromkeys(names) if name not in known]
+        for role, names in roles.items()
+    }
+    absent = {role: names for role, names in absent.items() if names}
+    if not absent:
+        return
+    wrong = [name for names in absent.values() for name in names]
+    listed = " and ".join(f"{preview(names)} for the {role}" for role, names in absent.items())
+    near = dict.fromkeys(nearest_name(name, known) for name in wrong)
+    meant = " and ".join(repr(name) for name in near if name is not None)
+    hint = f"Did you mean {meant}?" if meant else "Spell them as in the header."
+    if not meant and len(known) == 1:
+        hint = "The file was read as one column: say what stands between columns (--sep)."
+    raise InputError(f"There is no column {listed}; there are {preview(known, 12)}. {hint}")

@@ -26,7 +26,7 @@ from domindex.preparation.suspects import names_domain, names_rows
 Column = NumberColumn | CategoryColumn | DateColumn
 
 LEFT_OUT = {
-    "never change": "Dropped {columns} that never change, or hardly ever: {names}.",
+    "never change": "Dropped {columns} with one value, or nearly: {names}.",
     "names rows": "Left out {columns} whose values name rows, as numbers of records or free texts "
     "do: {names}. {keep}",
     "names domain": "Left out {columns} whose values name the domain, as codes and postcodes do: "

@@ -78,11 +78,25 @@ def learn_numbers(
     labelled = numbers[known & is_source]
     middle = labelled if len(labelled) else numbers[known] if known.any() else np.array(ends)
     with np.errstate(over="ignore"):
-        halfway = np.median(middle)
-    fill = float(np.clip(halfway if np.isfinite(halfway) else middle[0], low, high))
+        halfway = float(np.median(middle))
+    if not np.isfinite(halfway):
+        halfway = float(middle[0])
+    if np.sum(numbers == halfway) == 1:
+        halfway = _rounded(halfway, numbers[known])
+    fill = float(np.clip(halfway, low, high))
     if not np.isfinite(low):
         return NumberColumn(name, fill)
     return NumberColumn(name, fill, low, high, reach)
+
+
+def _rounded(value: float, values: Floats) -> float:
+    """To a hundredth of what lies between the quartiles: a value that one row has is not told."""
+    with np.errstate(over="ignore"):
+        width = float(np.subtract(*np.quantile(values, [0.75, 0.25])))
+    if not 0.0 < width < np.inf:
+        return value
+    unit = 10.0 ** np.floor(np.log10(width) - 2)
+    return float(np.round(value / unit) * unit) if unit > 0 else value
 
 
 def _commonest(values: Floats) -> tuple[float, int]:

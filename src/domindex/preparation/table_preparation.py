@@ -175,7 +175,8 @@ class TablePreparation:
                 bounded[column.name] = encoded.n_bounded
             if encoded.unknown:
                 unknown[column.name] = encoded.unknown
-        return np.hstack(parts), missing, InputChanges(filled, bounded, unknown)
+        changes = InputChanges(filled, bounded, unknown, categories=self.category_columns)
+        return np.hstack(parts), missing, changes
 
     def _slices(self) -> dict[str, slice]:
         """Which features each column becomes."""
@@ -184,6 +185,11 @@ class TablePreparation:
             found[column.name] = slice(start, start + len(column.features))
             start += len(column.features)
         return found
+
+    @property
+    def category_columns(self) -> frozenset[str]:
+        """Columns of categories: what is missing there is filled in by the commonest."""
+        return frozenset(one.name for one in self.columns if isinstance(one, CategoryColumn))
 
     @property
     def drawn_columns(self) -> set[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from sklearn.base import is_classifier
 
 from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.data.domain_data import Task
-from domindex.data.profiles import ColumnProfile, profile_inputs
+from domindex.data.profiles import ColumnProfile
 from domindex.errors import InputError
+from domindex.estimators.fit_record import profile_features
 from domindex.estimators.fitted_rows import as_fitted
 from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import IndexAudit
@@ -76,6 +77,7 @@ def report_data(
     budget: float | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
+    preparation: Sequence[str] = (),
 ) -> ReportData:
     """Gather what a report shows of a fitted model.
 
@@ -95,6 +97,7 @@ def report_data(
     budget : seconds that gathering may take; None for a quarter of the fit's time
     random_state : seed of the audit and of the rows that are looked at
     progress : where to show what is being done; None shows it where the model is verbose
+    preparation : sentences on what was done to the table before the fit, for its reader
 
     Examples
     --------
@@ -115,7 +118,8 @@ def report_data(
     shown = progress or Progress(model.verbose > 0)
     limit = budget_of(model, seconds, budget)
     given = _given_rows(model, X, y, sample_domain, table, columns)
-    return _gathered(model, given, title, seconds, limit, random_state, shown)
+    content = _gathered(model, given, title, seconds, limit, random_state, shown)
+    return replace(content, preparation=tuple(preparation))
 
 
 def _gathered(
@@ -132,12 +136,12 @@ def _gathered(
     quality = _quality(model, chosen, notes)
     progress.say("Report: comparing the domains …")
     why = _explanations(model, chosen, given, seed)
-    audit = None
+    audit, unaudited = None, list[str]()
     if given is None:
-        notes.append("The report was written without the data: there is no audit.")
+        unaudited.append("The report was written without the data: there is no audit.")
     else:
         progress.say("Report: auditing the index …")
-        audit = audit_within(limit, model, given.X, given.y, given.names, seed, notes)
+        audit = audit_within(limit, model, given.X, given.y, given.names, seed, unaudited)
     records = _domain_records(model, chosen, given, quality, why, notes)
     return ReportData(
         title=title or f"Map of {len(records)} domains",
@@ -157,6 +161,7 @@ def _gathered(
         summary=chosen.summary,
         profiles=why.columns,
         drivers=chosen.drivers,
+        no_audit=" ".join(unaudited),
     )
 
 
@@ -225,7 +230,7 @@ def _profiles(model: Any, given: GivenRows, seed: int) -> tuple[ColumnProfile, .
     if labels is None:
         labels = [f"input {number + 1}" for number in range(data.inputs.shape[1])]
     texts = [str(label) for label in labels]
-    return profile_inputs(data.inputs, texts, row_domains, len(order))
+    return profile_features(data.inputs, texts, row_domains, len(order))
 
 
 def _facts(

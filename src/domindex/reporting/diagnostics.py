@@ -36,6 +36,7 @@ def diagnose(
 ) -> tuple[str, ...]:
     """A sentence for each sign of trouble that there is; `off_map` names added domains."""
     found = (
+        _one_source(records),
         _small_domains(records),
         _off_the_map(off_map),
         _far_targets(index, records),
@@ -46,6 +47,18 @@ def diagnose(
         _no_better_than_plain(held_out),
     )
     return tuple(sentence for sentence in found if sentence)
+
+
+def _one_source(records: Sequence[DomainRecord]) -> str:
+    """Forecasts that no domain was held out for."""
+    n_sources = sum(record.role == "source" for record in records)
+    if n_sources != 1 or all(record.forecast is None for record in records):
+        return ""
+    return (
+        "There is one source, so no domain could be held out: forecasts rest on how sure the model "
+        "is of itself, and it may be surest where it is wrong. Label a few rows of a second domain "
+        "before relying on them."
+    )
 
 
 def _small_domains(records: Sequence[DomainRecord]) -> str:
@@ -78,6 +91,12 @@ def _far_targets(index: DomainIndex, records: Sequence[DomainRecord]) -> str:
         return ""
     far.sort(key=lambda record: -record.distance_to_source)
     names = [record.name for record in far]
+    if sources.sum() == 1:
+        return (
+            f"{_count(names, 'target lies', 'targets lie')} more than {FAR_SPACINGS:g} median "
+            f"spacings from the only source: {_some(names)}. Nothing says how a rule learned there "
+            "carries over so far."
+        )
     return (
         f"{_count(names, 'target lies', 'targets lie')} farther from every source than the sources "
         f"lie from one another: {_some(names)}. Nothing labelled is near; predictions there rest "

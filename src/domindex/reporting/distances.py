@@ -15,6 +15,9 @@ from domindex.geometry.point_distances import nearest_points
 
 Floats = NDArray[np.float64]
 
+ROUNDING = 1e-6
+"""Median spacings below which a domain lies where a source does: what is left is rounding."""
+
 DIRECTIONS = 64
 MOST_EXACT = 500
 """Points up to which the widest distance is looked for among all pairs; of more, among those that
@@ -69,4 +72,5 @@ def distances_to_sources(
         )
     points = index.coordinates if places is None else places
     nearest = nearest_points(points, 1, index.coordinates[columns])[1][:, 0]
-    return nearest / (median_spacing(index) or 1.0)
+    away = nearest / (median_spacing(index) or 1.0)
+    return np.where(away < ROUNDING, 0.0, away)

@@ -64,20 +64,31 @@ def explain_domain(model: Any, name: Hashable) -> pd.DataFrame:
 
 def _row(comparison: Comparison, number: int) -> dict[str, Any]:
     profile = comparison.profile
+    own, around, sources = (
+        profile.shares[number],
+        comparison.neighbours[number],
+        comparison.sources,
+    )
+    level = int(np.abs(2.0 * own - around - sources).argmax()) if profile.levels else None
     return {
         "column": profile.name,
         "from_neighbours": float(comparison.from_neighbours[number]),
         "from_sources": float(comparison.from_sources[number]),
         "chance": float(comparison.chance[number]),
-        "typical": _typical(profile, profile.shares[number]),
-        "neighbours_typical": _typical(profile, comparison.neighbours[number]),
-        "sources_typical": _typical(profile, comparison.sources),
+        "typical": _typical(profile, own, level),
+        "neighbours_typical": _typical(profile, around, level),
+        "sources_typical": _typical(profile, sources, level),
     }
 
 
-def _typical(profile: ColumnProfile, shares: NDArray[np.float64]) -> str | None:
-    """The range that holds the median; None where nothing is known."""
+def _typical(profile: ColumnProfile, shares: NDArray[np.float64], level: int | None) -> str | None:
+    """The range that holds the median, or the share of a category; None where nothing is known.
+
+    `level` is the category in which the domain differs most.
+    """
     if not shares.any():
         return None
+    if level is not None:
+        return f"{profile.bin_names[level]} {shares[level]:.0%}"
     half = shares.sum() / 2.0
     return profile.bin_names[int((np.cumsum(shares) >= half - 1e-9).argmax())]

@@ -46,6 +46,8 @@ class ReportData:
     summary : sentences on what was chosen and why, and what to expect in the targets
     profiles : the columns in which domains are compared
     drivers : what predictions rest on, the weightiest first
+    preparation : sentences on what was done to the table: columns left out, gaps filled in
+    no_audit : why there is no audit; empty where there is one
 
     Examples
     --------
@@ -80,6 +82,8 @@ class ReportData:
     summary: tuple[str, ...] = ()
     profiles: tuple[ColumnRecord, ...] = ()
     drivers: tuple[DriverRecord, ...] = ()
+    preparation: tuple[str, ...] = ()
+    no_audit: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

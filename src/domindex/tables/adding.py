@@ -17,6 +17,7 @@ from domindex.data import order_names
 from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.persistence.atomic import check_free, new_file
+from domindex.preparation.requests import LEAST_SHARED
 from domindex.progress import Progress, show_progress
 from domindex.reporting.report import CONTENT_FILE, REPORT_FILE
 from domindex.tables.predicting import read_rows, say_off_map
@@ -115,7 +116,7 @@ def add_table(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
             grown = model.add_domains(inputs, sample_domain=names)
-        added = _added(Path(data).name, names)
+        added = _added(Path(data).name, names, run.is_shared)
         about = run.about | {
             "added": [*run.about.get("added", []), added],
             "summary": grown.summary().splitlines(),
@@ -128,12 +129,15 @@ def add_table(
     return AddedDomains(written, table)
 
 
-def _added(file: str, names: Sequence[str]) -> dict[str, Any]:
-    """What a run remembers of an addition: the file, and how many rows of which domains."""
+def _added(file: str, names: Sequence[str], is_shared: bool) -> dict[str, Any]:
+    """What a run remembers of an addition: the file, and how many rows of which domains.
+
+    A run that is shared does not tell counts below 5.
+    """
     return {
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "file": file,
-        "rows": len(names),
+        "rows": None if is_shared and len(names) < LEAST_SHARED else len(names),
         "domains": [str(name) for name in order_names(names)],
     }
 
@@ -157,8 +161,8 @@ def _new_rows(
     if not is_new.all():
         left_out = sorted({name for name, new in zip(rows.domains, is_new) if not new})
         progress.say(
-            f"note: {int((~is_new).sum())} rows of {len(left_out)} known domains "
-            f"({preview(left_out)}) are left out."
+            f"note: Left out {int((~is_new).sum())} rows of domains that the run knows: "
+            f"{preview(left_out)}."
         )
     names = [name for name, new in zip(rows.domains, is_new) if new]
     return rows.inputs[is_new], names

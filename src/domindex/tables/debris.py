@@ -34,7 +34,8 @@ def _without_empty(file: Path, table: pd.DataFrame, notes: list[str]) -> pd.Data
     unnamed = [name for name in table.columns if _is_unnamed(str(name))]
     empty = [name for name in unnamed if table[name].isna().all()]
     if empty:
-        notes.append(f"Dropped {len(empty)} columns without a name or a value.")
+        columns = "1 column" if len(empty) == 1 else f"{len(empty)} columns"
+        notes.append(f"Dropped {columns} without a name or a value.")
         table = table.drop(columns=empty)
     check_names(file, ["" if _is_unnamed(str(name)) else str(name) for name in table.columns])
     blank = table.isna().all(axis=1)

@@ -69,6 +69,21 @@ class FitRequest:
         """The key, if there is one."""
         return [] if self.key is None else [self.key]
 
+    @property
+    def roles(self) -> dict[str, Sequence[str]]:
+        """The columns that were named, by what for."""
+        inputs = self.inputs
+        hidden = [name for name in inputs.exclude if name != self.key]
+        return {
+            "domain": [self.domain],
+            "target": self.targets,
+            "names of rows (--id)": self.keys,
+            "inputs": inputs.features or (),
+            "columns to leave out": hidden,
+            "categories": inputs.categorical,
+            "columns to keep": inputs.keep,
+        }
+
     def shown(self, columns: Iterable[str]) -> list[str]:
         """Columns that a run may name: of those that were excluded not even that."""
         return [name for name in columns if name not in self.inputs.exclude]

@@ -14,12 +14,13 @@ import pandas as pd
 
 from domindex.cluster import spread_over
 from domindex.data.domain_data import Task
+from domindex.data.messages import preview
 from domindex.errors import ClassNameWarning, InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.atomic import check_free
 from domindex.preparation import InputRequest, Missing, TablePreparation
-from domindex.preparation.columns import require_columns
+from domindex.preparation.columns import require_roles
 from domindex.preparation.domain_rule import DomainRule
 from domindex.progress import Progress, show_progress
 from domindex.tables.configuration import check_settings
@@ -97,6 +98,7 @@ def fit_table(
     >>> run.model().source_domains_
     ['Ahlen', 'Bruck', 'Celle']
     """
+    _refuse_contradictions(key, features, exclude, keep_columns, categorical)
     form = TextFormat(delimiter, decimal, encoding, tuple(na))
     hidden = list(dict.fromkeys([*exclude, *([key] if key is not None else [])]))
     inputs = InputRequest(features, hidden, categorical, keep_columns, dates, missing, share)
@@ -110,6 +112,26 @@ def fit_table(
             check_free(out, marker=RUN, overwrite=force)
         with spread_over(dask), show_progress(progress) as shown:
             return _run(request, out, _Wishes(report, force, progress), kept, run, shown)
+
+
+def _refuse_contradictions(
+    key: str | None,
+    features: Sequence[str] | None,
+    exclude: Sequence[str],
+    keep: Sequence[str],
+    categorical: Sequence[str],
+) -> None:
+    """A column cannot be left out and used."""
+    used = {"--features": features or (), "--keep-column": keep, "--categorical": categorical}
+    left_out = {"--exclude": exclude, "--id": [] if key is None else [key]}
+    for option, names in used.items():
+        for other, hidden in left_out.items():
+            both = [name for name in names if name in hidden]
+            if both:
+                raise InputError(
+                    f"{preview(both)} is named by {option}, to be an input, and by {other}, not to "
+                    "be one. Take it out of one of them."
+                )
 
 
 @dataclass(frozen=True)
@@ -192,8 +214,7 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     table, read = read_with_notes(
         request.data, request.form, texts=[request.domain], open_file=progress.open_file
     )
-    require_columns(table.columns, [request.domain], "domain")
-    require_columns(table.columns, request.keys, "names of rows (--id)")
+    require_roles(table.columns, request.roles)
     rule = DomainRule.fit(table[request.domain], request.domain_by)
     rows = label_rows(
         table,
@@ -290,6 +311,7 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
         "estimator": type(model).__name__,
         "settings": dict(request.settings),
         "seed": request.seed,
+        "share": request.inputs.share,
         "notes": list(table.notes),
         "summary": model.summary().splitlines(),
         "versions": versions(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from domindex.data.domain_data import Task
 from domindex.data.labels import folded, read_alike
 from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
-from domindex.preparation.columns import a_date, kind_of, numbers_of, texts_of
+from domindex.preparation.columns import Kind, a_date, kind_of, numbers_of, texts_of
 
 MAX_CLASSES = 20
 """Different whole numbers up to which a target is taken for classes, unless the user says."""
@@ -33,6 +34,10 @@ class TableLabels:
     task: Task
 
 
+ADVICE = re.compile(r"\. (?=(?:Correct|Write|Turn) )")
+"""Where what is wrong with an input ends, and what to do about an input begins."""
+
+
 def read_labels(
     table: pd.DataFrame,
     targets: Sequence[str],
@@ -47,7 +52,7 @@ def read_labels(
         raise InputError(f"spelling is {spelling!r}. Choose ask, merge or exact.")
     if task not in ("auto", *get_args(Task)):
         raise InputError(f"task is {task!r}. Choose auto, classification or regression.")
-    kinds = {name: kind_of(table[name]) for name in targets}
+    kinds = {name: _kind_of_target(table[name], task) for name in targets}
     for name in (name for name, kind in kinds.items() if kind == "dates"):
         raise a_date(table[name], is_target=True)
     texts = [name for name, kind in kinds.items() if kind == "texts"]
@@ -70,6 +75,19 @@ def read_labels(
             "Pass --task regression, or bin the values."
         )
     return TableLabels(np.where(known, numbers, 0).astype(np.int64), known, "classification")
+
+
+def _kind_of_target(column: pd.Series, task: Task | Literal["auto"]) -> Kind:
+    """As of an input, but that classes may be spelled in any way where classes are asked for."""
+    try:
+        return kind_of(column)
+    except InputError as error:
+        if task == "classification":
+            return "texts"
+        what = ADVICE.split(str(error))[0]
+        raise InputError(
+            f"{what}. Correct the target, or pass --task classification if all are classes."
+        ) from None
 
 
 def as_classes(texts: Sequence[str], classes: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -17,7 +17,7 @@ from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
 from domindex.preparation import TablePreparation
-from domindex.preparation.columns import require_columns
+from domindex.preparation.columns import require_roles
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.tables.formulas import escape_formulas
@@ -187,9 +187,10 @@ def read_rows(
     table, read = read_with_notes(
         data, form, texts=[preparation.domain, *kept], open_file=progress.open_file
     )
-    require_columns(table.columns, kept, "columns to keep")
-    inputs = {column.name for column in preparation.columns}
-    numbers, _ = with_decimals(table, form.decimal, {preparation.domain, *kept} - inputs)
+    inputs = [column.name for column in preparation.columns]
+    named = {"domain": [preparation.domain], "inputs": inputs, "columns to keep": kept}
+    require_roles(table.columns, named)
+    numbers, _ = with_decimals(table, form.decimal, {preparation.domain, *kept}.difference(inputs))
     rows = prepare_rows(numbers, preparation)
     rows = replace(rows, kept=table[list(kept)], notes=(*read, *rows.notes))
     for note in rows.notes:

@@ -30,6 +30,7 @@ from domindex.tables.text_format import (
     likely_delimiter,
     numbers_with_commas,
     with_decimals,
+    with_thousands,
 )
 
 Format = Literal["csv", "parquet", "excel"]
@@ -94,6 +95,7 @@ def read_with_notes(
         except UnicodeDecodeError as error:
             if form.encoding is not None:
                 raise _not_in(file, form.encoding, error) from None
+            notes.clear()  # it is read anew
             notes.append(
                 f"{file.name} is not UTF-8: read as {FALLBACK_ENCODING}. Pass --encoding if names "
                 "look wrong."
@@ -118,7 +120,10 @@ def read_with_notes(
 def _with_decimals(
     table: pd.DataFrame, decimal: str | None, texts: set[str], notes: list[str]
 ) -> pd.DataFrame:
-    """Numbers such as 1,45 as numbers, or a word where they are not to be."""
+    """Numbers such as 1,45 or 1,234.5 as numbers, or a word where they are not to be."""
+    table, grouped = with_thousands(table, decimal, texts)
+    if grouped:
+        notes.append(f"Read commas between thousands: {preview(grouped)}.")
     if decimal == ".":
         texts_now = numbers_with_commas(table, texts)
         if texts_now:
@@ -226,6 +231,9 @@ def _parse_csv(
         ) from None
     except (OSError, ValueError, OverflowError) as error:
         raise InputError(f"{file} cannot be read ({_short(error)}). Export it again.") from error
+    finally:
+        if not buffered.closed:
+            buffered.detach()  # whoever opened the file closes it
 
 
 def _check_header(

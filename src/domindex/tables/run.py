@@ -105,6 +105,11 @@ class Run:
         return list(self.about["notes"])
 
     @property
+    def is_shared(self) -> bool:
+        """Whether it was fitted to be shown to others, so that small counts are hidden."""
+        return bool(self.about.get("share", False))
+
+    @property
     def report(self) -> Path | None:
         """The report as one HTML file, where it was drawn."""
         path = self.folder / REPORT_FILE

@@ -73,6 +73,7 @@ def _gather(
         table=rows.table[[column.name for column in run.preparation().columns]],
         title=f"{run.about['data']['file']}: {', '.join(run.about['targets'])}",
         seconds=run.about["seconds"]["fitting"],
+        preparation=run.notes,
     )
     with new_file(run.folder / CONTENT_FILE, overwrite=True) as draft:
         write_json(draft, without_row_values(content.to_dict(), share=share))

@@ -3,6 +3,7 @@ say of its columns."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
@@ -18,7 +19,8 @@ from domindex.data.streams import Stream
 from domindex.data.summarising import summarise
 from domindex.errors import InputError
 from domindex.preparation import TablePreparation, input_names
-from domindex.preparation.columns import require_columns
+from domindex.preparation.columns import require_roles
+from domindex.preparation.encoded import counted, filled_by
 from domindex.tables.fit_request import FitRequest, FitTable
 from domindex.tables.labels import MAX_CLASSES, choose_sources
 from domindex.tables.rows import check_roles, label_rows
@@ -85,9 +87,8 @@ def stream_plan(
     seed: int,
 ) -> StreamPlan:
     """What to read of a stream, once its columns are known to be there."""
-    require_columns(stream.columns, [domain], "domain")
-    require_columns(stream.columns, targets, "target")
-    require_columns(stream.columns, inputs or (), "inputs")
+    named = {"domain": [domain], "target": targets, "inputs": inputs or ()}
+    require_roles(stream.columns, named)
     taken = {domain, *targets}
     read = [name for name in stream.columns if name not in taken] if inputs is None else inputs
     return StreamPlan(
@@ -139,7 +140,8 @@ def read_sample(request: FitRequest) -> FitTable:
     )
     _check_missing(summary, preparation)
     prepared = preparation.apply(rows.table)
-    said = (*_row_notes(summary, sources, table), *notes, *_filled(summary, preparation))
+    filled = _filled(summary, preparation, wanted.least_shown)
+    said = (*_row_notes(summary, sources, table), *notes, *filled)
     return FitTable(
         rows,
         preparation,
@@ -163,13 +165,7 @@ def _check_request(request: FitRequest, columns: Sequence[str]) -> None:
             f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "
             "the domain of every row into a column of its own."
         )
-    wanted = request.inputs
-    require_columns(columns, [request.domain], "domain")
-    require_columns(columns, request.targets, "target")
-    require_columns(columns, request.keys, "names of rows (--id)")
-    require_columns(columns, wanted.exclude, "columns to leave out")
-    require_columns(columns, wanted.categorical, "categories")
-    require_columns(columns, wanted.keep, "columns to keep")
+    require_roles(columns, request.roles)
 
 
 def _sources(summary: StreamSummary, named: Sequence[str] | None) -> list[str]:
@@ -216,20 +212,19 @@ def _row_notes(summary: StreamSummary, sources: Sequence[str], table: pd.DataFra
     return notes
 
 
-def _filled(summary: StreamSummary, preparation: TablePreparation) -> list[str]:
-    missing = _missing(summary, preparation)
-    if not missing:
-        return []
-    drawn = preparation.drawn_columns
-    words = {
-        "Missing inputs are filled in by the sources' median": missing.keys() - drawn,
-        "Missing inputs are drawn from what the others say of them": missing.keys() & drawn,
-    }
-    return [
-        f"{said}: {preview((f'{name} ({missing[name]})' for name in missing if name in names), 5)}."
-        for said, names in words.items()
-        if names
+def _filled(summary: StreamSummary, preparation: TablePreparation, least: int) -> list[str]:
+    """How often inputs are missing in all rows; counts below `least` are not said."""
+    missing, drawn = _missing(summary, preparation), preparation.drawn_columns
+    simple = {name: count for name, count in missing.items() if name not in drawn}
+    others = Counter({name: count for name, count in missing.items() if name in drawn})
+    notes = [
+        f"Missing inputs are filled in by the sources' {what}: {counted(part, least)}."
+        for what, part in filled_by(simple, preparation.category_columns).items()
     ]
+    if others:
+        listed = counted(others, least)
+        notes.append(f"Missing inputs are drawn from what the others say of them: {listed}.")
+    return notes
 
 
 def _check_missing(summary: StreamSummary, preparation: TablePreparation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +15,13 @@ from sklearn.metrics import roc_auc_score
 
 from domindex.data.arrow_columns import text_of
 from domindex.data.names import group_rows
-from domindex.errors import InputError
+from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
 from domindex.preparation.columns import require_columns
+from domindex.preparation.requests import LEAST_SHARED
 from domindex.progress import show_progress
 from domindex.tables.labels import TableLabels, as_classes, read_labels
-from domindex.tables.predicting import predicted_columns
+from domindex.tables.predicting import predicted_columns, say_off_map
 from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
@@ -27,6 +29,9 @@ from domindex.tables.text_format import TextFormat
 
 NORMAL_80 = 1.2815515655446004
 """Deviations of a normal law to each side of its middle that hold 80 % of it."""
+
+FIGURES = ("accuracy", "auc", "brier", "error", "bias", "coverage_80")
+"""What is measured of classes and of values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +127,16 @@ def score_table(
         notes = (*read, *rows.notes, *_left_out(labels), *spelled, *_seen(model, rows.domains))
         for note in notes:
             shown.say(f"note: {note}")
-        scored = _by_domain(model, rows, given, preparation.targets)
+        places = model.place_domains(rows.inputs, sample_domain=rows.domains)
+        say_off_map(places, shown)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OffMapWarning)  # it is said above
+            scored = _by_domain(model, rows, given, preparation.targets, places)
+        if run.is_shared:
+            scored, hid = _without_few(scored)
+            notes = (*notes, *hid)
+            for note in hid:
+                shown.say(f"note: {note}")
     if out is not None:
         write_table(scored, out, overwrite=force)
     return TableScores(scored, _overall(scored), notes)
@@ -148,9 +162,13 @@ def _seen(model: Any, domains: Sequence[str]) -> list[str]:
 
 
 def _by_domain(
-    model: Any, rows: PreparedRows, labels: NDArray, targets: tuple[str, ...]
+    model: Any,
+    rows: PreparedRows,
+    labels: NDArray,
+    targets: tuple[str, ...],
+    places: pd.DataFrame,
 ) -> pd.DataFrame:
-    places = model.place_domains(rows.inputs, sample_domain=rows.domains)
+    """A row a domain, with what was forecast for its place."""
     forecasts = places.set_index("domain")
     sources, known = set(model.source_domains_), set(model.domains_)
     records = []
@@ -177,6 +195,22 @@ def _by_domain(
     return found.sort_values(**worst_first, kind="stable", ignore_index=True)
 
 
+def _without_few(scored: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Without counts and figures that rest on few rows, for runs that are shared; and a note.
+
+    The error of a domain of one row is that row's, and beside its prediction the row's label.
+    """
+    few = scored["rows"] < LEAST_SHARED
+    if not few.any():
+        return scored, []
+    told = scored.astype({"rows": "Int64", "as_forecast": object})
+    figures = [name for name in FIGURES if name in told]
+    told.loc[few, ["rows", *figures, "as_forecast"]] = None
+    domains = "1 domain" if few.sum() == 1 else f"{few.sum()} domains"
+    note = f"Hid the figures of {domains} with fewer than {LEAST_SHARED} labels: the run is shared."
+    return told, [note]
+
+
 def _figures(
     model: Any, predicted: pd.DataFrame, labels: NDArray, targets: tuple[str, ...]
 ) -> dict[str, float]:
@@ -189,7 +223,7 @@ def _figures(
         return {
             "accuracy": float((said == given).mean()),
             "auc": _auc(hits, chances),
-            "brier": float(((chances - hits) ** 2).sum(axis=1).mean()),
+            "brier": float(((chances - hits) ** 2).sum(axis=1).mean()) / (1 + (len(classes) == 2)),
         }
     values = labels.reshape(len(labels), -1)
     mean = predicted[list(targets)].to_numpy(dtype=np.float64)
@@ -216,9 +250,7 @@ def _overall(scored: pd.DataFrame) -> dict[str, float]:
     """Means over domains, of which the sources are left out where there are others."""
     others = scored[scored["role"] != "source"]
     chosen = others if len(others) else scored
-    names = [
-        name for name in ("accuracy", "auc", "brier", "error", "coverage_80") if name in scored
-    ]
+    names = [name for name in FIGURES if name in scored and name != "bias"]
     return {name: float(chosen[name].mean()) for name in names}
 
 

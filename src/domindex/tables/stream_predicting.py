@@ -25,7 +25,7 @@ from domindex.errors import InputError, OffMapWarning
 from domindex.estimators.part_predicting import PartPredictor, domains_to_sample
 from domindex.persistence.atomic import new_file
 from domindex.preparation import TablePreparation
-from domindex.preparation.columns import require_columns
+from domindex.preparation.columns import require_roles
 from domindex.preparation.encoded import InputChanges
 from domindex.preparation.number_column import NumberColumn
 from domindex.progress import Progress
@@ -72,9 +72,8 @@ def predict_stream(
     the rounding of products.
     """
     columns = [column.name for column in preparation.columns]
-    require_columns(stream.columns, [preparation.domain], "domain")
-    require_columns(stream.columns, columns, "inputs")
-    require_columns(stream.columns, kept, "columns to keep")
+    named = {"domain": [preparation.domain], "inputs": columns, "columns to keep": kept}
+    require_roles(stream.columns, named)
     present = _domains(stream, preparation.domain)
     unknown = domains_to_sample(model, present)
     predictor = _settled(model, preparation, stream, unknown)

@@ -24,6 +24,8 @@ America. Said in a note, for another one reads as well and means other letters."
 
 _BYTE_ORDERS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _COMMA_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_WITH_A_POINT = re.compile(r"[+-]?\d+(\.\d+)?")
 _CLEARLY = re.compile(r"[+-]?\d*\.?\d+,(\d{1,2}|\d{4,})([eE][+-]?\d+)?|[+-]?0,\d+")
 """Numbers in which the comma cannot stand between thousands."""
 
@@ -136,6 +138,33 @@ def with_decimals(
     return table.assign(**changed), list(spelled)
 
 
+def with_thousands(
+    table: pd.DataFrame, decimal: str | None, texts: set[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The table with columns such as 1,234.50 as numbers, and the names of these columns.
+
+    A comma stands between thousands where a point was asked for, or where both are in one number.
+    """
+    if decimal == ",":
+        return table, []
+    found = [
+        name
+        for name in table.columns
+        if name not in texts
+        and (given := _texts_with_commas(table[name])) is not None
+        and all(_THOUSANDS.fullmatch(one) or _WITH_A_POINT.fullmatch(one) for one in given)
+        and (decimal == "." or any("," in one and "." in one for one in given))
+    ]
+    changed = {name: [_without_commas(value) for value in table[name].tolist()] for name in found}
+    return table.assign(**changed), found
+
+
+def _without_commas(value: object) -> object:
+    if not isinstance(value, str):
+        return np.nan if is_missing(value) else value
+    return np.nan if stands_for_none(value) else float(value.strip().replace(",", ""))
+
+
 def numbers_with_commas(table: pd.DataFrame, texts: set[str]) -> list[str]:
     """Columns that would be numbers if a comma stood before decimals."""
     return [
@@ -149,15 +178,21 @@ def numbers_with_commas(table: pd.DataFrame, texts: set[str]) -> list[str]:
 
 def _comma_numbers(column: pd.Series) -> list[str] | None:
     """The different texts of a column of numbers with commas; None for any other."""
+    stripped = _texts_with_commas(column)
+    if stripped is None or not all(_COMMA_NUMBER.fullmatch(value) for value in stripped):
+        return None
+    return stripped
+
+
+def _texts_with_commas(column: pd.Series) -> list[str] | None:
+    """The different texts of a column, of which some have a comma; None for any other."""
     if column.dtype.kind in "biufmM":
         return None
     given = [value for value in dict.fromkeys(column.tolist()) if not stands_for_none(value)]
     if not all(isinstance(value, str) for value in given):
         return None
     stripped = [value.strip() for value in given]
-    if not any("," in value for value in stripped):
-        return None
-    return stripped if all(_COMMA_NUMBER.fullmatch(value) for value in stripped) else None
+    return stripped if any("," in value for value in stripped) else None
 
 
 def _point(value: object) -> object:

@@ -23,7 +23,15 @@ WIDTH, HEIGHT, LEAST_HEIGHT = 7.0, 5.5, 2.8
 """Inches of a figure, and of one whose content is flat."""
 
 FONT = 7.0
-PLACES: tuple[tuple[float, float, str], ...] = (
+MOST_LETTERS = 24
+"""Of a name in a figure; what is longer is cut in the middle, as in the report."""
+
+CROWDED = 0.1
+"""Share of a name that may be covered by other names and points, or lie outside the axes: beyond it
+the name is left out, for nobody could read it or what it covers."""
+
+Place = tuple[float, float, str]
+PLACES: tuple[Place, ...] = (
     (6, 3, "left"),
     (6, -9, "left"),
     (-6, 3, "right"),
@@ -95,33 +103,66 @@ def kinds(sources: NDArray[np.bool_]) -> list[tuple[NDArray[np.bool_], str, str,
     return [kind for kind in both if kind[0].any()]
 
 
+def short_name(name: Hashable, most: int = MOST_LETTERS) -> str:
+    """A name as a figure has room for it; names that begin alike often differ in how they end.
+
+    Examples
+    --------
+    >>> from domindex.reporting.figures.canvas import short_name
+    >>> short_name("Municipality of Somewhere-upon-River 17")
+    'Municipality…n-River 17'
+    """
+    text = str(name)
+    if len(text) <= most:
+        return text
+    end = int((most - 1) * 0.45)
+    return f"{text[: most - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
+
+
 def name_points(
     axes: Any, domains: Iterable[Hashable], points: Floats, below: float | None = None
 ) -> None:
     """The name of each domain beside its point, or so many typographic points below it.
 
     To be called last, when the axes have their limits. A name moves to another side of its point
-    where it would cover one that stands already. A $ in a name is a dollar, not mathematics.
+    where it would cover one that stands already, and is left out where there is no room on any
+    side. A $ in a name is a dollar, not mathematics.
     """
-    texts = [str(name) for name in domains]
-    under = [(0.0, -(below or 0.0), "center")] * len(texts)
+    texts = [short_name(name) for name in domains]
+    under: list[Place | None] = [(0.0, -(below or 0.0), "center")] * len(texts)
     places = _beside(axes, texts, points) if below is None else under
-    for text, point, (right, up, side) in zip(texts, points, places):
+    for text, point, place in zip(texts, points, places):
+        if place is None:
+            continue
+        right, up, side = place
         label = axes.annotate(text, point, (right, up), textcoords="offset points", ha=side)
-        label.set(fontsize=FONT, parse_math=False)
+        label.set(fontsize=FONT, parse_math=False, in_layout=False)
 
 
-def _beside(axes: Any, texts: list[str], points: Floats) -> list[tuple[float, float, str]]:
-    """For every name the first of `PLACES` that covers least of the points and of other names."""
-    axes.apply_aspect()
-    at = axes.transData.transform(points) * 72.0 / axes.figure.dpi
+def _beside(axes: Any, texts: list[str], points: Floats) -> list[Place | None]:
+    """For every name the first of `PLACES` that covers least of the points and of other names.
+
+    None where all would cover too much, or lie too far outside the axes.
+    """
+    figure = axes.figure.canvas.figure
+    figure.draw_without_rendering()  # where the axes end up is known only then
+    at = axes.transData.transform(points) * 72.0 / figure.dpi
+    room = np.array(axes.bbox.extents) * 72.0 / figure.dpi
     taken = np.concatenate([at - 4.0, at + 4.0], axis=1)
-    chosen = []
+    chosen: list[Place | None] = []
     for number, text in enumerate(texts):
-        width = 0.55 * FONT * len(text)
-        others = np.delete(taken, number, axis=0)
+        width = 0.55 * FONT * max(len(text), 1)
+        reach = np.array([width + 10.0, 2.0 * FONT + 10.0])
+        near = (taken[:, :2] < at[number] + reach) & (taken[:, 2:] > at[number] - reach)
+        near[number] = False
+        others = taken[near.all(axis=1)]
         boxes = [_box(at[number], place, width) for place in PLACES]
-        best = int(np.argmin([_covered(box, others) for box in boxes]))
+        area = width * FONT
+        lost = [_covered(box, others) + area - _covered(box, room[None]) for box in boxes]
+        best = int(np.argmin(lost))
+        if lost[best] > CROWDED * area:
+            chosen.append(None)
+            continue
         chosen.append(PLACES[best])
         taken = np.concatenate([taken, boxes[best][None]])
     return chosen

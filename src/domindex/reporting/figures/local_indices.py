@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from domindex.data import check_domain_names, check_inputs, group_rows
 from domindex.data.messages import preview
 from domindex.errors import InputError
-from domindex.reporting.figures.canvas import PALETTE, Floats, new_axes
+from domindex.reporting.figures.canvas import PALETTE, Floats, new_axes, short_name
 
 
 def plot_local_indices(
@@ -51,7 +51,7 @@ def plot_local_indices(
     axes = new_axes(ax)
     points = _widest_plane(rows.reshape(len(rows), -1).astype(np.float64))
     for name, color in zip(chosen, _colors(len(chosen))):
-        axes.scatter(*points[groups[name]].T, s=12, alpha=0.7, color=color, label=str(name))
+        axes.scatter(*points[groups[name]].T, s=12, alpha=0.7, color=color, label=short_name(name))
     axes.set(xlabel="local index, first axis", ylabel="local index, second axis")
     axes.set_aspect("equal", adjustable="datalim")
     legend = axes.legend(

@@ -18,6 +18,7 @@ from domindex.reporting.figures.canvas import (
     TARGET_COLOR,
     height_of_rows,
     new_axes,
+    short_name,
 )
 
 MOST_BARS = 12
@@ -209,7 +210,7 @@ def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = N
     _name_rows(axes, heights, list(table["column"]))
     axes.set_xlim(0.0, max(0.1, 1.75 * float(longest.max())))
     axes.set(xlabel="difference, 0 alike to 1 nothing in common")
-    axes.set_ylabel(str(domain), parse_math=False)
+    axes.set_ylabel(short_name(domain), parse_math=False)
     _legend_above(axes)
     return axes
 
@@ -234,7 +235,7 @@ def _predicted(model: Any) -> str:
 
 def _name_rows(axes: Any, heights: Any, names: list[str]) -> None:
     """Names at the left; a $ in a name is a dollar, not mathematics."""
-    axes.set_yticks(heights, names, fontsize=8)
+    axes.set_yticks(heights, [short_name(name) for name in names], fontsize=8)
     for text in axes.get_yticklabels():
         text.set_parse_math(False)
     axes.grid(axis="x", alpha=0.3)

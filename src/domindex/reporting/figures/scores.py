@@ -16,6 +16,7 @@ from domindex.reporting.figures.canvas import (
     kinds,
     name_points,
     new_axes,
+    short_name,
     source_marks,
     sources_of,
 )
@@ -60,7 +61,7 @@ def plot_scores_by_domain(
         axes.scatter(
             values[chosen], heights[chosen], marker=marker, color=color, label=label, zorder=3
         )
-    axes.set_yticks(heights, [str(name) for name in domains], fontsize=7)
+    axes.set_yticks(heights, [short_name(name) for name in domains], fontsize=7)
     for text in axes.get_yticklabels():
         text.set_parse_math(False)
     axes.set(xlabel=score_label, ylabel="domain")

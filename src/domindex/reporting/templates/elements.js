@@ -71,11 +71,24 @@ function expectedText(forecast) {
   return forecastNumber(forecast.expected) + " (" + forecastNumber(forecast.low) + " to " + forecastNumber(forecast.high) + ")";
 }
 
+/* The same in a cell of a table, which may break before the interval and nowhere else. */
+function expectedCell(forecast) {
+  if (!forecast) return "–";
+  const [expected, ...interval] = expectedText(forecast).split(" (");
+  return element("span", {}, element("span", { class: "whole" }, expected), " ", element("span", { class: "whole" }, "(" + interval.join(" (")));
+}
+
 function isShare() { return report.held_out !== null && report.held_out.score_name === "accuracy"; }
 
 function percent(share, digits) { return (100 * share).toFixed(digits === undefined ? 0 : digits) + " %"; }
 
-function shortName(name, most) { return name.length > most ? name.slice(0, most - 1) + "…" : name; }
+/* Cut in the middle: names that begin alike often differ in how they end. */
+function shortName(name, most) {
+  const letters = [...name];
+  if (letters.length <= most) return name;
+  const end = Math.floor((most - 1) * 0.45);
+  return letters.slice(0, most - 1 - end).join("").trimEnd() + "…" + letters.slice(letters.length - end).join("").trimStart();
+}
 
 /* The least and the largest of any number of numbers; spreading many into a call would overflow. */
 function extent(values) {

@@ -6,6 +6,7 @@ startTable();
 startWhy();
 drawDrivers();
 drawQuality();
+drawPrepared();
 drawAudit();
 drawHistory();
 drawSettings();

@@ -299,7 +299,8 @@ function placeNames() {
     shown.push(free.box);
     const away = place === choice.selected ? 11 : 8;
     annotations.push({ x: x(domains[place]), y: y(domains[place]), text: plotlyText(name), showarrow: false,
-      xanchor: free.way.x, xshift: away * free.way.across, yanchor: free.way.y, yshift: away * free.way.up, opacity: opacity[place], font: { size: 12 } });
+      xanchor: free.way.x, xshift: away * free.way.across, yanchor: free.way.y, yshift: away * free.way.up, opacity: opacity[place], font: { size: 12 },
+      ...(closes() ? { bgcolor: theme("surface") + "cc", borderpad: 0 } : {}) }); /* no dash of the ring through a name */
   }
   return Plotly.relayout(mapElement, { annotations });
 }

@@ -7,6 +7,10 @@ function tile(label, value, more) {
   return element("div", {}, element("dt", {}, label), element("dd", {}, value), more ? element("dd", { class: "more" }, more) : null);
 }
 
+/* With one source, rows of it are held out, for there is no other domain to hold out. */
+const ONE_SOURCE = domains.filter((domain) => domain.role === "source").length === 1;
+const HELD_OUT_WHAT = ONE_SOURCE ? "held-out rows of the source" : "held-out sources";
+
 /* The targets with a forecast, the worst first. */
 function forecasts() {
   const better = sharesExpected() ? 1 : -1;
@@ -22,7 +26,7 @@ function relyTiles(known) {
   }
   const found = report.held_out;
   if (found !== null && found.scores.length) {
-    tiles.push(tile(found.score_name + " on held-out sources", score(mean(found.scores.map((one) => one.score))), "this model, mean of " + found.scores.length + (found.scores.length === 1 ? " source" : " sources")));
+    tiles.push(tile(found.score_name + " on " + HELD_OUT_WHAT, score(mean(found.scores.map((one) => one.score))), ONE_SOURCE ? "this model" : "this model, mean of " + found.scores.length + (found.scores.length === 1 ? " source" : " sources")));
     if (Object.keys(found.plain_figures).length) tiles.push(tile("the best plain model there", score(mean(found.scores.map((one) => one.baseline))), plainName(found)));
   }
   return tiles;
@@ -36,9 +40,10 @@ function verdict(known) {
   if (found !== null && found.scores.length && Object.keys(found.plain_figures).length) {
     const gain = (found.higher_is_better ? 1 : -1) * (mean(found.scores.map((one) => one.score)) - mean(found.scores.map((one) => one.baseline)));
     const clear = found.higher_is_better ? 0.01 : 0.03 * Math.abs(mean(found.scores.map((one) => one.baseline)));
-    words.push(gain > clear ? "On source domains that it had not seen, this model did better than the best plain model."
-      : gain < -clear ? "On source domains that it had not seen, a plain model did better: compare both before you rely on this one."
-      : "On source domains that it had not seen, this model did about as well as the best plain model.");
+    const where = ONE_SOURCE ? "On rows of the only source that it had not seen, " : "On source domains that it had not seen, ";
+    words.push(where + (gain > clear ? "this model did better than the best plain model."
+      : gain < -clear ? "a plain model did better: compare both before you rely on this one."
+      : "this model did about as well as the best plain model."));
   }
   if (known.length) {
     const worst = domains[known[0]];
@@ -63,7 +68,7 @@ function drawRely() {
     section.append(element("h3", {}, "What to expect in the targets"),
       element("div", { id: "forecast-plot", class: "plot", role: "img", "aria-label": "Expected " + forecastName() + " by target with intervals of 80 %; the table of domains holds the same figures" }),
       element("ul", { id: "forecast-key", class: "key", "aria-label": "Key to the forecasts" }),
-      element("p", { class: "small", id: "expected" }, some + "Points are forecasts of the " + forecastName() + " in a target, lines intervals of 80 %, from how held-out sources were predicted: 8 of 10 targets should end within theirs."));
+      element("p", { class: "small", id: "expected" }, some + "Points are forecasts of the " + forecastName() + " in a target, lines intervals of 80 %" + (ONE_SOURCE ? ". No domain could be held out, so that nothing says how far they hold." : ", from how held-out sources were predicted: 8 of 10 targets should end within theirs.")));
   }
   drawChosen(section);
   drawForecastPlot();
@@ -81,7 +86,7 @@ function drawChosen(section) {
     element("div", { class: "box", id: "trials", tabindex: "0", role: "region", "aria-labelledby": "trials-title" }, element("table", {},
       element("thead", {}, element("tr", {}, ...names.map((name) => element("th", { scope: "col", class: kind(name) }, spaced(name))))),
       element("tbody", {}, ...report.trials.map((row) => element("tr", {}, ...names.map((name) => element("td", { class: kind(name) }, show(name, row[name])))))))),
-    element("p", { class: "small" }, "Each candidate predicted source domains whose labels it had not seen, near the others and far from them; a lower loss is better."));
+    element("p", { class: "small" }, (ONE_SOURCE ? "Each candidate predicted rows of the source whose labels it had not seen" : "Each candidate predicted source domains whose labels it had not seen, near the others and far from them") + "; a lower loss is better."));
 }
 
 function drawForecastPlot() {
@@ -99,8 +104,8 @@ function drawForecastPlot() {
       customdata: known, hovertext: known.map((place) => plotlyText(domains[place].name) + ": " + expectedText(domains[place].forecast)) },
   ];
   const found = report.held_out;
-  const levels = found === null || !found.scores.length ? [] : [["held-out sources, this model", mean(found.scores.map((one) => one.score)), "solid", "source"]];
-  if (levels.length && Object.keys(found.plain_figures).length) levels.push(["held-out sources, plain model", mean(found.scores.map((one) => one.baseline)), "dot", "muted"]);
+  const levels = found === null || !found.scores.length ? [] : [[HELD_OUT_WHAT + ", this model", mean(found.scores.map((one) => one.score)), "solid", "source"]];
+  if (levels.length && Object.keys(found.plain_figures).length) levels.push([HELD_OUT_WHAT + ", plain model", mean(found.scores.map((one) => one.baseline)), "dot", "muted"]);
   for (const [name, value, dash, colour] of levels) {
     traces.push({ type: "scatter", mode: "lines", name, x: [value, value], y: [-0.6, known.length - 0.4], hoverinfo: "text", hovertext: name + ": " + score(value), line: { color: theme(colour), width: 1.5, dash } });
   }

@@ -7,14 +7,45 @@ function drawHead() {
     element("h1", {}, report.title),
     element("p", { class: "lead" }, "A " + report.estimator + " that " + kind + " in domains without labels, and the map of the domains that it inferred."),
     element("dl", { class: "facts" }, ...Object.entries(report.facts).map(([name, value]) =>
-      element("div", {}, element("dt", {}, name), element("dd", {}, value === null ? "none" : typeof value === "string" ? spaced(value) : number(value))))));
+      element("div", { class: typeof value === "string" && value.length > 6 ? "text" : null }, element("dt", {}, name), element("dd", {}, value === null ? "none" : typeof value === "string" ? spaced(value) : number(value))))));
+}
+
+/* Domains and columns with gaps that a table of them has room for. */
+const [MOST_GAPPY, MOST_LACKING] = [30, 8];
+
+function gapsTable() {
+  const largest = new Map();
+  domains.forEach((domain) => domain.missing.forEach((one) => largest.set(one.column, Math.max(one.share, largest.get(one.column) || 0))));
+  if (!largest.size) return [];
+  const columns = [...largest.keys()].sort((a, b) => largest.get(b) - largest.get(a)).slice(0, MOST_LACKING);
+  const most = (domain) => Math.max(0, ...domain.missing.map((one) => one.share));
+  const gappy = domains.filter((domain) => domain.missing.length).sort((a, b) => most(b) - most(a));
+  const cell = (domain, column) => {
+    const found = domain.missing.find((one) => one.column === column);
+    return element("td", { class: "number", style: found ? "background: color-mix(in srgb, var(--own) " + Math.round(60 * found.share) + "%, transparent)" : null }, found ? percent(found.share, 1) : "–");
+  };
+  const few = gappy.slice(0, MOST_GAPPY);
+  const left = [few.length < gappy.length ? "the " + few.length + " domains with most of " + gappy.length.toLocaleString("en") : "", columns.length < largest.size ? "the " + columns.length + " columns with most of " + largest.size : ""].filter(Boolean);
+  return [element("h3", { class: "table-title" }, "Missing values, by domain and column"),
+    element("div", { class: "box", tabindex: "0", role: "region", "aria-label": "Missing values, by domain and column" }, element("table", { id: "gaps" },
+      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "domain"), ...columns.map((column) => element("th", { scope: "col", class: "number" }, report.profiles[column].name)))),
+      element("tbody", {}, ...few.map((domain) => element("tr", {}, element("th", { scope: "row" }, domain.name), ...columns.map((column) => cell(domain, column))))))),
+    element("p", { class: "small" }, "Share of a domain's rows without a value; – is none, or hardly any." + (left.length ? " Shown are " + left.join(", and ") + "." : ""))];
+}
+
+function drawPrepared() {
+  const section = byId("prepared");
+  const parts = [...(report.preparation.length ? [element("ul", { class: "reasons" }, ...report.preparation.map((text) => element("li", {}, text)))] : []), ...gapsTable()];
+  if (!parts.length) return;
+  section.hidden = false;
+  section.append(heading("prepared", "What was done to my table?"), ...parts);
 }
 
 function drawAudit() {
   const section = byId("audit");
   section.append(heading("audit", "Is it a domain index?"));
   if (report.audit === null) {
-    section.append(element("p", {}, "The audit could not be made on this data."));
+    section.append(element("p", {}, report.no_audit || "The audit could not be made on this data."));
     return;
   }
   section.append(

@@ -19,10 +19,10 @@ function tableColumns() {
     shown.push({ key: "plain", label: "plain model", values: domains.map((domain) => (plain.has(domain.name) ? plain.get(domain.name) : null)), show: score });
   }
   if (domains.some((domain) => domain.forecast)) {
-    shown.push({ key: "expected", label: "expected", values: domains.map((domain) => (domain.forecast ? domain.forecast.expected : null)), show: number, cell: (domain) => expectedText(domain.forecast) });
+    shown.push({ key: "expected", label: "expected", values: domains.map((domain) => (domain.forecast ? domain.forecast.expected : null)), show: number, wraps: true, cell: (domain) => expectedCell(domain.forecast) });
   }
   if (domains.some((domain) => domain.forecast && typeof domain.forecast.two_ways === "number")) {
-    shown.push({ key: "two ways", label: "two ways agree", values: domains.map((domain) => (domain.forecast ? domain.forecast.two_ways : null)), show: (value) => (value === null ? "–" : (100 * value).toFixed(0) + " %") });
+    shown.push({ key: "two ways", label: "two ways agree", wraps: true, values: domains.map((domain) => (domain.forecast ? domain.forecast.two_ways : null)), show: (value) => (value === null ? "–" : (100 * value).toFixed(0) + " %") });
   }
   if (fromData(choice.column)) {
     const { label, values } = columns.get(choice.column);
@@ -51,7 +51,7 @@ function headCell(column) {
     if (again) again.focus();
   } }, column.label);
   button.dataset.column = column.key;
-  return element("th", { scope: "col", class: column.show && !column.text ? "number" : null, "aria-sort": sorted ? (order.falling ? "descending" : "ascending") : "none" }, button);
+  return element("th", { scope: "col", class: column.text || !column.show ? null : column.wraps ? "number wraps" : "number", "aria-sort": sorted ? (order.falling ? "descending" : "ascending") : "none" }, button);
 }
 
 function bodyCell(column, place) {
@@ -61,7 +61,7 @@ function bodyCell(column, place) {
   }
   if (column.key === "role") return element("td", { class: "role" }, element("span", { class: "swatch " + domain.role, "aria-hidden": "true" }), domain.role);
   const text = column.cell ? column.cell(domain) : column.show(column.values[place]);
-  return element("td", { class: column.text ? null : "number" }, text);
+  return element("td", { class: column.text ? null : column.wraps ? "number wraps" : "number" }, text);
 }
 
 /* Numbers of the domains that the filter lets through, in order. */

@@ -9,7 +9,7 @@ function downloadLink() {
 function firstRows() {
   const numeric = answer.columns.map((_, column) => answer.first.every((row) => row[column] === null || typeof row[column] === "number"));
   const shown = (value, column) => (numeric[column] && answer.columns[column].startsWith("p(") && value !== null ? value.toFixed(3) : number(value));
-  const cell = (value, column) => element("td", { class: numeric[column] ? "number" : null }, shown(value, column));
+  const cell = (value, column) => element("td", { class: numeric[column] ? "number" : String(value).length <= 24 ? "whole" : null }, shown(value, column));
   return element("div", { class: "box", tabindex: "0", role: "region", "aria-label": "First predictions" }, element("table", { id: "first" },
     element("thead", {}, element("tr", {}, ...answer.columns.map((name, column) => element("th", { scope: "col", class: numeric[column] ? "number" : null }, name)))),
     element("tbody", {}, ...answer.first.map((row) => element("tr", {}, ...row.map(cell))))));

@@ -1,5 +1,7 @@
 """What to expect where there are no labels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -116,6 +118,44 @@ def test_one_held_out_domain_is_enough(held_out_of):
     predicted = np.where(rows.labels[:, None] == np.arange(2), 0.8, 0.2)
     told = Forecaster.fit(predicted, np.zeros(4), rows).predict(predicted, np.zeros(4), 5.0)
     assert np.isfinite(list(told.values())).all()
+
+
+class TestOneSource:
+    """Rows of the only source were held out: nothing is known of what distance does."""
+
+    @pytest.fixture
+    def at_home(self, held_out_of):
+        rng = np.random.default_rng(0)
+        rows = held_out_of(rng.integers(0, 2, size=100), np.zeros(100, dtype=int), n_classes=2)
+        rows = replace(rows, folds=tuple(replace(fold, kind="rows") for fold in rows.folds))
+        rows.part_distances[:] = 0.0
+        predicted = answers(rng, 0.8, rows.labels, 0.8)
+        return Forecaster.fit(predicted, np.zeros(100), rows)
+
+    def test_no_better_is_expected_than_at_home_and_chance_is_possible(self, at_home):
+        sure = np.tile([0.99, 0.01], (50, 1))
+        told = at_home.predict(sure, np.zeros(50), 3.0)
+        assert told["expected"] == at_home.held_out_mean
+        assert told["low"] <= 0.5
+        assert told["high"] >= told["expected"]
+
+    def test_at_home_the_forecast_is_the_usual_one(self, at_home):
+        sure = np.tile([0.8, 0.2], (50, 1))
+        assert at_home.predict(sure, np.zeros(50), 0.0)["low"] > 0.5
+
+    def test_values_may_be_off_by_all_their_spread(self, held_out_of):
+        rng = np.random.default_rng(0)
+        rows = held_out_of(rng.normal(size=100), np.zeros(100, dtype=int))
+        rows = replace(rows, folds=tuple(replace(fold, kind="rows") for fold in rows.folds))
+        predicted = rows.labels + 0.1 * rng.normal(size=(100, 1))
+        told = Forecaster.fit(predicted, np.full(100, 0.01), rows).predict(
+            predicted, np.full(100, 1e-6), 3.0
+        )
+        assert told["high"] >= 1.0
+        assert told["expected"] >= told["mean"] * (1 - 1e-9)
+
+    def test_it_is_saved(self, at_home):
+        assert Forecaster.from_state(at_home.state()).ignorance == 0.5
 
 
 def test_a_state_comes_back_and_a_damaged_one_is_refused(held_out_of):

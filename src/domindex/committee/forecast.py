@@ -7,7 +7,7 @@ learned from. The correction is a ridge regression: few domains move it little.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,7 @@ class Forecaster:
     freedom : degrees of freedom behind the spread
     held_out_mean : mean quality of held-out domains, for comparison
     threshold : of confidence, above which as many held-out rows lie as are right; NaN for values
+    ignorance : quality of knowing nothing, where a single source was all there is; None elsewhere
     """
 
     is_class: bool
@@ -67,6 +68,7 @@ class Forecaster:
     freedom: float
     held_out_mean: float
     threshold: float
+    ignorance: float | None = None
 
     @classmethod
     def fit(cls, held_out: Floats, disagreement: Floats, rows: HeldOutRows) -> Forecaster:
@@ -85,7 +87,10 @@ class Forecaster:
         if is_class:
             right = float(rows.row_weights @ _row_quality(held_out, rows))
             threshold = _weighted_quantile(held_out.max(axis=1), rows.row_weights, 1.0 - right)
-        return cls._of_parts(signal, rows.part_distances, quality, is_class, threshold)
+        found = cls._of_parts(signal, rows.part_distances, quality, is_class, threshold)
+        if not rows.by_rows:
+            return found
+        return replace(found, ignorance=1.0 / rows.n_classes if rows.n_classes else 0.0)
 
     @classmethod
     def _of_parts(
@@ -124,12 +129,26 @@ class Forecaster:
             variance += chance * (1.0 - chance) / len(predicted)
         width = student.ppf(0.5 + PROBABILITY / 2, self.freedom) * np.sqrt(variance)
         low, high = expected - width, expected + width
+        if self.ignorance is not None and distance > 0:
+            expected, low, high = self._away_from_home(expected, low, high)
         result = {"expected": expected, "low": low, "high": high, "mean": self.held_out_mean}
         if self.is_class:
             result = {name: float(np.clip(value, 0.0, 1.0)) for name, value in result.items()}
             result["thresholded"] = float((predicted.max(axis=1) > self.threshold).mean())
             return result
         return {name: float(np.exp(value)) for name, value in result.items()}
+
+    def _away_from_home(self, expected: float, low: float, high: float) -> tuple[float, ...]:
+        """With one source nobody has seen what distance does: rules grow surer the further they go.
+
+        No better is expected than at home, and anything from there down to knowing nothing is
+        possible: chance, or an error as large as the spread of the outputs.
+        """
+        assert self.ignorance is not None
+        home = self.held_out_mean
+        if self.is_class:
+            return min(expected, home), min(low, home, self.ignorance), max(high, home)
+        return max(expected, home), min(low, home), max(high, home, self.ignorance)
 
     def state(self) -> dict[str, Any]:
         return {
@@ -142,6 +161,7 @@ class Forecaster:
             "freedom": float(self.freedom),
             "held_out_mean": float(self.held_out_mean),
             "threshold": float(self.threshold),
+            "ignorance": self.ignorance,
         }
 
     @classmethod

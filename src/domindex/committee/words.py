@@ -44,7 +44,8 @@ def describe_committee(table: pd.DataFrame) -> str:
     ]
     rest = members["weight"].iloc[MOST_NAMED:].sum()
     if rest > 0:
-        named.append(f"{len(members) - MOST_NAMED} others {100 * rest:.0f} %")
+        n_others = len(members) - MOST_NAMED
+        named.append(f"{n_others} other{'s' if n_others > 1 else ''} {100 * rest:.0f} %")
     return "; ".join(named)
 
 

@@ -43,6 +43,7 @@ from domindex.persistence.manifest import write_manifest
 from domindex.tables import (
     Run,
     add_table,
+    draw_report,
     fit_table,
     index_table,
     predict_table,
@@ -83,6 +84,7 @@ MANY = {
 """A committee of which every kind of member is saved."""
 
 FAULTS = ("foreign", "nan", "hang", "changed")
+ODD_PATHS = [*OBJECTS, *("x" * 5000 + ".csv", "a\0b.csv", "", 3, b"\xff", "~x", "/", "x/" * 3000)]
 DEAD_END = "/dev/zero"
 
 
@@ -126,17 +128,18 @@ class Ground:
         self.table.to_csv(folder / "table.csv.gz", index=False)
         self.table.to_parquet(folder / "table.parquet", index=False)
         self.table.to_excel(folder / "table.xlsx", index=False)
-        self.fit("table.csv", "run")
+        self.table.assign(site="new " + self.table["site"]).to_csv(folder / "new.csv", index=False)
+        self.fit(folder / "table.csv", "run", report=True)
 
-    def fit(self, table: str, out: str) -> Run:
+    def fit(self, table: Any, out: str, *, report: bool = False) -> Run:
         """A run of a table in the folder, replaced where it is there."""
         return fit_table(
-            self.folder / table,
+            table,
             target=["outcome"],
             domain="site",
             out=self.folder / out,
             settings={"candidates": [["raw", "linear"]], "training": {"index_steps": 1}},
-            report=False,
+            report=report,
             force=True,
         )
 
@@ -233,8 +236,7 @@ def attack_load(rng: np.random.Generator, ground: Ground) -> Attack:
     """A path that is none, or a folder with a valid manifest in which something is wrong."""
     kind = one_of(["path", "bytes", "json", "json", "json", "array", "array", "file"], rng)
     if kind == "path":
-        odd = ["x" * 5000, "a\0b", "", 3, b"\xff", ground.folder, ground.folder / "table.csv", "~x"]
-        path = one_of([*OBJECTS, *odd], rng)
+        path = one_of([*ODD_PATHS, ground.folder, ground.folder / "table.csv"], rng)
         return Attack(f"path {path!r:.20}", lambda: domindex.load(path).domain_indices_)
     name = one_of(["classifier", "regressor"], rng)
     spoiled = ground.copied(name)
@@ -297,22 +299,28 @@ def attack_table(rng: np.random.Generator, ground: Ground) -> Attack:
         path.write_bytes(spoil_text(source.read_bytes(), rng))
     else:
         path.write_bytes(spoil_bytes(source.read_bytes(), rng))
+    if rng.random() < 0.1:
+        path = one_of(ODD_PATHS, rng)
     does = one_of(["read", "read", "fit", "predict", "predict", "score", "add", "index"], rng)
     calls: dict[str, Callable[[], Any]] = {
         "read": lambda: read_table(path) is None,
-        "fit": lambda: ground.fit(path.name, "run-of-spoiled").model().domain_indices_,
+        "fit": lambda: ground.fit(path, "run-of-spoiled").model().domain_indices_,
         "predict": lambda: predict_table(folder / "run", path).table,
         "score": lambda: score_table(folder / "run", path) is None,
         "add": lambda: add_table(folder / "run", path, out=folder / "grown", force=True).table,
         "index": lambda: index_table(folder / "run", path).table,
     }
-    return Attack(f"{does} {source.name}", calls[does])
+    return Attack(f"{does} {path!r:.40}", calls[does])
 
 
 def attack_run(rng: np.random.Generator, ground: Ground) -> Attack:
     """A run folder in which a file is spoiled or gone, and its model's manifest right again."""
     spoiled = ground.copied("run")
-    name = one_of(["run.json", "preparation.json", "preparation.json", "model/model.json"], rng)
+    if rng.random() < 0.1:
+        odd = one_of(ODD_PATHS, rng)
+        return Attack(f"path {odd!r:.20}", lambda: predict_table(odd, ground.folder / "table.csv"))
+    names = ["run.json", "preparation.json", "preparation.json", "model/model.json", "report.json"]
+    name = one_of(names, rng)
     file = spoiled / name
     content = file.read_bytes()
     kind = rng.integers(8)
@@ -327,7 +335,9 @@ def attack_run(rng: np.random.Generator, ground: Ground) -> Attack:
         file.write_bytes(spoil_json(content, rng))
     if name.startswith("model/") and kind > 1:
         write_manifest(spoiled / "model")
-    does = one_of(["predict", "predict", "score", "index", "open"], rng)
+    does = one_of(["predict", "predict", "score", "index", "open", "add"], rng)
+    if name == "report.json":
+        does = "report"
     table = ground.folder / "table.csv"
 
     def open_all() -> bool:
@@ -339,6 +349,8 @@ def attack_run(rng: np.random.Generator, ground: Ground) -> Attack:
         "score": lambda: score_table(spoiled, table) is None,
         "index": lambda: index_table(spoiled, table).table,
         "open": open_all,
+        "add": lambda: add_table(spoiled, ground.folder / "new.csv", force=True).table,
+        "report": lambda: draw_report(spoiled) is None,
     }
     return Attack(f"{does} {name}", calls[does])
 

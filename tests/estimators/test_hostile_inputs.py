@@ -150,6 +150,7 @@ def test_outputs_that_cannot_be_used_are_an_input_error(y):
 
 SETTINGS = [
     *[{"training": Training(learning_rate=v)} for v in ("a", None, np.nan, np.inf, True, [1], -1)],
+    {"training": Training(learning_rate=10**400)},
     *[{"training": Training(steps=v)} for v in ("a", True, 2.5, 0)],
     *[{"training": Training(accelerator=v)} for v in (3, "abacus")],
     *[{"training": Training(precision=v)} for v in (3, "all")],

@@ -54,6 +54,7 @@ from hostile import (
     OBJECTS,
     one_of,
     spoil_bytes,
+    spoil_frame,
     spoil_json,
     spoil_names,
     spoil_numbers,
@@ -95,6 +96,18 @@ def family() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 X, Y, VALUES = family()
+FRAME = pd.DataFrame(
+    {
+        "p": X[:, 0],
+        "q": X[:, 1],
+        "kind": np.resize(["u", "v", "w"], N_ROWS),
+        "when": pd.date_range("2020", periods=N_ROWS),
+        "flag": np.resize([True, False], N_ROWS),
+        "site": NAMES,
+        "y": Y,
+    }
+)
+NAMED = {"sample_domain": "site", "source_domains": SOURCES}
 ROLES = {"sample_domain": NAMES, "source_domains": SOURCES}
 
 
@@ -117,6 +130,9 @@ class Ground:
             "regressor": VDIRegressor(**MANY).fit(X, VALUES, **ROLES),
             "flow": MomentFlow().fit(X, Y, **ROLES),
         }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.of_frame = VDIClassifier(**QUICK).fit(FRAME, "y", **NAMED)
         for name in ("classifier", "regressor"):
             self.fitted[name].save(folder / name)
         self.table = pd.DataFrame(X, columns=["p", "q", "r"]).assign(
@@ -155,6 +171,14 @@ def attack_fit(rng: np.random.Generator, ground: Ground) -> Attack:
     """What is given to `fit`, or one of the settings, is spoiled."""
     if rng.random() < 0.3:
         return attack_settings(rng)
+    if rng.random() < 0.3:
+        frame, kind = spoil_frame(FRAME, rng), one_of([VDIClassifier, VDIRegressor], rng)
+        target = "y" if kind is VDIClassifier else "p"
+        return Attack(
+            f"{kind.__name__} frame",
+            lambda: kind(**QUICK).fit(frame, target, **NAMED).predict(FRAME),
+            [frame],
+        )
     model = one_of([VDIClassifier(**QUICK), VDIRegressor(**QUICK), MomentFlow()], rng)
     given = {"X": X, "y": VALUES if isinstance(model, VDIRegressor) else Y, **ROLES}
     spoiled = one_of(["X", "y", "sample_domain", "source_domains", "sample_weight"], rng)
@@ -197,6 +221,14 @@ def attack_settings(rng: np.random.Generator) -> Attack:
 
 
 def attack_predict(rng: np.random.Generator, ground: Ground) -> Attack:
+    if rng.random() < 0.3:
+        frame, model = spoil_frame(FRAME, rng), ground.of_frame
+        calls = [
+            lambda: model.predict_proba(frame),
+            lambda: model.place_domains(frame),
+            lambda: np.array(model.score(frame, "y", sample_domain="site")),
+        ]
+        return Attack("frame", one_of(calls, rng), [frame])
     return _ask(rng, ground, ["predict", "predict_proba", "encode", "transform", "std"])
 
 

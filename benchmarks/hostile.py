@@ -45,6 +45,15 @@ OBJECTS = [
 CELLS = ["", "x", "=1+1", "NaN", "inf", "-1e308", "1e400", '"', ",", "\u202e", "1,5", "0x10", "𝟙"]
 """What may stand in a field of a text file."""
 
+FIELDS = [
+    *OBJECTS,
+    *(np.nan, np.inf, 1e300, "NA", " 1,5 ", "2020-01-01", (1, 2), frozenset([1]), "\u202e"),
+    *(pd.Timestamp("2020"), pd.Timedelta(1, "D")),
+]
+"""What may stand in a column of a data frame."""
+
+COLUMN_NAMES = [0, None, "", "p", ("a", "b"), "x" * 1000, np.nan]
+
 JSON_VALUES = [None, -1, 0, 1e308, "x", [], {}, True, "\u0000", 10**30, [[]], "NaN", 0.5]
 
 
@@ -114,6 +123,36 @@ def spoil_names(given: np.ndarray, rng: np.random.Generator) -> Any:
     if kind == 7:
         return given[:, None]
     return np.repeat(1.5, n_rows)
+
+
+def spoil_frame(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """A data frame with one field, column, name, order or type that is not as it was."""
+    frame, column = frame.copy(), one_of(list(frame.columns), rng)
+    kind = rng.integers(13)
+    if kind < 4:
+        frame[column] = frame[column].astype(object)
+        frame[column] = pd.Series(
+            [*frame[column].iloc[:-1], one_of(FIELDS, rng)], index=frame.index, dtype=object
+        )
+    elif kind == 4:
+        frame[column] = pd.Series([one_of(FIELDS, rng)] * len(frame), dtype=object)
+    elif kind == 5:
+        frame = frame.drop(columns=column)
+    elif kind == 6:
+        frame = frame.rename(columns={column: one_of(COLUMN_NAMES, rng)})
+    elif kind == 7:
+        frame = frame[list(frame.columns)[::-1]]
+    elif kind == 8:
+        frame.index = rng.permutation(len(frame))
+    elif kind == 9:
+        frame = frame.iloc[: rng.integers(len(frame))]
+    elif kind == 10:
+        frame[column] = frame[column].astype("category")
+    elif kind == 11:
+        frame = frame.convert_dtypes()
+    else:
+        frame = pd.concat([frame, frame[[column]]], axis=1)
+    return frame
 
 
 def spoil_bytes(content: bytes, rng: np.random.Generator) -> bytes:

@@ -248,3 +248,29 @@ def test_a_source_spelled_otherwise_is_answered_with_the_nearest(table):
         make().fit(
             table[["x"]], table["outcome"], sample_domain=table["site"], source_domains=["S1"]
         )
+
+
+@pytest.mark.parametrize("name", [("a", "b"), np.nan, 0, None], ids=str)
+def test_a_name_that_is_no_text_beside_texts_is_an_input_error(table, name):
+    renamed = table.fillna({"z": 0.0}).rename(columns={"z": name})
+    for columns in (["site", "x", name, "outcome"], list(renamed.columns)):
+        with pytest.raises(InputError, match="Rename the columns of X"):
+            make().fit(renamed[columns], "outcome", sample_domain="site", source_domains=SOURCES)
+
+
+@pytest.mark.parametrize("label", [3, ["well"]], ids=["numbers", "a list"])
+def test_a_score_against_labels_of_another_kind_is_an_input_error(model, table, label):
+    y = pd.Series([label] * len(table), dtype=object)
+    with pytest.raises(InputError, match="y "):
+        model.score(table[INPUTS], y, sample_domain=table["site"])
+
+
+def test_no_rows_and_numbers_beyond_floats_are_an_input_error(model, table):
+    with pytest.raises(InputError, match="X is empty"):
+        model.predict(table[INPUTS].iloc[:0], sample_domain=[])
+    large = table[INPUTS].astype({"x": object})
+    large.at[3, "x"] = 10**400
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PreparationWarning)
+        with pytest.raises(InputError, match="infinit"):
+            model.predict(large, sample_domain=table["site"])

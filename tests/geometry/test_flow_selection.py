@@ -221,3 +221,7 @@ def test_maps_that_break_a_ring_are_not_tried():
     assert all(shows_ring(one) for one in maps_along_neighborhoods(closed))
     assert not shows_ring(closed.along((1,)))
     assert shows_ring(map_of(sampled(TURN)).along((2,)))
+
+
+def test_around_the_ring_is_no_number_of_neighbours():
+    assert not any(number >= 1 for number in AROUND)

@@ -241,3 +241,12 @@ def test_one_output_out_of_all_proportion_is_named_and_changes_little(regressor)
     expected = regressor.predict(X, sample_domain=DOMAINS)
     assert np.abs(found - expected).max() < np.ptp(VALUES)
     assert deviation.max() < 10 * np.ptp(VALUES)
+
+
+def test_a_summary_shows_long_and_turning_names_shortly():
+    odd = {"c": "c" * 10_000, "d": "\u202ed"}
+    names = np.array([odd.get(name, name) for name in DOMAINS], dtype=object)
+    summary = fit(VDIClassifier(**PLAIN), domains=names).summary()
+    assert max(map(len, summary.splitlines())) < 400
+    assert "\u202e" not in summary
+    assert "cccc" in summary

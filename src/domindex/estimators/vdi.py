@@ -68,6 +68,7 @@ from domindex.data.parameters import (
     require_counts,
     require_texts,
 )
+from domindex.data.readable_names import readable_name
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.estimators.collapse import warn_of_collapse
@@ -343,7 +344,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
             return []
         column = self._forecast_column
         ordered = self.forecast_.sort_values(column, ascending=column != "expected_accuracy")
-        names, expected = ordered["domain"].tolist(), ordered[column].tolist()
+        names = [readable_name(str(name)) for name in ordered["domain"]]
+        expected = ordered[column].tolist()
         low, high = ordered["low"].iloc[-1], ordered["high"].iloc[-1]
         what = column.replace("expected_", "")
         return [

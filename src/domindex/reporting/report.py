@@ -9,13 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from domindex.data.readable_names import with_readable_names
 from domindex.errors import DomindexError, InputError
 from domindex.persistence.atomic import new_file
 from domindex.persistence.json_files import LARGEST
 from domindex.persistence.manifest import read_bounded
 from domindex.persistence.paths import usable_path
 from domindex.reporting.packing import pack
-from domindex.reporting.readable_names import with_readable_names
 from domindex.reporting.report_data import ReportData
 
 CONTENT_FILE = "report.json"

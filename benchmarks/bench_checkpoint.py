@@ -1,10 +1,10 @@
-"""What a checkpoint costs: default fits with and without one, in turns, each in its own process.
+"""What a checkpoint costs: fits with and without one, in turns, each in its own process.
 
 Seconds of CPU and of the clock, medians, their ratio within each turn, and the size of the folder.
 Writes results/checkpoint.json.
 
     python benchmarks/bench_checkpoint.py             # 3 turns of two families
-    python benchmarks/bench_checkpoint.py --turns 1   # a quick look
+    python benchmarks/bench_checkpoint.py --turns 1 --effort quick    # a quick look
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def warm_up() -> None:
     VDIClassifier(training=Training(index_steps=1, steps=1)).fit(data.X, data.y, **roles)
 
 
-def timed_fit(family: str, folder: str | None) -> dict[str, float]:
-    """One default fit; the folder's size is that at its end."""
+def timed_fit(family: str, effort: str, folder: str | None) -> dict[str, float]:
+    """One fit with default settings; the folder's size is that at its end."""
     warm_up()
     data = FAMILIES[family]()
     roles = {"sample_domain": data.sample_domain, "source_domains": data.source_domains}
     wall, cpu = time.perf_counter(), time.process_time()
-    VDIClassifier(random_state=0).fit(data.X, data.y, checkpoint=folder, **roles)
+    VDIClassifier(effort=effort, random_state=0).fit(data.X, data.y, checkpoint=folder, **roles)
     taken = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
     if folder is not None:
         files = [one for one in Path(folder).rglob("*") if one.is_file()]
@@ -55,18 +55,18 @@ def timed_fit(family: str, folder: str | None) -> dict[str, float]:
     return taken
 
 
-def in_own_process(family: str, folder: str | None) -> dict[str, float]:
+def in_own_process(family: str, effort: str, folder: str | None) -> dict[str, float]:
     with get_context("spawn").Pool(1) as pool:
-        return pool.apply(timed_fit, (family, folder))
+        return pool.apply(timed_fit, (family, effort, folder))
 
 
-def measure(family: str, n_turns: int) -> dict[str, Any]:
+def measure(family: str, effort: str, n_turns: int) -> dict[str, Any]:
     plain, kept = [], []
     for turn in range(n_turns):
         with tempfile.TemporaryDirectory() as home:
             ways = [(plain, None), (kept, f"{home}/kept")]
             for taken, folder in ways if turn % 2 == 0 else reversed(ways):
-                taken.append(in_own_process(family, folder))
+                taken.append(in_own_process(family, effort, folder))
     found: dict[str, Any] = {"turns": n_turns, "megabytes": kept[0]["megabytes"]}
     for clock in ("cpu_seconds", "seconds"):
         found[f"plain_{clock}"] = statistics.median(one[clock] for one in plain)
@@ -79,11 +79,12 @@ def measure(family: str, n_turns: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--effort", choices=("full", "quick"), default="full")
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
-    record: dict[str, Any] = {"families": {}}
+    record: dict[str, Any] = {"effort": asked.effort, "families": {}}
     for family in FAMILIES:
-        record["families"][family] = measure(family, asked.turns)
+        record["families"][family] = measure(family, asked.effort, asked.turns)
         record |= asdict(Provenance.here_and_now())
         asked.out.write_text(json.dumps(record, indent=1) + "\n")
         print(family, record["families"][family], flush=True)

@@ -2,10 +2,11 @@
 
 Every fit runs in a process of its own, with a checkpoint, and saves its model. It is killed
 (SIGKILL) one to three times: at a random moment of its CPU time, in the middle of writing a piece
-of the checkpoint, or while the model is saved. Then it is begun again until it ends. What it
-predicts, encodes, places, forecasts and records must be, bit for bit, that of a fit that nobody
-killed and that had no checkpoint. Writes results/kills.json and results/kills.md; fits that stand
-there and ended with the same result are not run again, so that a run that is cut off goes on.
+of the checkpoint, or while the model is saved; the stage that it was in is written down. Then it is
+begun again until it ends. What it predicts, encodes, places, forecasts and records must be, bit for
+bit, that of a fit that nobody killed and that had no checkpoint. Writes results/kills.json and
+results/kills.md; fits that stand there and ended with the same result are not run again, so that a
+run that is cut off goes on.
 
     python benchmarks/bench_kills.py              # 50 fits
     python benchmarks/bench_kills.py --fits 5     # a quick look
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import mmap
 import os
 import shutil
 import signal
@@ -42,11 +44,15 @@ from domindex.benchmark.provenance import Provenance
 from domindex.datasets import make_circle
 from domindex.errors import InputError
 from domindex.persistence import atomic, journal, model_folder
+from domindex.timings import Timings
 
 RESULTS = Path(__file__).parent / "results"
 MOST_KILLS = 3
 KINDS = ("any moment", "any moment", "any moment", "writing a piece", "saving")
 SAVING = ("write_json", "write_manifest", "_sync", "_swap", "_sync_folder")
+
+STAGE = mmap.mmap(-1, 32)
+"""What a fit is doing, written by its process and read by the one that kills it."""
 
 DATA = make_circle(n_domains=8, n_sources=4, samples_per_domain=40, random_state=0)
 ROLES = {"sample_domain": DATA.sample_domain, "source_domains": DATA.source_domains}
@@ -147,22 +153,49 @@ def die_in_save(rng: np.random.Generator) -> None:
     setattr(home, name, dying)
 
 
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Say, for as long as the block lasts, what the process is doing."""
+    before = STAGE[:]
+    STAGE[:] = name.encode().ljust(len(STAGE))
+    try:
+        yield
+    finally:
+        STAGE[:] = before
+
+
+def tell_stages() -> None:
+    """From now on: stages of a fit, and pieces of a checkpoint, are said as they begin and end."""
+    count, keep = Timings.stage, journal.Journal.keep
+
+    @contextmanager
+    def told(timings: Timings, name: str) -> Iterator[None]:
+        with stage(name), count(timings, name):
+            yield
+
+    def kept(pieces: journal.Journal, name: str, value: Any) -> None:
+        with stage("checkpointing"):
+            keep(pieces, name, value)
+
+    Timings.stage, journal.Journal.keep = told, kept
+
+
 def fit_and_save(folder: Path, saved: Path, kind: str | None, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
+    tell_stages()
     if kind == "writing a piece":
         die_in_piece(int(rng.integers(0, 20)))
     start = time.process_time()
-    fitted = model().fit(DATA.X, DATA.y, checkpoint=folder, **ROLES)
+    with stage("beginning"):
+        fitted = model().fit(DATA.X, DATA.y, checkpoint=folder, **ROLES)
     fit_seconds = time.process_time() - start
     if kind == "saving":
         die_in_save(rng)
-    fitted.save(saved, overwrite=True)
-    return {
-        "digest": digest(fitted),
-        "loaded": digest(domindex.load(saved)),
-        "cpu_seconds": time.process_time() - start,
-        "fit_seconds": fit_seconds,
-    }
+    with stage("saving"):
+        fitted.save(saved, overwrite=True)
+    found = {"fit_seconds": fit_seconds, "saved_seconds": time.process_time() - start}
+    with stage("saved"):
+        return found | {"digest": digest(fitted), "loaded": digest(domindex.load(saved))}
 
 
 def plain() -> dict[str, Any]:
@@ -183,6 +216,7 @@ def one_fit(number: int, home: Path, whole: float) -> dict[str, Any]:
     wanted = int(rng.integers(1, MOST_KILLS + 1))
     while len(kills) < wanted:
         kind, seed = KINDS[(number + len(kills)) % len(KINDS)], int(rng.integers(2**31))
+        STAGE[:] = b"before the fit".ljust(len(STAGE))
         process = in_child(partial(fit_and_save, folder, saved, kind, seed), out)
         how = wait(process, rng.uniform(0, whole) if kind == "any moment" else np.inf)
         if how == "done" and not kills:  # quicker than its killer: from the beginning
@@ -191,7 +225,14 @@ def one_fit(number: int, home: Path, whole: float) -> dict[str, Any]:
             continue
         if how != "killed":
             break
-        kills.append({"kind": kind, "pieces": pieces(folder), "saved": saved.is_dir()})
+        kills.append(
+            {
+                "kind": kind,
+                "stage": STAGE[:].decode().strip(),
+                "pieces": pieces(folder),
+                "saved": saved.is_dir(),
+            }
+        )
         if saved.is_dir():
             domindex.load(saved)  # complete or not there
     process = in_child(lambda: fit_and_save(folder, saved, None, 0), out)
@@ -264,7 +305,9 @@ def fill(place: Path) -> None:
 
 def summary(record: dict[str, Any]) -> str:
     fits = record["fits"]
-    counts = Counter(kill["kind"] for fit in fits for kill in fit["kills"])
+    kills = [kill for fit in fits for kill in fit["kills"]]
+    counts = Counter(kill["kind"] for kill in kills)
+    stages = Counter(kill["stage"] for kill in kills if kill["kind"] == "any moment")
     same = sum(fit["same"] for fit in fits)
     lines = [
         "# Kills",
@@ -275,6 +318,11 @@ def summary(record: dict[str, Any]) -> str:
         "| killed | times |",
         "|---|---|",
         *(f"| {kind} | {counts[kind]} |" for kind in dict.fromkeys(KINDS)),
+        "",
+        "At any moment, the fit was "
+        + ", ".join(f"{name} ({times})" for name, times in stages.most_common())
+        + ". The network is trained while validating and fitting, those of the indices while "
+        "mapping.",
         "",
         f"Seconds of CPU of a fit without a checkpoint, and with one, medians of "
         f"{record['n_measured']}: {record['plain_seconds']:.2f} and {record['kept_seconds']:.2f}.",
@@ -310,7 +358,7 @@ def measured(home: Path, n_measured: int) -> dict[str, Any]:
         "plain_seconds": float(np.median(seconds[0])),
         "kept_seconds": float(np.median(seconds[1])),
         "reference": plains[0]["digest"],
-        "whole": kept[0]["cpu_seconds"],
+        "whole": kept[0]["saved_seconds"],
     }
 
 

@@ -166,3 +166,6 @@ def test_a_state_comes_back_and_a_damaged_one_is_refused(held_out_of):
     assert again.predict(*asked) == forecaster.predict(*asked)
     with pytest.raises(ValueError, match="do not fit"):
         Forecaster.from_state(forecaster.state() | {"coefficients": np.zeros(2)})
+    for name, value in (("held_out_mean", "x"), ("spread", None), ("is_class", 1.0)):
+        with pytest.raises(ValueError, match="are no numbers"):
+            Forecaster.from_state(forecaster.state() | {name: value})

@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from domindex.committee import weighing
 from domindex.committee.candidate import Candidate
 from domindex.committee.linear_learner import LinearLearner
 from domindex.committee.shapes import Coincidence
 from domindex.committee.standard_learners import trees
 from domindex.committee.validation import Trial, best_penalties
 from domindex.committee.weighing import (
+    reasons_to_leave_out,
     reasons_with_one_source,
     resolution,
     small_sample,
@@ -258,3 +260,45 @@ def test_stacking_is_believed_less_where_domains_are_few():
     assert small_sample(2) == pytest.approx(12.7062 / 1.95996, rel=1e-4)
     assert small_sample(1) == small_sample(2)
     assert small_sample(2) > 2 * small_sample(5) > 2 * small_sample(200) > 1.9
+
+
+def test_two_domains_are_enough_to_follow_them(held_out_of, settings):
+    """Folds of three sources have two to learn from each: a line has two points."""
+    labels = np.random.default_rng(0).integers(0, 2, size=N)
+    three = held_out_of(labels, np.arange(N) // 80, n_classes=2)
+    three = replace(three, folds=[replace(fold, n_learned_from=2) for fold in three.folds])
+    predicted = np.where(three.labels[:, None] == np.arange(2), 0.8, 0.2)
+    names = ("raw", "with_index")
+    trials = [Trial.of(Candidate(name, LinearLearner()), predicted, three) for name in names]
+    assert reasons_to_leave_out(trials, three, {}, settings) == ["", ""]
+
+
+def test_moving_that_brings_targets_closer_has_no_reason_against_it(rows, settings):
+    shapes = {"raw": Coincidence(0.9, 0.7), "domain_centred": Coincidence(0.7, 0.7)}
+    trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
+    assert reasons_to_leave_out(trials, rows, shapes, settings) == ["", ""]
+    as_far_as_may_be = Coincidence(0.6 + settings.move_tolerance, 0.7)
+    shapes = {"raw": Coincidence(0.6, 0.7), "domain_centred": as_far_as_may_be}
+    assert reasons_to_leave_out(trials, rows, shapes, settings) == ["", ""]
+
+
+def test_weights_lie_between_stacking_and_equal_weights_of_the_best(rows, settings, monkeypatch):
+    """What is paid is the loss, the price, and what cannot be told apart anyway."""
+    monkeypatch.setattr(weighing, "stack", lambda *_, **__: np.array([0.7, 0.3]))
+    trials = [trial("raw", rows, 0.8), trial("row_centred", rows, 0.8, 2)]
+    losses = np.array([one.loss(rows) for one in trials])
+    result = weighed(trials, rows, settings)
+    named = ["linear on raw", "linear on row_centred"]
+    prices = np.array([row_of(result, name)["price"] for name in named])
+    few = small_sample(N_DOMAINS)
+    paid = losses + prices + resolution(rows, losses.min())
+    soft = soft_weights(paid, few * settings.softness)
+    expected = (np.array([0.7, 0.3]) + few * soft) / (1.0 + few)
+    assert (expected > settings.least_weight).all()
+    np.testing.assert_allclose(result.weights, expected)
+
+
+def test_with_one_source_and_no_plain_rule_among_them_all_stay(rows):
+    trials = [trial("domain_centred", rows, 0.9), trial("flow", rows, 0.8)]
+    told = {"domain_centred": Coincidence(0.9, 0.5, 0.02), "flow": Coincidence(0.9, 0.5, 0.02)}
+    assert reasons_with_one_source(trials, told, rows) == ["", ""]

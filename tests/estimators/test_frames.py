@@ -259,3 +259,29 @@ def test_sources_that_are_filled_with_minus_one_are_refused(table):
     y[np.isin(sites, names[2:4])] = -1
     with pytest.raises(InputError, match=f"in all rows of '{names[2]}', and source_domains names"):
         make().fit(numbers, y, sample_domain=sites, source_domains=names[:3])
+
+
+@pytest.mark.parametrize("name", [("a", "b"), np.nan, 0, None], ids=str)
+def test_a_name_that_is_no_text_beside_texts_is_an_input_error(table, name):
+    renamed = table.fillna({"z": 0.0}).rename(columns={"z": name})
+    for columns in (["site", "x", name, "outcome"], list(renamed.columns)):
+        with pytest.raises(InputError, match="Rename the columns of X"):
+            make().fit(renamed[columns], "outcome", sample_domain="site", source_domains=SOURCES)
+
+
+@pytest.mark.parametrize("label", [3, ["well"]], ids=["numbers", "a list"])
+def test_a_score_against_labels_of_another_kind_is_an_input_error(model, table, label):
+    y = pd.Series([label] * len(table), dtype=object)
+    with pytest.raises(InputError, match="y "):
+        model.score(table[INPUTS], y, sample_domain=table["site"])
+
+
+def test_no_rows_and_numbers_beyond_floats_are_an_input_error(model, table):
+    with pytest.raises(InputError, match="X is empty"):
+        model.predict(table[INPUTS].iloc[:0], sample_domain=[])
+    large = table[INPUTS].astype({"x": object})
+    large.at[3, "x"] = 10**400
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PreparationWarning)
+        with pytest.raises(InputError, match="infinit"):
+            model.predict(large, sample_domain=table["site"])

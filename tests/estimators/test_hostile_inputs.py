@@ -150,6 +150,7 @@ def test_outputs_that_cannot_be_used_are_an_input_error(y):
 
 SETTINGS = [
     *[{"training": Training(learning_rate=v)} for v in ("a", None, np.nan, np.inf, True, [1], -1)],
+    {"training": Training(learning_rate=10**400)},
     *[{"training": Training(steps=v)} for v in ("a", True, 2.5, 0)],
     *[{"training": Training(accelerator=v)} for v in (3, "abacus")],
     *[{"training": Training(precision=v)} for v in (3, "all")],
@@ -240,3 +241,12 @@ def test_one_output_out_of_all_proportion_is_named_and_changes_little(regressor)
     expected = regressor.predict(X, sample_domain=DOMAINS)
     assert np.abs(found - expected).max() < np.ptp(VALUES)
     assert deviation.max() < 10 * np.ptp(VALUES)
+
+
+def test_a_summary_shows_long_and_turning_names_shortly():
+    odd = {"c": "c" * 10_000, "d": "\u202ed"}
+    names = np.array([odd.get(name, name) for name in DOMAINS], dtype=object)
+    summary = fit(VDIClassifier(**PLAIN), domains=names).summary()
+    assert max(map(len, summary.splitlines())) < 400
+    assert "\u202e" not in summary
+    assert "cccc" in summary

@@ -18,6 +18,7 @@ from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.errors import InputError
 from domindex.persistence.manifest import MANIFEST, write_manifest
 from domindex.persistence.model_folder import FORMAT_VERSION, save_model
+from domindex.persistence.plain_values import to_plain
 
 QUICK = {
     "predictor": "network",
@@ -445,6 +446,17 @@ def test_an_edit_that_stays_valid_json_is_seen(folder):
         domindex.load(folder)
 
 
+@pytest.mark.parametrize("classes", [["no"], ["no", "no"], ["no", "yes", "may be"]])
+def test_classes_that_are_not_those_it_predicts_are_refused(folder, classes):
+    path = folder / "model.json"
+    content = json.loads(path.read_text())
+    content["state"]["dict"]["classes"] = to_plain(classes, "classes")
+    path.write_text(json.dumps(content))
+    write_manifest(folder)
+    with pytest.raises(InputError, match="the classes are not those that it predicts"):
+        domindex.load(folder)
+
+
 def test_a_list_without_its_model_or_a_model_without_its_list_is_refused(folder):
     (folder / MANIFEST).unlink()
     with pytest.raises(InputError, match=f"There is no .*{MANIFEST}"):
@@ -475,6 +487,31 @@ def test_a_link_to_a_device_without_end_is_refused_unread(folder, name):
     (folder / name).symlink_to("/dev/zero")
     with pytest.raises(InputError, match="not a regular file"):
         domindex.load(folder)
+
+
+@pytest.mark.parametrize("name", ["model.json", "weights.safetensors", MANIFEST])
+def test_a_folder_in_place_of_a_file_is_refused_and_let_go(folder, name):
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    held = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for _ in range(3):
+        with pytest.raises(InputError, match=r"not a regular file|damaged"):
+            domindex.load(folder)
+    assert not held or len(os.listdir("/proc/self/fd")) == held
+
+
+@pytest.mark.parametrize(
+    ("array", "value"),
+    [("off_map_test.views.directions", 1e308), ("indices.scaler.offset", 1e308)],
+)
+def test_a_place_or_a_flag_that_would_be_nan_is_an_error(folder, fitted, array, value):
+    arrays = load_file(folder / "weights.safetensors")
+    arrays[array] = np.full_like(arrays[array], value)
+    save_file(arrays, folder / "weights.safetensors")
+    write_manifest(folder)
+    _, X, domain = fitted
+    with np.errstate(all="ignore"), pytest.raises(InputError, match="NaN or infinity"):
+        domindex.load(folder).place_domains(X, sample_domain=domain)
 
 
 def test_a_pipe_in_place_of_a_file_does_not_block(folder):

@@ -221,3 +221,9 @@ def test_maps_that_break_a_ring_are_not_tried():
     assert all(shows_ring(one) for one in maps_along_neighborhoods(closed))
     assert not shows_ring(closed.along((1,)))
     assert shows_ring(map_of(sampled(TURN)).along((2,)))
+
+
+@pytest.mark.parametrize("n_domains", [2, 3, 9])
+def test_around_the_ring_is_no_number_of_neighbours(n_domains):
+    maps = maps_along_neighborhoods(map_of(sampled(SHIFT, n_domains)))
+    assert AROUND not in [seen.neighbors for seen in maps]

@@ -6,6 +6,7 @@ import pytest
 from domindex.errors import InputError
 from domindex.geometry.grid import Grid, shrink
 from domindex.geometry.grid_families import grid_families, grid_generators
+from domindex.geometry.grid_samples import background
 
 
 def test_a_turn_by_a_right_angle_is_exact():
@@ -58,3 +59,37 @@ def test_families_grow(n_axes):
 def test_an_unknown_family_is_refused():
     with pytest.raises(InputError, match="Choose one of"):
         grid_generators("spin", 2)
+
+
+def test_strains_are_symmetric_leave_areas_and_shift_nothing():
+    strains = grid_generators("affine", 2)[-2:]
+    for strain in strains:
+        linear, shift = strain[:, :2], strain[:, 2]
+        np.testing.assert_array_equal(linear, linear.T)
+        assert np.trace(linear) == 0.0
+        assert not shift.any()
+    assert np.sum(strains[0] * strains[1]) == 0.0
+
+
+@pytest.mark.parametrize("n_axes", [1, 2])
+def test_every_generator_moves_the_edge_at_unit_speed(n_axes):
+    for family in grid_families(n_axes)[1:]:
+        for generator in grid_generators(family, n_axes):
+            linear, shift = generator[:, :-1], generator[:, -1]
+            edge = np.eye(n_axes)[0]
+            assert np.linalg.norm(linear @ edge + shift) == 1.0
+
+
+@pytest.mark.parametrize("shape", [(7, 2, 5, 6), (7, 3, 8)], ids=["pictures", "signals"])
+def test_the_background_is_what_stands_at_the_rim(shape):
+    rows = np.random.default_rng(0).normal(size=shape)
+    level, spread = background(rows)
+    for channel in range(shape[1]):
+        cells = rows[:, channel]
+        rim = [cells[:, 0], cells[:, -1]]
+        if len(shape) == 4:
+            rim += [cells[:, :, 0], cells[:, :, -1]]
+        expected = np.median(np.concatenate([part.ravel() for part in rim]))
+        assert level[channel] == pytest.approx(expected)
+        assert spread[channel] == pytest.approx(cells.std())
+    assert (background(np.ones(shape))[1] == 1.0).all()

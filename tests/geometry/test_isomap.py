@@ -8,7 +8,12 @@ from scipy.spatial.distance import pdist, squareform
 
 from domindex.errors import InputError
 from domindex.geometry import geodesic_distances
-from domindex.geometry.isomap import extend_geodesics, extend_mean_geodesics, mean_geodesics
+from domindex.geometry.isomap import (
+    extend_geodesics,
+    extend_mean_geodesics,
+    known_paths,
+    mean_geodesics,
+)
 
 LINE = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
 
@@ -105,3 +110,14 @@ def test_a_new_domain_is_joined_by_those_that_have_it_among_their_nearest():
     gaps = np.array([4.0, 6.5])
     np.testing.assert_allclose(extend_geodesics(gaps, distances, 1), [4.0, 14.0])
     np.testing.assert_allclose(extend_mean_geodesics(gaps, distances, (1,)), [4.0, 6.5])
+
+
+@pytest.mark.parametrize("n_domains", [2, 3, 5])
+def test_all_others_are_neighbours_where_more_are_asked_for(n_domains):
+    places = np.arange(n_domains) ** 1.5
+    distances = np.abs(places[:, None] - places)
+    for paths in known_paths(distances, (n_domains - 1, n_domains, n_domains + 3)):
+        np.testing.assert_array_equal(paths.reach, distances.max(axis=1))
+        assert paths.nearest.shape == (n_domains, n_domains - 1)
+        for number, others in enumerate(paths.nearest):
+            assert set(others) == set(range(n_domains)) - {number}

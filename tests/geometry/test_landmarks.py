@@ -149,6 +149,12 @@ def test_the_error_tells_a_good_map_from_a_shuffled_one():
 
 def test_ranks_of_equal_distances_miss_nothing():
     assert rank_correlation(np.zeros(5), np.arange(5.0)) == 1.0
+    assert rank_correlation(np.arange(5.0), np.zeros(5)) == 1.0
+
+
+def test_ranks_turned_round_are_missed_whatever_the_unit():
+    assert rank_correlation(np.array([0.0, 1.0]), np.array([7.0, 3.0])) == pytest.approx(-1.0)
+    assert rank_correlation(np.array([3.0, 7.0]), np.array([1.0, 0.0])) == pytest.approx(-1.0)
 
 
 def family(n_domains=120, rows=20, **settings):

@@ -43,3 +43,11 @@ def test_whitened_points_are_uncorrelated_and_of_unit_variance(scale):
 
 def test_points_without_any_spread_are_whitened_to_finite_values():
     assert np.isfinite(np.ones((4, 3)) @ whitening(np.ones((4, 3)))).all()
+
+
+@pytest.mark.parametrize("n_features", [1, 9])
+def test_misalignment_is_counted_by_the_dimension(n_features):
+    """A shift by a tenth of the spread along every axis is a tenth, however many axes there are."""
+    cloud = np.random.default_rng(0).normal(size=(400, n_features))
+    cloud = (cloud - cloud.mean(axis=0)) @ whitening(cloud)
+    assert misalignment([cloud, cloud + 0.1]) == pytest.approx(0.1, rel=0.15)

@@ -55,3 +55,12 @@ def test_what_lies_within_reach_is_measured_too():
     found = transport_to_known(new, known, "exact", n_nearest=1, reach=reach)
     full = np.stack([transport_distances_to(cloud, known) for cloud in new])
     np.testing.assert_array_equal(found[full <= 4.0], full[full <= 4.0])
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_slices_of_many_clouds_at_once_are_those_of_each(n_features):
+    known, new = clouds(6, n_features), clouds(4, n_features, seed=1)
+    each, at_once = (
+        transport_to_known(new, known, "sliced", at_once=together) for together in (False, True)
+    )
+    np.testing.assert_allclose(at_once, each, rtol=1e-6)

@@ -12,6 +12,7 @@ from domindex.geometry.off_map import (
     OffMapTest,
     alarm_threshold,
 )
+from domindex.geometry.signatures import Views
 from domindex.persistence.states import join_state, split_state
 
 N_KNOWN = 50
@@ -139,3 +140,18 @@ def test_it_comes_back_from_its_state(curve):
 def test_a_damaged_state_is_refused(curve, part, message):
     with pytest.raises(ValueError, match=message):
         OffMapTest.from_state(curve.state() | part)
+
+
+def test_views_do_not_depend_on_the_unit_of_the_local_index():
+    clouds, local = along_a_curve(6), np.eye(5)[:, :2]
+    first, second = (Views.fit(clouds, factor * local).directions for factor in (1.0, 1e-3))
+    np.testing.assert_allclose(first, second)
+
+
+def test_what_lies_outside_the_components_is_measured_from_the_middle():
+    rng = np.random.default_rng(0)
+    clouds, local = [rng.normal(size=(30, 60)) for _ in range(5)], np.eye(60)[:, :2]
+    here = Views.fit(clouds, local)
+    there = Views.fit([cloud + 50.0 for cloud in clouds], local)
+    assert here.basis.shape[1]
+    assert there.unit == pytest.approx(here.unit)

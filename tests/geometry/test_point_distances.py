@@ -59,3 +59,8 @@ def test_links_of_many_points_join_about_the_share_that_was_asked_for():
     assert (links == links.T).all()
     assert links[np.triu_indices(400, 1)].mean() == pytest.approx(0.2, abs=0.05)
     assert set(web.next_to(7, np.arange(len(MANY)))) <= set(web.tree[[7]].indices)
+
+
+def test_the_tree_of_two_points_is_the_way_between_them():
+    tree = tree_of_points(np.array([[0.0, 0.0], [3.0, 4.0]]))
+    np.testing.assert_allclose(tree.toarray(), [[0.0, 5.0], [5.0, 0.0]])

@@ -13,6 +13,7 @@ from domindex.geometry import (
     procrustes_align,
     scaling_spectrum,
 )
+from domindex.geometry.map_scaling import scaled_index
 
 
 def planted(seed: int = 0, n: int = 12, d: int = 3) -> np.ndarray:
@@ -101,3 +102,18 @@ def test_mismatched_shapes_are_refused():
         place(np.full(4, np.nan), np.zeros((4, 2)))
     with pytest.raises(InputError, match="n_components"):
         classical_scaling(np.zeros((2, 2)), 0)
+
+
+def test_distances_that_differ_by_rounding_are_symmetric_enough():
+    almost = np.array([[0.0, 1.0, 1e-8], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    assert classical_scaling(almost, 1).shape == (3, 1)
+    almost[0, 2] = 1.1e-8
+    with pytest.raises(InputError, match="not symmetric"):
+        classical_scaling(almost, 1)
+
+
+def test_the_spectrum_of_a_map_is_that_of_its_distances():
+    points = 7.0 * planted()
+    index, unit = scaled_index(range(12), squareform(pdist(points)), (), 2, None)
+    assert unit != pytest.approx(1.0)
+    np.testing.assert_allclose(index.eigenvalues, scaling_spectrum(index.distances), atol=1e-9)

@@ -144,3 +144,11 @@ def test_pictures_of_many_cells_need_no_covariance_of_all_of_them():
     assert np.isfinite(subspace.matrix).all()
     constant = moving_directions([np.ones((4, MANY_FEATURES + 1)) for _ in range(3)])
     assert np.isfinite(constant.matrix).all()
+
+
+def test_of_very_many_features_no_row_is_passed_over():
+    for alone in (0, 4, 9):
+        rows = np.zeros((10, MANY_FEATURES + 1))
+        rows[alone, 7] = 1.0
+        (component,) = principal_components(rows, 1).T
+        np.testing.assert_allclose(np.abs(component), np.arange(len(component)) == 7, atol=1e-9)

@@ -6,10 +6,12 @@ from scipy.spatial.distance import cdist
 
 from domindex.evaluation import circular_correlation
 from domindex.geometry.winding import (
+    SHORTEST,
     arc_angles,
     birth_of_winding,
     death_of_winding,
     harmonic_angles,
+    join_weights,
     wrap_angle,
 )
 
@@ -65,3 +67,8 @@ def test_angles_are_wrapped_to_one_turn():
     wrapped = wrap_angle(np.linspace(-20, 20, 101))
     assert (np.abs(wrapped) <= np.pi).all()
     np.testing.assert_allclose(np.exp(1j * wrapped), np.exp(1j * np.linspace(-20, 20, 101)))
+
+
+def test_joins_count_by_their_length_and_those_of_equal_domains_not_without_end():
+    weights = join_weights(np.array([0.0, 2.0, 8.0]), 4.0)
+    np.testing.assert_allclose(weights, [1.0 / (SHORTEST * 4.0), 0.5, 0.125])

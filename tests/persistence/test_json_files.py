@@ -27,6 +27,9 @@ def test_what_is_written_is_read(tmp_path):
         (json.dumps(STAMP | {"format": "another"}), "is not a thing"),
         (json.dumps(STAMP | {"format_version": True}), "its format_version is True"),
         (json.dumps(STAMP | {"format_version": 2}), "Install a newer domindex"),
+        (json.dumps(STAMP | {"x": float("nan")}), "damaged: it is not JSON .NaN is no number"),
+        (json.dumps(STAMP | {"x": [-float("inf")]}), "-Infinity is no number"),
+        (json.dumps(STAMP).replace("}", ', "x": 1e400}'), "1e400 is no number"),
     ],
 )
 def test_other_content_is_refused(tmp_path, text, message):

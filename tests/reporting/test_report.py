@@ -95,10 +95,35 @@ def test_a_run_folder_gives_its_report_without_the_data(data, tmp_path):
 
 
 def test_a_run_folder_without_content_is_said(tmp_path):
-    with pytest.raises(InputError, match=r"report\.json cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"report\.json cannot be read: there is none"):
         write_run_report(tmp_path)
     (tmp_path / "report.json").write_text("{")
     with pytest.raises(InputError, match="is damaged"):
+        write_run_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("title", None),
+        ("neighbours", ["a domain that is not there"]),
+        ("neighbours", [10**30]),
+        ("differences", [{"column": "p", "shares": ["x"]}]),
+    ],
+)
+def test_a_report_damaged_inside_is_an_input_error(data, tmp_path, part, value):
+    content = json.loads(json.dumps(data.to_dict()))
+    holder = content if part in content else content["domains"][0]
+    holder[part] = value
+    (tmp_path / "report.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match="damaged"):
+        write_run_report(tmp_path)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_content_without_end_is_refused_unread(tmp_path):
+    (tmp_path / "report.json").symlink_to("/dev/zero")
+    with pytest.raises(InputError, match="not a regular file"):
         write_run_report(tmp_path)
 
 

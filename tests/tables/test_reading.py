@@ -3,6 +3,7 @@
 import builtins
 import gc
 import gzip
+import re
 import warnings
 
 import numpy as np
@@ -184,6 +185,19 @@ def test_a_workbook_is_looked_at_as_a_text_file_is(tmp_path):
     pd.DataFrame().to_excel(tmp_path / "c.xlsx", index=False)
     with pytest.raises(InputError, match="its first sheet holds nothing"):
         read_table(tmp_path / "c.xlsx")
+
+
+@pytest.mark.parametrize("field", ["version", "method"])
+def test_a_workbook_packed_in_a_way_that_nobody_knows_is_refused(tmp_path, field):
+    path = tmp_path / "book.xlsx"
+    pd.DataFrame({"a": [1], "b": [2]}).to_excel(path, index=False)
+    content = bytearray(path.read_bytes())
+    at = {"version": 6, "method": 10}[field]
+    for entry in re.finditer(b"PK\x01\x02", bytes(content)):  # of the list of parts
+        content[entry.start() + at] = 174
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="not a whole workbook"):
+        read_table(path)
 
 
 def test_a_truncated_gzip_is_refused(tmp_path):

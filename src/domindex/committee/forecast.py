@@ -7,6 +7,7 @@ learned from. The correction is a ridge regression: few domains move it little.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -169,6 +170,12 @@ class Forecaster:
         shapes = [state[name].shape for name in ("centre", "scale", "coefficients", "covariance")]
         if shapes != [(2,), (2,), (3,), (3, 3)]:
             raise ValueError("the parts of the forecast do not fit each other")
+        figures = [state[name] for name in ("spread", "freedom", "held_out_mean", "threshold")]
+        if state.get("ignorance") is not None:
+            figures.append(state["ignorance"])
+        usable = [isinstance(one, float) and not math.isinf(one) for one in figures]
+        if not all(usable) or not isinstance(state["is_class"], bool):
+            raise ValueError("the figures of the forecast are no numbers")
         return cls(**state)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import pandas as pd
 
 from domindex.committee.two_ways import CLEARLY_APART
+from domindex.data.readable_names import readable_name
 
 PLAIN_NAMES = {
     "raw": "raw inputs",
@@ -51,7 +52,7 @@ def describe_committee(table: pd.DataFrame) -> str:
 
 def describe_loop(persistence: float, order: Iterable[int], domains: Sequence[Hashable]) -> str:
     """That the map closes, with the domains once around."""
-    names = [str(domains[number]) for number in order]
+    names = [readable_name(str(domains[number])) for number in order]
     shown = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
     return (
         f"The map closes: the domains lie on a ring ({shown} and back to {names[0]}), with a hole "
@@ -69,7 +70,7 @@ def describe_two_ways(forecast: pd.DataFrame) -> list[str]:
             "Where a domain can be reached both ways round the map, both give the same answers."
         ]
     named = [
-        f"{row['domain']} (agreement {row['two_ways']:.2f})"
+        f"{readable_name(str(row['domain']))} (agreement {row['two_ways']:.2f})"
         for _, row in apart.head(MOST_NAMED).iterrows()
     ]
     more = f" and {len(apart) - MOST_NAMED} more" if len(apart) > MOST_NAMED else ""

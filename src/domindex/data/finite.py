@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from domindex.errors import InputError
@@ -41,11 +42,29 @@ def require_finite_result(result: Any, what: str) -> Any:
     for part in result if isinstance(result, tuple) else (result,):
         if not isinstance(part, np.ndarray) or part.dtype.kind != "f":
             continue
-        finite = np.isfinite(part.reshape(len(part), -1)).all(axis=1)
+        finite = np.asarray(np.isfinite(part.reshape(len(part), -1)).all(axis=1))
         if not finite.all():
-            raise InputError(
-                f"{what} comes to NaN or infinity in {int((~finite).sum())} of {len(part)} rows, "
-                f"the first is row {int(np.argmin(finite))}: their inputs are too far from those "
-                "of the fit to compute with. Look for extreme values or other units in X."
-            )
+            _refuse(finite, what, f"row {int(np.argmin(finite))}")
     return result
+
+
+def require_finite_table(table: pd.DataFrame, what: str) -> pd.DataFrame:
+    """A table with a row a domain, if its numbers are finite; `InputError` where they are not.
+
+    Columns of which nothing is known, such as the score of a flag that needs more domains than
+    there are, have to be left out.
+    """
+    numbers = table.select_dtypes("floating").to_numpy(dtype=np.float64)
+    finite = np.asarray(np.isfinite(numbers).all(axis=1))
+    if not finite.all():
+        name = table["domain"].iloc[int(np.argmin(finite))]
+        _refuse(finite, what, f"that of the domain {name!r:.80}")
+    return table
+
+
+def _refuse(finite: NDArray[np.bool_], what: str, first: str) -> NoReturn:
+    raise InputError(
+        f"{what} comes to NaN or infinity in {int((~finite).sum())} of {len(finite)} rows, "
+        f"the first is {first}: their inputs are too far from those "
+        "of the fit to compute with. Look for extreme values or other units in X."
+    )

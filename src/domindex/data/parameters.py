@@ -37,12 +37,20 @@ def require_numbers(holder: Any, *names: str, above_zero: bool = False) -> None:
         usable = (
             isinstance(value, numbers.Real)
             and not isinstance(value, bool | np.bool_)
-            and math.isfinite(value)
-            and (float(value) > 0 if above_zero else float(value) >= 0)
+            and math.isfinite(number := _as_float(value))
+            and (number > 0 if above_zero else number >= 0)
         )
         if not usable:
             wanted = "a positive number" if above_zero else "0 or more"
             raise InputError(f"{name} is {shortened(value)}. Choose {wanted}.")
+
+
+def _as_float(number: numbers.Real) -> float:
+    """Infinity for whole numbers beyond floats."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def require_texts(holder: Any, *names: str, none_too: bool = False) -> None:

@@ -269,7 +269,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         rows = scored_rows(ToldRows(X, y, sample_domain, None, sample_weight))
         predicted = self.predict(rows.X, sample_domain=rows.sample_domain)
         measure = accuracy_score if self._known_task() == "classification" else r2_score
-        return float(measure(rows.y, predicted, sample_weight=rows.sample_weight))
+        try:
+            return float(measure(rows.y, predicted, sample_weight=rows.sample_weight))
+        except (TypeError, ValueError) as error:  # scikit-learn's own words
+            raise InputError(
+                f"y cannot be compared with what is predicted, such as {predicted[0]!r} ({error}). "
+                "Pass labels as those of the fit."
+            ) from error
 
     @abstractmethod
     def _fit_data(self, data: DomainData) -> None:

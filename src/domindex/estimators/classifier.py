@@ -156,5 +156,5 @@ class VDIClassifier(BaseVDI):
         return {**super().state(), "classes": self.classes_.tolist(), "class_type": kind}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
         self.classes_ = class_array(state["classes"], state["class_type"])
+        super()._restore(state)

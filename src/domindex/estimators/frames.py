@@ -19,7 +19,7 @@ from domindex.data import check_domain_names
 from domindex.data import labels as label_rules
 from domindex.data.domain_data import HIDDEN_CLASS
 from domindex.data.messages import did_you_mean, preview
-from domindex.data.names import number_names, order_names
+from domindex.data.names import is_missing, number_names, order_names
 from domindex.data.streams import is_stream
 from domindex.data.validation import domain_roles
 from domindex.errors import InputError, NoDomainWarning, PreparationWarning
@@ -80,7 +80,7 @@ def take_named(rows: ToldRows, target: str | None = None, domain: str | None = N
     """
     if not is_frame(rows.X):
         return rows
-    known = nw.from_native(rows.X, eager_only=True).columns
+    known = _named_frame(rows.X).columns
     y = target if rows.y is None and target in known else rows.y
     if isinstance(y, str):
         labels, rest = _take(rows.X, y, "y")
@@ -118,9 +118,21 @@ def without_columns(X: Any, names: Iterable[str | None]) -> Any:
     """A data frame without these columns, as far as it has them; anything else as it is."""
     if not is_frame(X):
         return X
-    frame = nw.from_native(X, eager_only=True)
+    frame = _named_frame(X)
     there = [name for name in names if name is not None and name in frame.columns]
     return frame.drop(there).to_native() if there else X
+
+
+def _named_frame(X: Any) -> nw.DataFrame[Any]:
+    """A data frame of which every column has a name."""
+    frame = nw.from_native(X, eager_only=True)
+    nameless = [name for name in frame.columns if is_missing(name)]
+    if nameless:
+        raise InputError(
+            f"X has {len(nameless)} column(s) named {nameless[0]!r}, which is no name. Rename the "
+            "columns of X."
+        )
+    return frame
 
 
 def is_frame(X: Any) -> bool:
@@ -205,10 +217,10 @@ def warn_without_domain() -> None:
 
 def _needs_preparation(X: Any) -> bool:
     frame = nw.from_native(X, eager_only=True)
-    for name, dtype in frame.schema.items():
+    for values in frame.iter_columns():
+        dtype = values.dtype
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             return True
-        values = frame[name]
         if values.null_count() or (dtype.is_float() and values.is_nan().any()):
             return True
     return False

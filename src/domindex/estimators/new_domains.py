@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from domindex.data import DomainData, order_names
+from domindex.data.finite import require_finite_table
 from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
@@ -69,6 +70,9 @@ def judge(
     names = tuple(domain.name for domain in rows.domains)
     scaled = indices.scaler.apply_flat(rows.inputs)
     scores = test.ratios([scaled[domain.rows] for domain in rows.domains], names)
+    if test.can_tell:
+        told = pd.DataFrame({"domain": _names(names), "score": scores})
+        require_finite_table(told, "How far domains are from the map")
     before = set(flagged_before)
     off_map = [
         name in before if name in known else bool(score > 1.0) for name, score in zip(names, scores)

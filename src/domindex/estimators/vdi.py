@@ -61,6 +61,7 @@ from domindex.committee.words import (
 from domindex.data import DomainData
 from domindex.data.bounds import InputBounds
 from domindex.data.domain_data import Task
+from domindex.data.finite import require_finite_table
 from domindex.data.layout import check_inputs_kind
 from domindex.data.parameters import (
     MOST_DIMENSIONS,
@@ -68,6 +69,7 @@ from domindex.data.parameters import (
     require_counts,
     require_texts,
 )
+from domindex.data.readable_names import readable_name
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Floats, Names
 from domindex.estimators.collapse import warn_of_collapse
@@ -250,6 +252,7 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         rows = self._indices.placed(inputs, names)
         verdicts = judge(self._off_map_test, self._indices, rows, self.off_map_domains_)
         table = placement_table(rows, self._indices, verdicts)
+        require_finite_table(table.drop(columns="off_map_score"), "The place on the map")
         if not forecast:
             return table
         expected = self._forecast(rows, verdicts.flagged)[[self._forecast_column, "low", "high"]]
@@ -495,7 +498,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
             return []
         column = self._forecast_column
         ordered = self.forecast_.sort_values(column, ascending=column != "expected_accuracy")
-        names, expected = ordered["domain"].tolist(), ordered[column].tolist()
+        names = [readable_name(str(name)) for name in ordered["domain"]]
+        expected = ordered[column].tolist()
         low, high = ordered["low"].iloc[-1], ordered["high"].iloc[-1]
         what = column.replace("expected_", "")
         return [
@@ -614,9 +618,10 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
         return [*given]
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
-        return forecast_table(
+        table = forecast_table(
             self._committee, self._forecaster, rows, self._indices, self.source_domains_, off_map
         )
+        return require_finite_table(table, "What to expect")
 
     def _flag(self, rows: PlacedRows) -> list[Hashable | None]:
         """Names of the domains of these rows that lie off the map."""
@@ -1006,12 +1011,19 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dom
             raise ValueError("the record of the fit does not fit the map")
 
     def _require_working(self) -> None:
-        """That the parts fit each other: a row of a known domain has a finite prediction."""
+        """That the parts fit each other: a row of a known domain has a finite prediction.
+
+        Of classes, which are different ones, it has a probability each.
+        """
         row = np.zeros((1, *self._input_shape))
         if self._extractor is not None:
             row = self._extractor.table(row)
-        if not np.isfinite(self._predict_mean(row, self.domains_[:1])).all():
+        found = self._predict_mean(row, self.domains_[:1])
+        if not np.isfinite(found).all():
             raise ValueError("it predicts NaN")
+        classes = getattr(self, "classes_", None)
+        if classes is not None and not len(set(classes.tolist())) == len(classes) == found.shape[1]:
+            raise ValueError("the classes are not those that it predicts")
 
     def _parameter_state(self) -> dict[str, Any]:
         """Constructor arguments; settings objects as dictionaries of theirs."""

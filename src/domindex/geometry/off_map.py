@@ -123,6 +123,11 @@ class OffMapTest:
             thresholds=np.array(thresholds),
         )
 
+    @property
+    def can_tell(self) -> bool:
+        """Whether there were enough known domains to leave some out in turn."""
+        return len(self.sizes) > 0
+
     def _calibrate(
         self,
         clouds: Sequence[Floats],
@@ -146,7 +151,7 @@ class OffMapTest:
 
         A name in `domains` is held against the others.
         """
-        if not len(self.sizes):
+        if not self.can_tell:
             return np.full(len(clouds), np.nan)
         numbers = {name: number for number, name in enumerate(self.domains)}
         own = np.array([numbers.get(name, -1) for name in names or [None] * len(clouds)])

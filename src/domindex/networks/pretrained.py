@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from domindex.data.messages import preview
 from domindex.errors import InputError
+from domindex.persistence.paths import usable_path
 
 KINDS = (".safetensors", ".pth", ".pt", ".bin")
 
@@ -22,7 +23,7 @@ def load_weights(network: nn.Module, path: str | os.PathLike[str], what: str) ->
 
     Names in `network.left_out` are passed over. `what` names the network in messages.
     """
-    found = _read(Path(path).expanduser())
+    found = _read(usable_path(path))
     left_out = getattr(network, "left_out", ())
     found = {name: value for name, value in found.items() if name not in left_out}
     expected = network.state_dict()

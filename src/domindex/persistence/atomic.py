@@ -13,6 +13,7 @@ from pathlib import Path
 
 from domindex.errors import InputError
 from domindex.persistence.exchange import exchange_names
+from domindex.persistence.paths import usable_path
 
 DRAFT, ASIDE = "-draft-", "-old-"
 """In the names, after a dot and the name itself, of what is being written and what makes way."""
@@ -42,7 +43,7 @@ def new_folder(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
 @contextmanager
 def new_file(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
     """A path beside `path` to write to, which takes its name once the block has ended."""
-    goal = _usable(path)
+    goal = usable_path(path)
     check_free_file(goal, overwrite=overwrite)
     with _draft_beside(goal) as draft:
         yield draft / goal.name
@@ -89,7 +90,7 @@ def require_folder(path: str | os.PathLike[str], *, marker: str) -> Path:
     Refused before any work where it cannot be written to, or holds other things than what goes
     with a file named `marker`.
     """
-    folder = _usable(path).resolve()
+    folder = usable_path(path).resolve()
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file. Name a folder, or one that does not exist yet.")
     try:
@@ -116,7 +117,7 @@ def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
 
     Called before long work as well, so that its result has somewhere to go.
     """
-    goal = _usable(path).resolve()
+    goal = usable_path(path).resolve()
     _require_writable(goal)
     recover(goal)
     if not goal.exists():
@@ -136,18 +137,6 @@ def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
             "(overwrite=True, --force)."
         )
     return goal
-
-
-def _usable(path: str | os.PathLike[str]) -> Path:
-    """A path that the system can look up."""
-    try:
-        found = Path(path).expanduser()
-        os.lstat(found)
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        pass
-    except (OSError, ValueError, RuntimeError) as error:
-        raise unusable_path(path, error) from error
-    return found
 
 
 def check_free_file(path: Path, *, overwrite: bool) -> None:
@@ -212,7 +201,7 @@ def recover(goal: Path) -> None:
 
 def existing_folder(path: str | os.PathLike[str]) -> Path:
     """A folder to be opened, recovered where its replacement was cut off."""
-    folder = _usable(path)
+    folder = usable_path(path)
     recover(folder)
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}. Name one that model.save(path) wrote.")
@@ -252,12 +241,6 @@ def _umask() -> int:
     current = os.umask(0o022)
     os.umask(current)
     return current
-
-
-def unusable_path(path: str | os.PathLike[str], error: Exception) -> InputError:
-    """For a path that is no path: too long, or with a zero byte in it."""
-    why = getattr(error, "strerror", None) or error
-    return InputError(f"{str(path)[:200]!r} cannot be used as a path ({why}). Name another.")
 
 
 def _not_writable(goal: Path, error: OSError) -> InputError:

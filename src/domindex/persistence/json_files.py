@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from domindex.errors import InputError
 from domindex.persistence.manifest import read_bounded
@@ -22,7 +23,9 @@ def read_json(path: Path, *, form: str, newest: int) -> dict[str, Any]:
     """An object whose "format" is `form`, of a version up to `newest`."""
     text = read_bounded(path, LARGEST)
     try:
-        content = json.loads(text.decode("utf-8"))
+        content = json.loads(
+            text.decode("utf-8"), parse_constant=_no_number, parse_float=_finite_number
+        )
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{path} is damaged: it is not JSON ({error}). Copy the folder again, or write it anew."
@@ -38,3 +41,13 @@ def read_json(path: Path, *, form: str, newest: int) -> dict[str, Any]:
             "Install a newer domindex to open it (pip install --upgrade domindex)."
         )
     return content
+
+
+def _finite_number(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
+def _no_number(text: str) -> NoReturn:
+    """For what Python reads beyond JSON, and `write_json` never writes."""
+    raise ValueError(f"{text:.20} is no number")

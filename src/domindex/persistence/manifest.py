@@ -99,7 +99,8 @@ def open_regular(path: Path) -> Iterator[BinaryIO]:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{str(path)[:200]} cannot be read ({why}).") from error
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise InputError(f"{path} is not a regular file. Check where the folder came from.")
     with open(number, "rb") as file:
-        if not stat.S_ISREG(os.fstat(number).st_mode):
-            raise InputError(f"{path} is not a regular file. Check where the folder came from.")
         yield file

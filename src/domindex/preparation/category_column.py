@@ -53,10 +53,10 @@ class CategoryColumn:
         """(rows, levels), where texts were missing, and the texts that are no level."""
         places, distinct = _distinct(column)
         texts = texts_of(distinct)
-        is_missing = np.array([text is None for text in texts])
+        is_missing = np.array([text is None for text in texts], dtype=bool)
         position = {level: number for number, level in enumerate(self.levels)}
         filled = [self.fill if text is None else text for text in texts]
-        codes = np.array([position.get(text, -1) for text in filled])
+        codes = np.array([position.get(text, -1) for text in filled], dtype=np.int64)
         one_hot = np.vstack([np.eye(len(self.features))[: len(self.levels)], self._of_others()])
         return Encoded(
             one_hot[codes[places]],

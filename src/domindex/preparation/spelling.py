@@ -16,6 +16,8 @@ def number_of(value: object) -> float:
         return np.nan
     try:
         return float(value)  # type: ignore[arg-type]
+    except OverflowError:  # a whole number beyond floats
+        return np.inf
     except (TypeError, ValueError):
         return np.nan
 

@@ -9,10 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from domindex.data.readable_names import with_readable_names
 from domindex.errors import DomindexError, InputError
 from domindex.persistence.atomic import new_file
+from domindex.persistence.json_files import LARGEST
+from domindex.persistence.manifest import read_bounded
+from domindex.persistence.paths import usable_path
 from domindex.reporting.packing import pack
-from domindex.reporting.readable_names import with_readable_names
 from domindex.reporting.report_data import ReportData
 
 CONTENT_FILE = "report.json"
@@ -83,7 +86,7 @@ def write_report(data: ReportData, path: str | Path) -> Path:
     >>> write_report(report_data(model), "report.html").name
     'report.html'
     """
-    goal = Path(path).expanduser()
+    goal = usable_path(path)
     page = render_report(data)
     with new_file(goal, overwrite=True) as draft:
         draft.write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
@@ -100,20 +103,30 @@ def write_run_report(run_folder: str | Path) -> Path:
     Traceback (most recent call last):
     domindex.errors.InputError: ...
     """
-    folder = Path(run_folder)
+    folder = usable_path(run_folder)
     source = folder / CONTENT_FILE
-    try:
-        content = json.loads(source.read_text(encoding="utf-8"))
-    except OSError as error:
+    if not source.exists():
         raise InputError(
-            f"{source} cannot be read: {error.strerror}. Name the folder of a run, in which a fit "
+            f"{source} cannot be read: there is none. Name the folder of a run, in which a fit "
             f"has left {CONTENT_FILE}."
-        ) from None
-    except ValueError as error:
+        )
+    text = read_bounded(source, LARGEST)
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"{source} is damaged: {error}. Fit again, or take the file from a backup."
         ) from None
-    return write_report(ReportData.from_dict(content), folder / REPORT_FILE)
+    data = ReportData.from_dict(content)
+    try:
+        return write_report(data, folder / REPORT_FILE)
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{source} is damaged: {type(error).__name__} {error}. Fit again, or take the file "
+            "from a backup."
+        ) from error
 
 
 def safe_json(content: Any) -> str:

@@ -17,6 +17,7 @@ from domindex.data import order_names
 from domindex.data.messages import preview
 from domindex.errors import InputError, OffMapWarning
 from domindex.persistence.atomic import check_free, new_file
+from domindex.persistence.paths import usable_path
 from domindex.preparation.requests import LEAST_SHARED
 from domindex.progress import Progress, show_progress
 from domindex.reporting.report import CONTENT_FILE, REPORT_FILE
@@ -98,7 +99,7 @@ def add_table(
     ['Fürth']
     """
     run = opened(run)
-    folder = run.folder if out is None else Path(out).expanduser()
+    folder = run.folder if out is None else usable_path(out)
     if out is None and not force:
         raise InputError(
             f"Adding domains would replace the run in {run.folder}. Name another folder (--out), "

@@ -6,12 +6,12 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from domindex.data.messages import did_you_mean
 from domindex.errors import InputError
 from domindex.estimators.vdi import BaseVDI
+from domindex.persistence.paths import usable_path
 from domindex.training.settings import Network, Training
 
 if sys.version_info >= (3, 11):
@@ -38,7 +38,7 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> read_settings("settings.toml")
     {'index_dim': 3}
     """
-    file = Path(path).expanduser()
+    file = usable_path(path)
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import pandas as pd
 from domindex.datasets import DomainDataset, make_domain_graph
 from domindex.evaluation import index_correlation
 from domindex.persistence.atomic import check_free
+from domindex.persistence.paths import usable_path
 from domindex.tables.fitting import fit_table
 from domindex.tables.mapping import index_table
 from domindex.tables.predicting import predict_table
@@ -56,7 +56,7 @@ def run_demo(
     Traceback (most recent call last):
     domindex.errors.InputError: effort is 'much'...
     """
-    folder = Path(out).expanduser()
+    folder = usable_path(out)
     check_free(folder / "run", marker=RUN, overwrite=force)
     family = make_domain_graph(n_domains=N_DOMAINS, random_state=seed)
     write_table(_table(family), folder / "family.csv", overwrite=force)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from domindex.geometry.graph import point_graph
 from domindex.geometry.point_distances import nearest_points
 from domindex.persistence.atomic import check_free_file, new_file
+from domindex.persistence.paths import usable_path
 from domindex.progress import show_progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.tables.predicting import coordinates_of, read_rows, say_off_map
@@ -91,7 +91,7 @@ def index_table(
     if out is not None:
         check_table_path(out, overwrite=force)
     if graph is not None:
-        check_free_file(Path(graph).expanduser(), overwrite=force)
+        check_free_file(usable_path(graph), overwrite=force)
     run = opened(run)
     model = run.model()
     new = None
@@ -151,7 +151,7 @@ def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: boo
     >>> nx.read_graphml("map.graphml").number_of_edges()
     1
     """
-    with new_file(Path(path), overwrite=overwrite) as draft:
+    with new_file(path, overwrite=overwrite) as draft:
         nx.write_graphml(graph, draft)
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
 from domindex.persistence.atomic import check_free_file, new_file
+from domindex.persistence.paths import usable_path
 from domindex.tables.debris import check_names, without_debris
 from domindex.tables.text_format import (
     DELIMITERS,
@@ -44,8 +45,11 @@ SUFFIXES: dict[str, Format] = {
     ".xlsx": "excel",
 }
 
-DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)
-"""What pyarrow and pandas raise on metadata of a Parquet file that make no sense."""
+DAMAGE = (
+    *(ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError),
+    *(NotImplementedError, AssertionError, SyntaxError),
+)
+"""What pyarrow, pandas and openpyxl raise on metadata of a file that make no sense."""
 
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
@@ -85,7 +89,7 @@ def read_with_notes(
     open_file: Opener | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """As `read_table`, with a word on whatever had to be guessed."""
-    file = Path(path).expanduser()
+    file = usable_path(path)
     kind = table_format(file)
     require_file(file)
     opener, notes, named = open_file or _open, list[str](), set(texts)
@@ -140,7 +144,7 @@ def _with_decimals(
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Write CSV or Parquet, as the name says, complete or not at all."""
-    file = Path(path).expanduser()
+    file = usable_path(path)
     kind = _written_format(file)
     if kind == "parquet":
         require_pyarrow(file)
@@ -155,7 +159,7 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
 
 def check_table_path(path: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Refuse before long work what `write_table` would refuse after it."""
-    file = Path(path).expanduser()
+    file = usable_path(path)
     _written_format(file)
     check_free_file(file, overwrite=overwrite)
 
@@ -284,7 +288,7 @@ def _read_excel(file: Path, stream: IO[bytes]) -> pd.DataFrame:
             table = pd.read_excel(book, keep_default_na=False, na_values=[""])
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, *DAMAGE) as error:
         raise InputError(
             f"{file} is not a whole workbook ({_short(error)}). Save it again as .xlsx."
         ) from None

@@ -14,6 +14,7 @@ from typing import Any
 from domindex.errors import InputError, PredictorError, TrainingDiverged
 from domindex.persistence.atomic import new_folder
 from domindex.persistence.json_files import read_json, write_json
+from domindex.persistence.paths import usable_path
 from domindex.tables.run import RUN, NotWrittenError, Run
 
 SUFFIX = ".checkpoint"
@@ -27,7 +28,10 @@ HOPELESS = (InputError, TrainingDiverged, PredictorError)
 
 def checkpoint_of(out: str | os.PathLike[str]) -> Path:
     """The folder of a run's checkpoint: beside it, on the same disk."""
-    path = Path(out).expanduser()
+    path = usable_path(out)
+    path = path if path.name else path.resolve()
+    if not path.name:
+        raise InputError(f"{path} cannot be the folder of a run. Name a folder in it.")
     return path.with_name(path.name + SUFFIX)
 
 
@@ -76,7 +80,7 @@ class RunCheckpoint:
         """That of a run that was cut off; refused where there is none."""
         folder = checkpoint_of(out)
         if not folder.is_dir():
-            is_complete = (Path(out).expanduser() / RUN).is_file()
+            is_complete = (usable_path(out) / RUN).is_file()
             what = "it is complete" if is_complete else f"there is no {folder}"
             raise InputError(f"There is nothing to resume of {out}: {what}. Fit it with DATA.")
         content = read_json(folder / REQUEST, form=FORM, newest=FORMAT_VERSION)

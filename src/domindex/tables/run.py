@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
+from domindex.data.domain_data import Task
 from domindex.errors import InputError
 from domindex.estimators import load
 from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.atomic import new_folder
 from domindex.persistence.json_files import read_json, write_json
+from domindex.persistence.paths import usable_path
 from domindex.preparation import TablePreparation
 from domindex.reporting.report import REPORT_FILE
 from domindex.tables.text_format import TextFormat
@@ -22,6 +25,26 @@ FORMAT_VERSION = 1
 RUN, PREPARATION, MODEL = "run.json", "preparation.json", "model"
 FORMS = {RUN: "a domindex run", PREPARATION: "a domindex preparation"}
 """What each file of a run says it is."""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+READ_LATER: dict[str, Callable[[Any], bool]] = {
+    "domain": _is_text,
+    "targets": lambda value: _are_texts(value) and bool(value),
+    "task": lambda value: value in get_args(Task),
+    "notes": _are_texts,
+    "key": lambda value: value is None or _is_text(value),
+    "form": lambda value: value is None or isinstance(value, dict),
+    "added": lambda value: value is None or isinstance(value, list),
+}
+"""What is asked of run.json after the fit, and how each must look."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +79,19 @@ class Run:
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
         """The run in a folder."""
-        path = Path(folder).expanduser()
+        path = usable_path(folder)
         if not path.is_dir():
             raise InputError(f"There is no folder {path}. Name one that `domindex fit` wrote.")
-        return cls(path, _read_part(path, RUN))
+        about = _read_part(path, RUN)
+        wrong = [name for name, fits in READ_LATER.items() if not fits(about.get(name))]
+        if wrong:
+            raise _damaged(path / RUN, f"{', '.join(wrong)}: not as domindex writes it")
+        run = cls(path, about)
+        try:
+            run.form  # noqa: B018 - refused here, and not where a table is read
+        except (InputError, TypeError) as error:
+            raise _damaged(path / RUN, error) from error
+        return run
 
     @classmethod
     def write(
@@ -118,7 +150,7 @@ class Run:
     @property
     def form(self) -> TextFormat:
         """What was said of the text file that was fitted."""
-        return TextFormat.from_dict(self.about.get("form", {}))
+        return TextFormat.from_dict(self.about.get("form") or {})
 
     def model(self) -> Any:
         """The fitted estimator."""
@@ -127,15 +159,17 @@ class Run:
     def preparation(self) -> TablePreparation:
         """How its inputs are made of a table."""
         content = _read_part(self.folder, PREPARATION)
+        path = self.folder / PREPARATION
         try:
-            return TablePreparation.from_dict(content)
+            found = TablePreparation.from_dict(content)
         except InputError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise InputError(
-                f"{self.folder / PREPARATION} is damaged ({type(error).__name__}: {error}). "
-                "Copy the run again, or fit it anew."
-            ) from error
+            raise _damaged(path, f"{type(error).__name__}: {error}") from error
+        told = (found.domain, list(found.targets))
+        if told != (self.domain, self.about["targets"]):
+            raise _damaged(path, f"it names other columns than {RUN}")
+        return found
 
 
 class NotWrittenError(InputError):
@@ -156,6 +190,10 @@ def _rescue(model: BaseVDI, error: InputError) -> NoReturn:
         f"{error} The fitted model was kept in {place}: open it with domindex.load, or move it to "
         "a disk with room."
     ) from error
+
+
+def _damaged(path: Path, why: object) -> InputError:
+    return InputError(f"{path} is damaged ({why}). Copy the run again, or fit it anew.")
 
 
 def opened(run: Run | str | os.PathLike[str]) -> Run:

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from domindex.data.streams import Part, Stream
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators.part_predicting import PartPredictor, domains_to_sample
 from domindex.persistence.atomic import new_file
+from domindex.persistence.paths import usable_path
 from domindex.preparation import TablePreparation
 from domindex.preparation.columns import require_roles
 from domindex.preparation.encoded import InputChanges
@@ -83,8 +83,8 @@ def predict_stream(
     )
     known, changes, n_rows = set(model.domains_), InputChanges(), 0
     with (
-        new_file(Path(out), overwrite=force) as draft,
-        PartWriter(draft, table_format(Path(out))) as writer,
+        new_file(out, overwrite=force) as draft,
+        PartWriter(draft, table_format(usable_path(out))) as writer,
     ):
         parts = stream.parts(list(dict.fromkeys([preparation.domain, *columns, *kept])))
         for table, changed in side_by_side(task, smaller(progress.each("predicting", parts))):

@@ -20,6 +20,7 @@ from domindex.data.streams import (
     reading,
 )
 from domindex.errors import InputError
+from domindex.persistence.paths import usable_path
 from domindex.preparation.spelling import MISSING_WORDS
 from domindex.tables.debris import check_names
 from domindex.tables.reading import (
@@ -48,14 +49,14 @@ def name_of(data: Data) -> str:
     """What a run calls its table."""
     if is_stream(data):
         return f"a {type(data).__name__} of {type(data).__module__.split('.')[0]}"
-    return Path(data).expanduser().resolve().name
+    return usable_path(data).resolve().name
 
 
 def is_large(data: Data) -> bool:
     """Whether a table is read in parts: a folder, a large file, or what is no file at all."""
     if is_stream(data):
         return True
-    path = Path(data).expanduser()
+    path = usable_path(data)
     if path.is_dir():
         return True
     if not path.is_file():
@@ -87,7 +88,7 @@ def open_stream(
     """
     if is_stream(data):
         return as_stream(data)
-    path = Path(data).expanduser()
+    path = usable_path(data)
     require_pyarrow(path)
     if path.is_dir():
         return ArrowStream.of(_folder(path), str(path))

@@ -55,16 +55,22 @@ class TextFormat:
     missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("delimiter", "decimal", "encoding"):
+            said = getattr(self, name)
+            if not (said is None or isinstance(said, str)):
+                raise InputError(f"{name} is {said!r:.80}. Pass a text, or None to have it told.")
         if self.decimal not in (None, ".", ","):
-            raise InputError(f"The decimal sign is {self.decimal!r}. Choose '.' or ','.")
-        if self.encoding is not None:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise InputError(
-                    f"The encoding is {self.encoding!r}, which Python does not know. Choose one "
-                    "such as utf-8, cp1252, latin-1 or utf-16."
-                ) from None
+            raise InputError(f"The decimal sign is {self.decimal!r:.80}. Choose '.' or ','.")
+        if self.encoding is not None and not _is_text_encoding(self.encoding):
+            raise InputError(
+                f"The encoding is {self.encoding!r:.80}, which Python does not know for texts. "
+                "Choose one such as utf-8, cp1252, latin-1 or utf-16."
+            )
+        words = self.missing
+        if not (isinstance(words, tuple) and all(isinstance(word, str) for word in words)):
+            raise InputError(
+                f"Words that stand for a missing value are {words!r:.80}. Pass texts, in a tuple."
+            )
 
     def over(self, other: TextFormat) -> TextFormat:
         """What is said here, and where nothing is, what `other` says."""
@@ -80,7 +86,16 @@ class TextFormat:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> TextFormat:
+        """What `to_dict` gave; InputError or TypeError for anything else."""
         return cls(**{**content, "missing": tuple(content.get("missing", ()))})
+
+
+def _is_text_encoding(name: str) -> bool:
+    """Whether Python knows it, and it makes bytes of texts: base64, for one, does not."""
+    try:
+        return isinstance("a".encode(name), bytes)
+    except (LookupError, ValueError):
+        return False
 
 
 def encoding_of(head: bytes, given: str | None) -> str:

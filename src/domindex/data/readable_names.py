@@ -24,7 +24,7 @@ def readable_name(name: str) -> str:
 
     Examples
     --------
-    >>> from domindex.reporting.readable_names import readable_name
+    >>> from domindex.data.readable_names import readable_name
     >>> readable_name("north")
     'north'
     >>> len(readable_name("n" * 10_000))

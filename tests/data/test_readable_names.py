@@ -2,7 +2,7 @@
 
 import json
 
-from domindex.reporting.readable_names import (
+from domindex.data.readable_names import (
     MOST_CHARACTERS,
     readable_name,
     with_readable_names,

@@ -1,9 +1,9 @@
 """Three messy tables, from the file to scores, by the command line alone; beside plain models.
 
-What the commands say is kept word for word, but for long lists of notes. Plain models learn from the
-sources' rows as the run has prepared them, and are scored as `domindex score` does, mean over target
-domains; the best of them is chosen in hindsight. Labels of targets score, and do nothing else.
-Writes results/tables.json and the section of docs/tables.md that is made from it.
+What the commands say is kept word for word, but for long lists of notes. Plain models learn from
+the sources' rows as the run has prepared them, and are scored as `domindex score` does, mean over
+target domains; the best of them is chosen in hindsight. Labels of targets score, and do nothing
+else. Writes results/tables.json and the section of docs/tables.md that is made from it.
 
     python benchmarks/bench_tables.py               # all, from ../shared/data/tables or --data
     python benchmarks/bench_tables.py adult         # some; the others stay as they were
@@ -70,13 +70,13 @@ TABLES = {
     "air": Table(
         "Air quality",
         "air_quality.csv",
-        "`air_quality.csv` (UCI 360): -200 means missing, two columns have no name, times are spelled "
-        "18.00.00, and what is called\n`Date` makes the domains.",
+        "`air_quality.csv` (UCI 360): -200 means missing, two columns have no name, times are "
+        "spelled 18.00.00, and what is called\n`Date` makes the domains.",
         '--target "CO(GT)" --domain Date --domain-by month '
         "--sources 2004-03,2004-04,2004-05,2004-06 --na=-200 --dates",
         "root mean squared error, mg/m³",
-        "Sensors drift: in the later months they have drifted further than the four labelled months "
-        "could show,\nand errors are above what was forecast.",
+        "Sensors drift: in the later months they have drifted further than the four labelled "
+        "months could show,\nand errors are above what was forecast.",
     ),
     "california": Table(
         "California housing",
@@ -91,8 +91,8 @@ TABLES = {
     "adult": Table(
         "Adult",
         "adult.csv",
-        "`adult.csv` (UCI 2) has blanks after its commas and ? for what is not known; the domain is "
-        "the occupation.",
+        "`adult.csv` (UCI 2) has blanks after its commas and ? for what is not known; the domain "
+        "is the occupation.",
         "--target classification --domain occupation "
         "--sources Farming-fishing,Other-service,Priv-house-serv,Prof-specialty",
         "accuracy, %",
@@ -126,6 +126,7 @@ def plain_figures(run: Run, data: Path) -> dict[str, float]:
     table, _ = read_with_notes(data, run.form, texts=[preparation.domain])
     labels = read_labels(table, preparation.targets, run.about["task"])
     rows = prepare_rows(table, preparation)
+    inputs = rows.inputs.to_numpy(dtype=np.float64)
     domains, known = np.asarray(rows.domains, dtype=object), np.asarray(labels.known)
     y = np.asarray(labels.values).reshape(len(known), -1)[:, 0]
     is_source = np.isin(domains.astype(str), [str(one) for one in run.model().source_domains_])
@@ -134,7 +135,7 @@ def plain_figures(run: Run, data: Path) -> dict[str, float]:
     y = y.astype(str) if is_class else y.astype(np.float64)
     found = {}
     for name, model in _plain_models(is_class).items():
-        guess = model.fit(rows.inputs[learned], y[learned]).predict(rows.inputs[scored])
+        guess = model.fit(inputs[learned], y[learned]).predict(inputs[scored])
         off = guess == y[scored] if is_class else (guess - y[scored]) ** 2
         means = pd.Series(off).groupby(domains[scored].astype(str)).mean()
         found[name] = float(means.mean() if is_class else np.sqrt(means).mean())
@@ -168,11 +169,8 @@ def _cpu_of_children() -> float:
 def _tidied(said: str, temporary: str, folder: Path) -> list[str]:
     """Lines without bars and without the machine's own paths; long lists of notes cut."""
     lines = [line.split("\r")[-1].rstrip() for line in said.splitlines()]
-    lines = [
-        line.replace(f"{temporary}/", "").replace(f"{folder}/", "")
-        for line in lines
-        if line.strip()
-    ]
+    for place in (temporary, folder):
+        lines = [line.replace(f"{place}/", "") for line in lines if line.strip()]
     notes = [line for line in lines if line.startswith("note:")]
     others = [line for line in lines if not line.startswith("note:")]
     more = ["…"] if len(notes) > MOST_NOTES else []
@@ -191,8 +189,8 @@ def page(found: dict[str, Any]) -> list[str]:
     lines += [
         "Mean over target domains, with plain models on the same prepared inputs of the sources (a "
         "ridge or logistic regression,",
-        "histogram boosting, extremely randomised trees; scikit-learn's defaults); the best of them "
-        "is chosen in hindsight:",
+        "histogram boosting, extremely randomised trees; scikit-learn's defaults); the best of "
+        "them is chosen in hindsight:",
         "",
         "| | figure | domindex | best plain | CPU of the fit |",
         "|---|---|---|---|---|",
@@ -202,11 +200,10 @@ def page(found: dict[str, Any]) -> list[str]:
         is_class = "accuracy" in row["domindex"]
         plain = row["plain"]
         best = (max if is_class else min)(plain, key=lambda one: plain[one])
-        told = _told(row["domindex"]["accuracy" if is_class else "error"], is_class)
-        lines.append(
-            f"| {table.title} | {table.figure} | {told} | {_told(plain[best], is_class)} ({best}) | "
-            f"{row['cpu_seconds']:.0f} s |"
-        )
+        own = _told(row["domindex"]["accuracy" if is_class else "error"], is_class)
+        other = f"{_told(plain[best], is_class)} ({best})"
+        seconds = f"{row['cpu_seconds']:.0f} s"
+        lines.append(f"| {table.title} | {table.figure} | {own} | {other} | {seconds} |")
     return [*lines, "", f"One seed each, `benchmarks/bench_tables.py`. {origin(found)}"]
 
 

@@ -256,7 +256,7 @@ class _Builder:
     def _most_promising(self, last: list[Candidate], trials: list[Trial]) -> list[Candidate]:
         """Of candidates that take long, the one on whose representation others do best."""
         names = {one.representation for one in last}
-        reasons = reasons_to_leave_out(trials, self.rows, self.shapes)
+        reasons = reasons_to_leave_out(trials, self.rows, self.shapes, self.context.choices)
         scored = [
             (trial.loss(self.rows), trial.candidate.representation)
             for trial, reason in zip(trials, reasons)
@@ -268,7 +268,8 @@ class _Builder:
         """The representations with the least losses so far that may be trusted, and raw inputs."""
         if most is None or not trials:
             return set(self.represented)
-        reasons = reasons_to_leave_out(trials, self.rows, self.shapes)
+        settings = self.context.choices
+        reasons = reasons_to_leave_out(trials, self.rows, self.shapes, settings)
         order = sorted(zip(trials, reasons), key=lambda pair: pair[0].loss(self.rows))
         names = [trial.candidate.representation for trial, reason in order if not reason]
         return {Raw.name, *list(dict.fromkeys(names))[:most]}

@@ -37,9 +37,8 @@ class ChoiceSettings:
         of what the held-out losses can resolve. R, C
     reach_price : of a prediction outside the reach of known outputs, per unit of spread: the slope
         of a squared error of one spread; not tuned
-    move_tolerance : AUC by which a representation that moves domains must leave targets harder to
-        tell from sources than they are as they come, or pay what these pay; about two standard
-        errors of it. R
+    move_tolerance : AUC by which a representation that moves domains may leave targets easier to
+        tell from sources than they are as they come; about two standard errors of it. R
     softness : relative loss at which a candidate no longer counts among the best few. R
     bootstrap : draws of held-out domains over which stacking is averaged; for time, not tuned
     steps : of stacking in every draw; a tenth and ten times as many change little. R

@@ -87,7 +87,7 @@ def weigh(
     on top of what they did in the folds.
     """
     trials = list(trials)
-    reasons = reasons_not_to_weigh(trials, rows, shapes)
+    reasons = reasons_not_to_weigh(trials, rows, shapes, settings)
     racing = [number for number, reason in enumerate(reasons) if not reason]
     prices = _prices(trials, racing, rows, shapes, beyond, settings)
     losses = np.array([trials[number].loss(rows) for number in racing])
@@ -111,22 +111,28 @@ def weigh(
 
 
 def reasons_to_leave_out(
-    trials: Sequence[Trial], rows: HeldOutRows, shapes: dict[str, Coincidence]
+    trials: Sequence[Trial],
+    rows: HeldOutRows,
+    shapes: dict[str, Coincidence],
+    settings: ChoiceSettings,
 ) -> list[str]:
     """Why each candidate is not in the race, in words; empty where it is. Somebody always is."""
     if rows.by_rows:
         reasons = reasons_with_one_source(trials, shapes, rows)
     else:
         fewest = min(fold.n_learned_from for fold in rows.folds)
-        reasons = [_reason_to_leave_out(trial, shapes, fewest) for trial in trials]
+        reasons = [_reason_to_leave_out(trial, shapes, fewest, settings) for trial in trials]
     return [""] * len(trials) if all(reasons) else reasons
 
 
 def reasons_not_to_weigh(
-    trials: Sequence[Trial], rows: HeldOutRows, shapes: dict[str, Coincidence]
+    trials: Sequence[Trial],
+    rows: HeldOutRows,
+    shapes: dict[str, Coincidence],
+    settings: ChoiceSettings,
 ) -> list[str]:
     """The same, and why a rule is left out whose representation is not: others may serve there."""
-    reasons = reasons_to_leave_out(trials, rows, shapes)
+    reasons = reasons_to_leave_out(trials, rows, shapes, settings)
     if rows.by_rows or min(fold.n_learned_from for fold in rows.folds) >= LEAST_ALONG:
         return reasons
     told = [
@@ -217,7 +223,9 @@ def _shape(trial: Trial, shapes: dict[str, Coincidence]) -> Coincidence:
     return shapes.get(SHAPES_OF.get(name, name), Coincidence(0.5, 0.5))
 
 
-def _reason_to_leave_out(trial: Trial, shapes: dict[str, Coincidence], fewest: int) -> str:
+def _reason_to_leave_out(
+    trial: Trial, shapes: dict[str, Coincidence], fewest: int, settings: ChoiceSettings
+) -> str:
     """Why a candidate is not in the race, in words; empty where it is."""
     if trial.candidate.representation in SHAPES_OF and fewest < LEAST_NAMED:
         return (
@@ -227,7 +235,7 @@ def _reason_to_leave_out(trial: Trial, shapes: dict[str, Coincidence], fewest: i
     kind = representation_named(trial.candidate.representation)
     if not kind.moves_domains or "raw" not in shapes:
         return ""
-    if _shape(trial, shapes).targets > shapes["raw"].targets:
+    if _shape(trial, shapes).targets > shapes["raw"].targets + settings.move_tolerance:
         return "it moves domains, and leaves targets further from the sources than they were"
     return ""
 

@@ -38,7 +38,8 @@ class ChoiceSettings:
     reach_price : of a prediction outside the reach of known outputs, per unit of spread: the slope
         of a squared error of one spread; not tuned
     move_tolerance : AUC by which a representation that moves domains may leave targets easier to
-        tell from sources than they are as they come; about two standard errors of it. R
+        tell from sources than they are as they come, or else is left out; and by which it must
+        leave them harder to tell, or else pays what these pay; about two standard errors of it. R
     softness : relative loss at which a candidate no longer counts among the best few. R
     bootstrap : draws of held-out domains over which stacking is averaged; for time, not tuned
     steps : of stacking in every draw; a tenth and ten times as many change little. R

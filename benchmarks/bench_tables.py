@@ -178,9 +178,10 @@ def _tidied(said: str, temporary: str, folder: Path) -> list[str]:
 
 
 def page(found: dict[str, Any]) -> list[str]:
-    """The section of docs/tables.md."""
+    """The section of docs/tables.md, of the tables that were measured."""
     lines: list[str] = []
-    for name, table in TABLES.items():
+    tables = {name: table for name, table in TABLES.items() if name in found["tables"]}
+    for name, table in tables.items():
         row = found["tables"][name]
         lines += [table.about, "", "```"]
         lines += [f"$ domindex fit {table.file} {table.arguments} --out run", *row["fit"], ""]
@@ -195,7 +196,7 @@ def page(found: dict[str, Any]) -> list[str]:
         "| | figure | domindex | best plain | CPU of the fit |",
         "|---|---|---|---|---|",
     ]
-    for name, table in TABLES.items():
+    for name, table in tables.items():
         row = found["tables"][name]
         is_class = "accuracy" in row["domindex"]
         plain = row["plain"]

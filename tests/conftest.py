@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+# Some virtual machines claim AMX and do not let it be used: bfloat16 then ends the process. To be
+# said before torch is imported; nothing but bfloat16 asks for AMX.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 

@@ -13,6 +13,7 @@ from domindex.reporting import (
     plot_forecast,
     plot_importance,
 )
+from domindex.reporting.figures.canvas import short_name
 
 
 def named(axes):
@@ -28,7 +29,7 @@ def test_a_forecast_has_a_row_a_target_the_best_at_the_top(classifier):
     first = classifier.forecast_["domain"].iloc[0]
     axes = plot_forecast(classifier, found={first: 0.5})
     table = classifier.forecast_.sort_values("expected_accuracy", kind="stable")
-    assert named(axes) == [str(name) for name in table["domain"]]
+    assert named(axes) == [short_name(str(name)) for name in table["domain"]]
     np.testing.assert_allclose(marks(axes, "expected")[:, 0], table["expected_accuracy"])
     (height,) = np.flatnonzero(table["domain"] == first)
     assert marks(axes, "found")[height].tolist() == [0.5, height]

@@ -171,6 +171,7 @@ def _tidied(said: str, temporary: str, folder: Path) -> list[str]:
     lines = [line.split("\r")[-1].rstrip() for line in said.splitlines()]
     for place in (temporary, folder):
         lines = [line.replace(f"{place}/", "") for line in lines if line.strip()]
+    lines = [line for line in lines if "━━" not in line]
     notes = [line for line in lines if line.startswith("note:")]
     others = [line for line in lines if not line.startswith("note:")]
     more = ["…"] if len(notes) > MOST_NOTES else []

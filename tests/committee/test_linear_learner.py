@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex.committee.linear_learner import LinearLearner, LinearPredictor
+from domindex.committee.linear_learner import LinearLearner, LinearMixture, LinearPredictor
 from domindex.errors import InputError
 
 
@@ -125,3 +125,38 @@ def test_a_penalty_that_is_none_is_refused(penalty):
 def test_weights_that_are_none_are_refused(rows, weights, word):
     with pytest.raises(InputError, match=word):
         LinearLearner().fit(rows[0], rows[1], 3, 0, weights)
+
+
+@pytest.mark.parametrize("is_class", [True, False])
+def test_how_a_map_lies_says_nothing_to_a_rule_beside_it(rows, is_class):
+    features, labels, values = rows
+    told, n_classes = (labels, 3) if is_class else (values, None)
+    learner = LinearLearner(0.5, together=2)
+    turned = features.copy()
+    cosine, sine = np.cos(0.7), np.sin(0.7)
+    turned[:, 2:] = features[:, 2:] @ [[cosine, sine], [-sine, cosine]]
+    as_is = learner.fit(features, told, n_classes, 0).predict(features)
+    np.testing.assert_allclose(
+        learner.fit(turned, told, n_classes, 0).predict(turned), as_is, atol=1e-4
+    )
+    apart = LinearLearner(0.5).fit(turned, told, n_classes, 0).predict(turned)
+    assert (
+        np.abs(apart - LinearLearner(0.5).fit(features, told, n_classes, 0).predict(features)).max()
+        > 1e-3
+    )
+
+
+@pytest.mark.parametrize("is_class", [True, False])
+def test_a_mixture_predicts_what_is_mixed_of_its_rules(rows, is_class):
+    features, labels, values = rows
+    labels = np.where(labels == 1, 2, labels)  # a class that is missing stays so
+    told, n_classes = (labels, 3) if is_class else (values, None)
+    mixture = LinearMixture((LinearLearner(1e-3), LinearLearner(1.0)), (0.3, 0.7))
+    fitted = mixture.fit(features, told, n_classes, 0)
+    by_rule = [rule.fit(features, told, n_classes, 0).predict(features) for rule in mixture.rules]
+    found = fitted.predict(features)
+    np.testing.assert_allclose(found, mixture.mixed(np.stack(by_rule), is_class), atol=1e-12)
+    assert np.abs(found - by_rule[0]).max() > 0.01
+    assert np.abs(found - by_rule[1]).max() > 0.01
+    if is_class:
+        assert (found[:, 1] == 0).all()

@@ -10,7 +10,7 @@ from domindex.committee.candidate import Candidate
 from domindex.committee.linear_learner import LinearLearner
 from domindex.committee.shapes import Coincidence
 from domindex.committee.standard_learners import trees
-from domindex.committee.validation import Trial, best_penalties
+from domindex.committee.trial import Trial
 from domindex.committee.weighing import (
     reasons_to_leave_out,
     reasons_with_one_source,
@@ -206,12 +206,6 @@ def test_the_table_has_the_heaviest_first(rows, settings):
     assert len(table) == 3
     np.testing.assert_allclose(table["near_loss"], table["loss"])
     assert table["far_loss"].isna().all()
-
-
-def test_of_penalties_the_one_with_the_least_loss_stays(rows):
-    worse, better = trial("raw", rows, 0.6), trial("raw", rows, 0.9)
-    other = trial("flow", rows, 0.5)
-    assert best_penalties([worse, better, other], rows) == [better, other]
 
 
 def test_more_rows_resolve_smaller_differences(held_out_of):

@@ -14,7 +14,7 @@ from domindex.committee.building import FirstRound, run_first_round
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.held_out_rows import HeldOutRows, temper
 from domindex.committee.shapes import Coincidence
-from domindex.committee.validation import Trial
+from domindex.committee.trial import Trial
 from domindex.committee.weighing import weigh
 from domindex.data import DomainData
 from domindex.datasets import DomainDataset

@@ -32,7 +32,8 @@ from domindex.committee.predictor_members import PredictorMembers
 from domindex.committee.reach import KnownOutputs, Reach
 from domindex.committee.shapes import Coincidence, measure_coincidence
 from domindex.committee.side_by_side import Workers
-from domindex.committee.validation import Trial, validate
+from domindex.committee.trial import Trial
+from domindex.committee.validation import validate
 from domindex.committee.weighing import (
     SHAPES_OF,
     Weighing,
@@ -305,6 +306,7 @@ class _Builder:
             self.workers,
             self.context.progress,
             self.kept,
+            self.context.choices.bootstrap,
         )
 
     def _weigh(self, trials: Sequence[Trial]) -> Weighing:

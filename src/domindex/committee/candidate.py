@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+from domindex.committee.boosted_linear_learner import BoostedLinearLearner
 from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.convolutional_learner import ConvolutionalLearner
 from domindex.committee.learner import Learner
@@ -18,7 +19,7 @@ from domindex.data import DomainData
 from domindex.data.layout import InputLayout
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.representations import list_representations, representation_named
-from domindex.representations.raw import Raw
+from domindex.representations.raw import Raw, WithIndex
 
 NETWORK = "network"
 """The variational network by name: a predictor that aligns rows itself."""
@@ -112,7 +113,7 @@ def list_candidates(
 ) -> list[Candidate]:
     """Pairs that were asked for, or every predictor on every representation that makes sense.
 
-    A linear rule stands there once for each penalty: the folds choose. The network is tried along
+    A linear rule stands there once for each penalty: the folds mix them. The network is tried along
     the flow; with a backbone, which needs rows of the inputs' shape, on raw inputs, or on the
     representation that was asked for.
     """
@@ -121,7 +122,7 @@ def list_candidates(
         pairs = [(name, _learner(choice, data)) for name, choice in requested]
         named = [name for name, learner in pairs if learner is None]
         given = [c for name, one in pairs for c in _with_penalties(name, one, settings)]
-        return _encoding([*named, given_to_network][0], given)
+        return _settled([*named, given_to_network][0], given, geometry)
     names = [representation]
     if representation == "auto":
         kinds = map(representation_named, list_representations())
@@ -136,7 +137,7 @@ def list_candidates(
         if isinstance(learner, ConvolutionalLearner) and representation == "auto":
             names = [name for name in names if name in KEEPS_GRID]
         given = [c for name in names for c in _with_penalties(name, learner, settings)]
-        return _encoding(given_to_network, given)
+        return _settled(given_to_network, given, geometry)
     given = _all_of(names, settings, data)
     if has_backbone and representation not in ("auto", ENCODED):
         given_to_network = representation
@@ -144,7 +145,7 @@ def list_candidates(
         given.append(Candidate(given_to_network, None))
         for learner in map(predictor_named, ENCODED_PREDICTORS):
             given += _with_penalties(ENCODED, learner, settings)
-    return _encoding(given_to_network, given)
+    return _settled(given_to_network, given, geometry)
 
 
 def check_representation(name: Any) -> None:
@@ -153,14 +154,29 @@ def check_representation(name: Any) -> None:
         representation_named(name)
 
 
-def _encoding(given_to_network: str, candidates: list[Candidate]) -> list[Candidate]:
-    """Those on what the network encodes with what the network is given."""
-    return [
-        replace(one, representation=given_to_network, encoded=True)
-        if one.representation == ENCODED
-        else one
-        for one in candidates
-    ]
+def _settled(
+    given_to_network: str, candidates: list[Candidate], geometry: DomainGeometry
+) -> list[Candidate]:
+    """Those on what the network encodes with what the network is given; linear rules beside β told
+    which of their features are a point of the map."""
+    together = WithIndex.n_places(geometry)
+    settled = []
+    for one in candidates:
+        if one.representation == ENCODED:
+            settled.append(replace(one, representation=given_to_network, encoded=True))
+        elif one.representation == WithIndex.name:
+            settled.append(replace(one, learner=_beside_places(one.learner, together)))
+        else:
+            settled.append(one)
+    return settled
+
+
+def _beside_places(learner: Learner | None, together: int) -> Learner | None:
+    if isinstance(learner, LinearLearner):
+        return replace(learner, together=together)
+    if isinstance(learner, BoostedLinearLearner):
+        return replace(learner, linear=replace(learner.linear, together=together))
+    return learner
 
 
 def _all_of(names: list[str], settings: ChoiceSettings, data: DomainData) -> list[Candidate]:

@@ -16,7 +16,7 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from domindex.committee.held_out_rows import HeldOutRows
-from domindex.committee.validation import Trial
+from domindex.committee.trial import Trial
 
 Floats = NDArray[np.float64]
 

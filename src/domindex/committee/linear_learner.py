@@ -72,14 +72,21 @@ class LinearLearner:
     """Features are brought to unit variance; the penalty is relative to the mean loss of a row.
 
     Classes: min mean(log loss) + penalty/2 · |slopes|². Values: min mean(|error|²) + penalty ·
-    |slopes|². Means are weighted where rows are. With `same_units` all features are divided by one
-    number: a cell of a picture that is dark in nearly all rows is not blown up, only to flash in a
-    domain where something stands there.
+    |slopes|². Means are weighted where rows are.
+
+    Attributes
+    ----------
+    penalty : of the slopes
+    same_units : whether one number divides all features: a cell of a picture that is dark in nearly
+        all rows is not blown up, only to flash in a domain where something stands there
+    together : how many of the last features are coordinates of one point, and are divided by one
+        number: a map may be turned at will, and the rule shall not know how it lies
     """
 
     penalty: float = 1e-3
     name: str = "linear"
     same_units: bool = False
+    together: int = 0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.penalty) and self.penalty > 0):
@@ -99,6 +106,8 @@ class LinearLearner:
         scale = np.sqrt(np.average((features - centre) ** 2, axis=0, weights=weights))
         if self.same_units:
             scale = np.full(len(scale), np.sqrt(np.mean(scale**2)))
+        if self.together:
+            scale[-self.together :] = np.sqrt(np.mean(scale[-self.together :] ** 2))
         size = np.abs(features).max(axis=0)
         scale = np.where(scale > LEAST_SPREAD * size, scale, np.inf)
         scaled = (features - centre) / scale
@@ -129,3 +138,40 @@ class LinearLearner:
             offsets = np.concatenate([-offsets, offsets]) / 2
         slopes[:, present], intercept[present] = coefficients.T, offsets
         return slopes, intercept
+
+
+@dataclass(frozen=True)
+class LinearMixture:
+    """Linear rules that differ in their penalty alone, each with its share: a linear rule again.
+
+    Their slopes are averaged. What it predicts are the rules' mean values, or the geometric mean of
+    their probabilities: see `mixed`.
+    """
+
+    rules: tuple[LinearLearner, ...]
+    shares: tuple[float, ...]
+    name: str = "linear"
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> LinearPredictor:
+        fitted = [rule.fit(features, labels, n_classes, seed, weights) for rule in self.rules]
+        return LinearPredictor(
+            fitted[0].centre,
+            np.tensordot(self.shares, np.stack([one.slopes for one in fitted]), axes=1),
+            np.tensordot(self.shares, np.stack([one.intercept for one in fitted]), axes=1),
+            n_classes is not None,
+        )
+
+    def mixed(self, predicted: Floats, is_class: bool) -> Floats:
+        """(n, columns) what the mixture predicts, from what its rules do (rules, n, columns)."""
+        if not is_class:
+            return np.tensordot(self.shares, predicted, axes=1)
+        with np.errstate(divide="ignore"):
+            logs = np.tensordot(self.shares, np.log(predicted), axes=1)
+        return softmax(logs, axis=1)

@@ -41,22 +41,26 @@ def stack(
     """
     rng = np.random.default_rng(seed)
     domains, place = np.unique(rows.domains, return_inverse=True)
-    drawn = rng.dirichlet(np.ones(len(domains)), size=max(draws - 1, 0)) * len(domains)
-    drawn = np.vstack([np.ones(len(domains)), drawn])
-    of_rows = drawn[:, place] * rows.row_weights
+    of_rows = draw_domains(len(domains), draws, rng)[:, place] * rows.row_weights
     of_rows /= of_rows.sum(axis=1, keepdims=True)
     gradient = (
         _log_gradient(predicted, rows, of_rows, rng)
         if rows.unit is None
         else _square_gradient(predicted, rows, of_rows)
     )
-    weights = np.full((len(drawn), len(predicted)), 1.0 / len(predicted))
+    weights = np.full((len(of_rows), len(predicted)), 1.0 / len(predicted))
     for _ in range(steps):
         slope = gradient(weights) + prices
         slope -= (weights * slope).sum(axis=1, keepdims=True)
         weights *= np.exp(np.clip(-STEP * slope / scale, -MOST_STEP, MOST_STEP))
         weights /= weights.sum(axis=1, keepdims=True)
     return weights.mean(axis=0)
+
+
+def draw_domains(n_domains: int, draws: int, rng: np.random.Generator) -> Floats:
+    """(draws, n_domains) how much domains count, 1 on average; all alike in the first draw."""
+    drawn = rng.dirichlet(np.ones(n_domains), size=max(draws - 1, 0)) * n_domains
+    return np.vstack([np.ones(n_domains), drawn])
 
 
 def _log_gradient(

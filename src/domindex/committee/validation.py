@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import cast
 
@@ -13,54 +12,19 @@ from numpy.typing import NDArray
 
 from domindex.committee.candidate import Candidate
 from domindex.committee.folds import Fold
-from domindex.committee.held_out_rows import HeldOutRows, temper
+from domindex.committee.held_out_rows import HeldOutRows
 from domindex.committee.kept_pieces import KeptPieces
 from domindex.committee.learning import predict_with
+from domindex.committee.penalties import mix_penalties
 from domindex.committee.represented_folds import RepresentedFolds
 from domindex.committee.self_training import learn
 from domindex.committee.side_by_side import Workers
+from domindex.committee.trial import Trial
 from domindex.data import DomainData
 from domindex.errors import PredictorError
 from domindex.progress import Progress
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """What a candidate predicted in the folds, and what that cost.
-
-    Attributes
-    ----------
-    candidate : the candidate
-    predicted : (n, columns) for the held-out rows, calibrated, in the user's units
-    temperature : by which its probabilities are softened; 1 for values
-    losses : (parts,) mean loss of every held-out domain, near and far
-    """
-
-    candidate: Candidate
-    predicted: Floats
-    temperature: float
-    losses: Floats
-
-    @classmethod
-    def of(cls, candidate: Candidate, predicted: Floats, rows: HeldOutRows) -> Trial:
-        """Scored after calibration: probabilities that are too sure are a fault of scale."""
-        temperature = 1.0
-        if rows.n_classes is not None:
-            temperature = rows.temperature(predicted)
-            predicted = temper(predicted, temperature, rows.smoothing)
-        return cls(candidate, predicted, temperature, rows.by_part(rows.losses(predicted)))
-
-    def near(self, rows: HeldOutRows) -> float:
-        return float(self.losses[~rows.is_far].mean())
-
-    def far(self, rows: HeldOutRows) -> float:
-        """NaN where there are no far folds."""
-        return float(self.losses[rows.is_far].mean()) if rows.is_far.any() else np.nan
-
-    def loss(self, rows: HeldOutRows) -> float:
-        return float(rows.part_weights @ self.losses)
 
 
 def validate(
@@ -72,10 +36,12 @@ def validate(
     workers: Workers,
     progress: Progress,
     kept: KeptPieces,
+    draws: int,
 ) -> list[Trial]:
     """A trial for each candidate; one whose predictor fails is left out with a warning.
 
-    Where all fail, the last failure is raised. What was `kept` is not predicted again.
+    Candidates that differ in their penalty alone are mixed, over so many `draws` of the held-out
+    domains. Where all fail, the last failure is raised. What was `kept` is not predicted again.
     """
     of: dict[Candidate, Floats | PredictorError] = {}
     for candidate in candidates:
@@ -99,29 +65,20 @@ def validate(
         of[candidate] = result
         if not isinstance(result, PredictorError):
             kept.keep_held_out(candidate, result)
-    results = [of[one] for one in candidates]
-    trials = []
+    named: dict[str, list[tuple[Trial, Floats]]] = {}
     failures: dict[str, PredictorError] = {}
-    for candidate, result in zip(candidates, results):
+    for candidate in candidates:
+        result = of[candidate]
         if isinstance(result, PredictorError):
             failures[candidate.name] = result
         else:
-            trials.append(Trial.of(candidate, result, rows))
-    if not trials:
+            trial = Trial.of(candidate, result, rows)
+            named.setdefault(candidate.name, []).append((trial, result))
+    if not named:
         raise list(failures.values())[-1]
     for name, failure in failures.items():
         warnings.warn(f"{name} is left out: {failure}", stacklevel=2)
-    return best_penalties(trials, rows)
-
-
-def best_penalties(trials: Sequence[Trial], rows: HeldOutRows) -> list[Trial]:
-    """Of candidates that differ in their penalty alone, the one with the least loss."""
-    best: dict[str, Trial] = {}
-    for trial in trials:
-        name = trial.candidate.name
-        if name not in best or trial.loss(rows) < best[name].loss(rows):
-            best[name] = trial
-    return list(best.values())
+    return [mix_penalties(tried, rows, draws, seed) for tried in named.values()]
 
 
 def predict_held_out(

@@ -15,7 +15,7 @@ from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.held_out_rows import HeldOutRows
 from domindex.committee.shapes import Coincidence
 from domindex.committee.stacking import stack
-from domindex.committee.validation import Trial
+from domindex.committee.trial import Trial
 from domindex.representations import representation_named
 
 Floats = NDArray[np.float64]

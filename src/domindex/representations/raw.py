@@ -54,6 +54,12 @@ class WithIndex(Raw):
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
         return cls(geometry.scaler, geometry.domain_map.loop is not None)
 
+    @classmethod
+    def n_places(cls, geometry: DomainGeometry) -> int:
+        """How many of the features, the last ones, say where the row's domain lies."""
+        domain_map = geometry.domain_map
+        return domain_map.coordinates.shape[1] + (2 if domain_map.loop is not None else 0)
+
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         parts = [self.scaler.apply_flat(rows.inputs), rows.index]
         if self.closes:

@@ -276,6 +276,30 @@ def test_moving_that_brings_targets_closer_has_no_reason_against_it(rows, settin
     assert reasons_to_leave_out(trials, rows, shapes, settings) == ["", ""]
 
 
+@pytest.mark.parametrize(
+    ("targets", "held_out", "stays"),
+    [
+        (0.918, 0.52, False),  # further than chance, and the folds did not show it
+        (0.905, 0.52, True),  # not further than chance
+        (0.918, 0.60, True),  # the folds speak for the targets better than those of raw
+        (0.890, 0.50, True),  # nearer
+    ],
+)
+def test_a_small_move_away_counts_where_the_folds_did_not_show_it(
+    rows, settings, targets, held_out, stays
+):
+    noise = float(np.sqrt(801 / (12 * 400 * 400)))
+    shapes = {
+        "raw": Coincidence(0.9, 0.53, noise),
+        "domain_centred": Coincidence(targets, held_out, noise),
+    }
+    trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
+    plain, moved = reasons_to_leave_out(trials, rows, shapes, settings)
+    assert plain == ""
+    assert (moved == "") is stays
+    assert stays or "held-out sources did not show it" in moved
+
+
 def test_weights_lie_between_stacking_and_equal_weights_of_the_best(rows, settings, monkeypatch):
     """What is paid is the loss, the price, and what cannot be told apart anyway."""
     monkeypatch.setattr(weighing, "stack", lambda *_, **__: np.array([0.7, 0.3]))

@@ -235,8 +235,14 @@ def _reason_to_leave_out(
     kind = representation_named(trial.candidate.representation)
     if not kind.moves_domains or "raw" not in shapes:
         return ""
-    if _shape(trial, shapes).targets > shapes["raw"].targets + settings.move_tolerance:
+    own, raw = _shape(trial, shapes), shapes["raw"]
+    if own.targets > raw.targets + settings.move_tolerance:
         return "it moves domains, and leaves targets further from the sources than they were"
+    if own.targets > raw.targets + own.error and own.gap > raw.gap:
+        return (
+            "it moves domains, leaves targets a little further from the sources than they were, "
+            "and held-out sources did not show it"
+        )
     return ""
 
 

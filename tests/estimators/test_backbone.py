@@ -15,7 +15,7 @@ from domindex.estimators.baselines import CIDA, DANN, GRDA
 from domindex.networks.resnet import ResNet18
 
 SIDE, ROWS = 10, 30
-SHORT = Training(steps=80, index_steps=10)
+SHORT = Training(steps=50, index_steps=10)
 NETWORK = [("raw", "network")]
 """What `predictor="network"` comes to on a backbone, without a look at other representations."""
 

@@ -81,8 +81,8 @@ class DealtFlow(Dealt, MomentFlow):
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        DealtClassifier(training=Training(index_steps=5), **PLAIN),
-        DealtRegressor(training=Training(index_steps=5), **PLAIN),
+        DealtClassifier(training=Training(index_steps=1), **PLAIN),
+        DealtRegressor(training=Training(index_steps=1), **PLAIN),
         DealtFlow(LogisticRegression()),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,

@@ -13,7 +13,13 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
 
-PLAIN = {"predictor": "linear", "representation": "raw", "random_state": 0}
+PLAIN = {
+    "predictor": "linear",
+    "representation": "raw",
+    "index_dim": 1,
+    "effort": "quick",
+    "random_state": 0,
+}
 EXPECTED_FAILURES = {
     "check_dtype_object": "every refusal of input is an InputError, a ValueError; the check wants "
     "a TypeError for a dict among the values",

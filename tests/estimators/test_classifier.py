@@ -20,7 +20,12 @@ from domindex.evaluation import index_correlation
 from domindex.geometry import transport_distances
 from domindex.training.settings import TrainingSettings
 
-QUICK = {"predictor": "network", "training": Training(index_steps=5, steps=10), "random_state": 0}
+QUICK = {
+    "predictor": "network",
+    "effort": "quick",
+    "training": Training(index_steps=5, steps=10),
+    "random_state": 0,
+}
 
 LINEAR = {"predictor": "linear", "representation": "raw"}
 """Where the map is asked about, and not what predicts."""

@@ -21,7 +21,11 @@ SEVERAL = [
     ("with_index", "boosting"),
     ("flow", "linear"),
 ]
-LINEAR = {"candidates": [("raw", "linear"), ("domain_standardised", "linear")], **QUICK}
+LINEAR = {
+    "candidates": [("raw", "linear"), ("domain_standardised", "linear")],
+    "effort": "quick",
+    **QUICK,
+}
 
 
 class Faulty:

@@ -22,6 +22,7 @@ from domindex.persistence.plain_values import to_plain
 
 QUICK = {
     "predictor": "network",
+    "effort": "quick",
     "training": Training(index_steps=5, steps=10, starts=1),
     "random_state": 0,
 }

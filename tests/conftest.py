@@ -11,6 +11,9 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
+LONG = ("test_backbone.py", "test_browser.py", "test_docstrings.py", "test_regressor.py")
+"""Files that take half a minute though none of their tests is slow."""
+
 
 @pytest.fixture(scope="session")
 def paper_data() -> Path:
@@ -22,6 +25,6 @@ def paper_data() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests first: the last thing to run on several cores shall be short."""
+    """Files that take long first: the last thing to run on several cores shall be short."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: item.path not in slow and item.path.name not in LONG)

@@ -148,8 +148,8 @@ def test_killed_half_way_it_goes_on_where_it_was(tmp_path):
     with path.open("ab") as file:
         file.write(b'{"suite": "paper", "dataset": "rotating-digits", "meth')
     before = path.read_bytes()[: path.read_bytes().rfind(b"\n") + 1]
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert again.returncode == 0, again.stderr
+    again = run(*command[len(COMMAND) :])
+    assert again.exit_code == 0, again.stderr
     assert path.read_bytes().startswith(before), "what was finished is not touched"
     records = [json.loads(line) for line in path.read_text().splitlines()]
     cells = [(record["method"], record["seed"]) for record in records]

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import domindex
-from domindex import VDIClassifier, VDIRegressor
+from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.committee.boosted_linear_learner import BoostedLinearLearner, BoostedLinearPredictor
 from domindex.committee.predictors import predictor_from_state, predictor_named, predictor_state
 from domindex.errors import PredictorError
+
+SHORT = Training(index_steps=3)
 
 
 def bent_line(n=400, low=0.0, high=1.0, seed=0):
@@ -69,7 +71,9 @@ def bands(seed=0):
 def test_it_is_asked_for_by_name_and_saved(tmp_path):
     X, y, domain = bands()
     sources = ["band 0", "band 1", "band 2"]
-    model = VDIRegressor(candidates=[("raw", "boosted_linear"), ("raw", "boosting")])
+    model = VDIRegressor(
+        candidates=[("raw", "boosted_linear"), ("raw", "boosting")], training=SHORT
+    )
     model.fit(X, y, sample_domain=domain, source_domains=sources)
     assert model.candidates_["candidate"][0] == "boosted_linear on raw"
     targets = ~np.isin(domain, sources)
@@ -82,6 +86,6 @@ def test_it_is_asked_for_by_name_and_saved(tmp_path):
 
 def test_classes_are_refused_in_words():
     X, y, domain = bands()
-    model = VDIClassifier(predictor="boosted_linear")
+    model = VDIClassifier(predictor="boosted_linear", training=SHORT)
     with pytest.raises(PredictorError, match="is for values, and there are 2 classes"):
         model.fit(X, y > 6, sample_domain=domain, source_domains=["band 2", "band 3", "band 4"])

@@ -56,7 +56,7 @@ def test_features_that_hold_the_class_are_kept_though_no_domain_differs_there():
     still = (2 * classes - 1)[:, None] * [1.5, 0.0, 0.0] + 0.5 * rng.normal(size=(600, 3))
     X = np.hstack([moving, still])
     model = VDIClassifier(
-        predictor="network", training=Training(index_steps=5, steps=200), random_state=0
+        predictor="network", training=Training(index_steps=5, steps=100), random_state=0
     ).fit(X, classes, sample_domain=domains, source_domains=[0, 1, 2, 3])
     target = domains > 3
     assert model.score(X[target], classes[target], sample_domain=domains[target]) > 0.95

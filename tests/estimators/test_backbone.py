@@ -15,7 +15,7 @@ from domindex.estimators.baselines import CIDA, DANN, GRDA
 from domindex.networks.resnet import ResNet18
 
 SIDE, ROWS = 10, 30
-SHORT = Training(steps=80, index_steps=10)
+SHORT = Training(steps=50, index_steps=10)
 NETWORK = [("raw", "network")]
 """What `predictor="network"` comes to on a backbone, without a look at other representations."""
 
@@ -116,7 +116,9 @@ def test_convolutions_are_trained_with_the_network_on_raw_inputs(trained, bars):
 
 def test_the_same_seed_gives_the_same_backbone(bars):
     training = Training(steps=4, index_steps=3)
-    model = VDIClassifier(backbone="conv", candidates=NETWORK, training=training, random_state=0)
+    model = VDIClassifier(
+        backbone="conv", candidates=NETWORK, effort="quick", training=training, random_state=0
+    )
     X, _, domain = bars
     first, again = (fitted(clone(model), bars) for _ in range(2))
     np.testing.assert_array_equal(
@@ -129,7 +131,7 @@ def test_the_network_is_one_candidate_among_others(bars):
     model = VDIRegressor(
         backbone=RowsAndColumns,
         candidates=[("raw", "linear"), ("raw", "network")],
-        training=Training(steps=60, index_steps=5),
+        training=Training(steps=20, index_steps=5),
         random_state=0,
     )
     model.fit(X, y.astype(float), sample_domain=domain, source_domains=SOURCES)
@@ -171,7 +173,7 @@ def test_a_backbone_of_the_users_is_given_again_to_open_a_model(bars, tmp_path, 
     model = VDIClassifier(
         backbone=Backbone(RowsAndColumns, frozen=frozen),
         candidates=[("raw", "linear"), ("raw", "network")],
-        training=Training(steps=60, index_steps=5),
+        training=Training(steps=20, index_steps=5),
         random_state=0,
     )
     fitted(model, bars).save(tmp_path / "model")
@@ -217,6 +219,7 @@ def test_signals_go_through_the_temporal_network():
     model = VDIClassifier(
         backbone="temporal",
         candidates=NETWORK,
+        effort="quick",
         training=Training(steps=60, index_steps=5),
         random_state=0,
     )

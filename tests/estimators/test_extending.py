@@ -24,7 +24,7 @@ from domindex.errors import InputError, PredictorError
 from domindex.representations import RepresentedRows
 from domindex.representations.registry import REPRESENTATIONS
 
-QUICK = {"training": Training(index_steps=3, steps=5), "random_state": 0}
+QUICK = {"effort": "quick", "training": Training(index_steps=3, steps=5), "random_state": 0}
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,7 @@ def test_a_representation_that_looks_at_roles_is_explained_too(family, table):
 
 
 def test_a_single_source_has_its_rows_held_out(family, table):
-    model = VDIClassifier(candidates=CANDIDATES[:2], training=Training(index_steps=5))
+    model = VDIClassifier(candidates=CANDIDATES[:1], training=Training(index_steps=5))
     model.set_params(random_state=0).fit(
         table, family.y, sample_domain=family.sample_domain, source_domains=[0]
     )

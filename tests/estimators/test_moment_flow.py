@@ -32,14 +32,18 @@ def family():
     return make_circle(n_domains=20, samples_per_domain=60, random_state=0)
 
 
-def test_a_linear_model_on_aligned_inputs_holds_where_one_on_raw_inputs_fails(family):
+@pytest.fixture(scope="module")
+def fitted(family):
+    return fit(MomentFlow(LogisticRegression()), family)
+
+
+def test_a_linear_model_on_aligned_inputs_holds_where_one_on_raw_inputs_fails(family, fitted):
     sources = family.is_source
     raw = LogisticRegression().fit(family.X[sources], family.y[sources])
     assert raw.score(family.X[~sources], family.y[~sources]) < 0.8
-    model = fit(MomentFlow(LogisticRegression()), family)
-    assert target_accuracy(model, family) > 0.95
-    assert model.family_ == "spin"
-    assert index_correlation(model.domain_indices_, family.true_index) > 0.99
+    assert target_accuracy(fitted, family) > 0.95
+    assert fitted.family_ == "spin"
+    assert index_correlation(fitted.domain_indices_, family.true_index) > 0.99
 
 
 def test_aligned_domains_coincide(family):
@@ -51,13 +55,12 @@ def test_aligned_domains_coincide(family):
     assert model.misfit_ < 1.15
 
 
-def test_a_new_domain_is_placed_and_predicted(family):
-    model = fit(MomentFlow(LogisticRegression()), family)
+def test_a_new_domain_is_placed_and_predicted(family, fitted):
     rows = family.sample_domain == 15
-    named = model.predict_proba(family.X[rows], sample_domain=family.sample_domain[rows])
-    renamed = model.predict_proba(family.X[rows], sample_domain=["new"] * rows.sum())
+    named = fitted.predict_proba(family.X[rows], sample_domain=family.sample_domain[rows])
+    renamed = fitted.predict_proba(family.X[rows], sample_domain=["new"] * rows.sum())
     np.testing.assert_allclose(named, renamed, atol=0.1)
-    np.testing.assert_array_equal(renamed, model.predict_proba(family.X[rows]))
+    np.testing.assert_array_equal(renamed, fitted.predict_proba(family.X[rows]))
 
 
 def test_regressors_work_too(family):
@@ -88,16 +91,15 @@ def test_several_outputs_come_back_side_by_side(family):
     assert model.predict(family.X, sample_domain=family.sample_domain).shape == values.shape
 
 
-def test_a_score_is_the_accuracy_or_the_share_of_variance(family):
-    model = fit(MomentFlow(LogisticRegression()), family)
+def test_a_score_is_the_accuracy_or_the_share_of_variance(family, fitted):
     target = ~family.is_source
     rows = {"sample_domain": family.sample_domain[target]}
-    scored = model.score(family.X[target], family.y[target], **rows)
-    assert scored == target_accuracy(model, family)
+    scored = fitted.score(family.X[target], family.y[target], **rows)
+    assert scored == target_accuracy(fitted, family)
     weights = np.zeros(target.sum())
     weights[0] = 1.0
-    first = model.predict(family.X[target], **rows)[0] == family.y[target][0]
-    assert model.score(family.X[target], family.y[target], weights, **rows) == float(first)
+    first = fitted.predict(family.X[target], **rows)[0] == family.y[target][0]
+    assert fitted.score(family.X[target], family.y[target], weights, **rows) == float(first)
     regressor = fit(MomentFlow(Ridge()), family)
     predicted = regressor.predict(family.X, sample_domain=family.sample_domain)
     share = 1.0 - ((predicted - family.y) ** 2).mean() / family.y.var()
@@ -105,16 +107,15 @@ def test_a_score_is_the_accuracy_or_the_share_of_variance(family):
     assert scored == pytest.approx(share)
 
 
-def test_what_it_was_fitted_to_can_be_read(family):
-    model = fit(MomentFlow(LogisticRegression()), family)
-    assert model.domains_ == list(family.domains)
-    assert set(model.source_domains_) == set(family.source_domains)
-    assert model.classes_.tolist() == [0, 1]
-    assert model.domain_indices_.shape == (20, 2)
-    assert model.domain_index_.domains == tuple(family.domains)
-    assert is_classifier(model)
+def test_what_it_was_fitted_to_can_be_read(family, fitted):
+    assert fitted.domains_ == list(family.domains)
+    assert set(fitted.source_domains_) == set(family.source_domains)
+    assert fitted.classes_.tolist() == [0, 1]
+    assert fitted.domain_indices_.shape == (20, 2)
+    assert fitted.domain_index_.domains == tuple(family.domains)
+    assert is_classifier(fitted)
     assert is_regressor(MomentFlow(Ridge()))
-    assert clone(model).get_params()["estimator__C"] == 1.0
+    assert clone(fitted).get_params()["estimator__C"] == 1.0
 
 
 def test_target_labels_are_never_read(family):
@@ -174,13 +175,12 @@ def test_aligned_inputs_come_as_a_frame_where_asked_for(family, kind):
     np.testing.assert_array_equal(told.to_numpy(), plain)
 
 
-def test_it_scores_with_an_estimator_and_says_what_is_missing_without(family):
-    model = fit(MomentFlow(LogisticRegression()), family)
+def test_it_scores_with_an_estimator_and_says_what_is_missing_without(family, fitted):
     rows = {"sample_domain": family.sample_domain}
-    right = model.predict(family.X, **rows) == family.y
-    assert model.score(family.X, family.y, **rows) == pytest.approx(right.mean())
+    right = fitted.predict(family.X, **rows) == family.y
+    assert fitted.score(family.X, family.y, **rows) == pytest.approx(right.mean())
     with pytest.warns(NoDomainWarning):
-        model.score(family.X[:5], family.y[:5])
+        fitted.score(family.X[:5], family.y[:5])
     bare = fit(MomentFlow(), family)
     assert not hasattr(bare, "score")
     with pytest.raises(AttributeError) as raised:

@@ -12,7 +12,7 @@ from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.errors import InputError, OffMapWarning
 
 N_DOMAINS, N_ROWS, N_FITTED = 28, 30, 24
-QUICK = {"training": Training(index_steps=2, steps=2), "random_state": 0}
+QUICK = {"effort": "quick", "training": Training(index_steps=2, steps=2), "random_state": 0}
 EVERY_STATISTIC = [
     ("raw", "linear"),
     ("with_index", "linear"),

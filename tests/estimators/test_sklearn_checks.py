@@ -13,7 +13,13 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
 
-PLAIN = {"predictor": "linear", "representation": "raw", "random_state": 0}
+PLAIN = {
+    "predictor": "linear",
+    "representation": "raw",
+    "index_dim": 1,
+    "effort": "quick",
+    "random_state": 0,
+}
 EXPECTED_FAILURES = {
     "check_dtype_object": "every refusal of input is an InputError, a ValueError; the check wants "
     "a TypeError for a dict among the values",
@@ -81,8 +87,8 @@ class DealtFlow(Dealt, MomentFlow):
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        DealtClassifier(training=Training(index_steps=5), **PLAIN),
-        DealtRegressor(training=Training(index_steps=5), **PLAIN),
+        DealtClassifier(training=Training(index_steps=1), **PLAIN),
+        DealtRegressor(training=Training(index_steps=1), **PLAIN),
         DealtFlow(LogisticRegression()),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,

@@ -16,7 +16,12 @@ from domindex.datasets import make_circle
 from domindex.errors import InputError
 
 PAIRS = [("raw", "linear"), ("domain_standardised", "linear")]
-QUICK = {"candidates": PAIRS, "training": Training(steps=5, index_steps=5), "random_state": 0}
+QUICK = {
+    "candidates": PAIRS,
+    "effort": "quick",
+    "training": Training(steps=5, index_steps=5),
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")

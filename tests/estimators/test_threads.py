@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import cache
 
 import networkx as nx
 import numpy as np
@@ -14,7 +15,7 @@ from domindex.committee import fit_context
 from domindex.datasets import make_circle
 from domindex.estimators.baselines import CIDA, D2V, DANN, GRDA, SENTRY
 
-SHORT = Training(index_steps=5, steps=8, batch_size=8)
+SHORT = Training(index_steps=2, steps=3, batch_size=8)
 
 
 class Dropping(nn.Sequential):
@@ -55,20 +56,30 @@ def predicted(model, family) -> np.ndarray:
     return model.predict_proba(family.X, sample_domain=family.sample_domain)
 
 
+@pytest.fixture(scope="module")
+def alone(family):
+    """A kind and a seed to the model and what it predicts, fitted once, in one thread."""
+
+    def of(kind, seed):
+        model = MODELS[kind](seed)
+        return model, predicted(model, family)
+
+    return cache(of)
+
+
 @pytest.mark.parametrize("kind", ["network", "backbone", "d2v", "sentry"])
-def test_two_fits_at_once_are_those_one_after_the_other(family, kind):
-    serial = [predicted(MODELS[kind](seed), family) for seed in (0, 1)]
+def test_two_fits_at_once_are_those_one_after_the_other(family, alone, kind):
+    serial = [alone(kind, seed)[1] for seed in (0, 1)]
     with ThreadPoolExecutor(2) as threads:
         at_once = list(threads.map(lambda seed: predicted(MODELS[kind](seed), family), (0, 1)))
     np.testing.assert_array_equal(serial, at_once)
     assert not np.array_equal(serial[0], serial[1])
 
 
-def test_eight_threads_fit_while_a_hundred_predict(family):
+def test_eight_threads_fit_while_a_hundred_predict(family, alone):
     """As benchmarks/bench_threads.py does it for a minute."""
     tasks = [(kind, seed) for seed in (0, 1) for kind in ("network", "paper", "dann", "sentry")]
-    models = [MODELS[kind](seed) for kind, seed in tasks]
-    serial = [predicted(model, family) for model in models]
+    models, serial = zip(*(alone(*task) for task in tasks))
     known = {"sample_domain": family.sample_domain}
     with ThreadPoolExecutor(8) as fitting, ThreadPoolExecutor(100) as predicting:
         fits = [fitting.submit(predicted, MODELS[kind](seed), family) for kind, seed in tasks]

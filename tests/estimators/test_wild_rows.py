@@ -17,6 +17,7 @@ from domindex.tables import Run, fit_table
 
 SETTINGS = {
     "candidates": [("raw", "linear"), ("flow", "linear")],
+    "effort": "quick",
     "training": Training(steps=3, index_steps=3),
     "random_state": 0,
 }

@@ -212,7 +212,10 @@ def test_a_fitted_classifier_is_audited_with_a_domain_it_never_saw():
     unseen = family.target_domains[0]
     seen = family.sample_domain != unseen
     model = VDIClassifier(
-        predictor="network", training=Training(index_steps=20, steps=60), random_state=0
+        predictor="network",
+        effort="quick",
+        training=Training(index_steps=20, steps=60),
+        random_state=0,
     ).fit(
         family.X[seen],
         family.y[seen],

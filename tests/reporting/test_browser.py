@@ -44,26 +44,44 @@ def address(data, tmp_path_factory):
     return write_report(data, tmp_path_factory.mktemp("report") / "report.html").as_uri()
 
 
+def open_page(browser, address, complaints, size="desktop", **settings):
+    """The page once its map is drawn; what it complains of and asks for is written down."""
+    width, height = SIZES[size]
+    page = browser.new_page(viewport={"width": width, "height": height}, **settings)
+    page.set_default_timeout(PATIENCE)
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    page.on("request", lambda request: request.url == address or complaints.append(request.url))
+    page.goto(address)
+    page.wait_for_selector("#map[data-ready=true]")
+    return page
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser, address):
+    complaints = []
+    page = open_page(browser, address, complaints)
+    yield page, complaints
+    page.close()
+
+
+@pytest.fixture
+def shown(shared_page):
+    """The report on a desk, opened once for all tests that read, sort or filter only."""
+    page, complaints = shared_page
+    yield page
+    assert complaints == []
+
+
 @pytest.fixture
 def open_report(browser, address):
     """Opens the report at a size; complaints and requests fail the test at its end."""
     complaints, pages = [], []
 
     def opened(size="desktop", **settings):
-        width, height = SIZES[size]
-        page = browser.new_page(viewport={"width": width, "height": height}, **settings)
-        pages.append(page)
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.on(
-            "request",
-            lambda request: request.url == address or complaints.append(request.url),
-        )
-        page.goto(address)
-        page.wait_for_selector("#map[data-ready=true]")
-        return page
+        pages.append(open_page(browser, address, complaints, size, **settings))
+        return pages[-1]
 
     yield opened
     for page in pages:
@@ -77,20 +95,9 @@ def open_other(browser, tmp_path):
     complaints, pages = [], []
 
     def opened(content, size="desktop", **settings):
-        path = write_report(content, tmp_path / "other.html")
-        width, height = SIZES[size]
-        page = browser.new_page(viewport={"width": width, "height": height}, **settings)
-        pages.append(page)
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request",
-            lambda request: request.url == path.as_uri() or complaints.append(request.url),
-        )
-        page.goto(path.as_uri())
-        page.wait_for_selector("#map[data-ready=true]")
-        return page
+        address = write_report(content, tmp_path / "other.html").as_uri()
+        pages.append(open_page(browser, address, complaints, size, **settings))
+        return pages[-1]
 
     yield opened
     for page in pages:
@@ -123,14 +130,13 @@ def covers(one, other, slack=3):
     return across > slack and up > slack
 
 
-def test_hovering_a_domain_tells_of_it(open_report, data):
-    page = open_report()
+def test_hovering_a_domain_tells_of_it(shown, data):
     records = {one.name: one for one in data.domains}
     seen = set()
-    for point in page.locator("#map .points path").all():
+    for point in shown.locator("#map .points path").all():
         point.hover(force=True)
-        page.wait_for_timeout(150)  # Plotly waits for the pointer to rest
-        lines = page.locator("#map .hoverlayer .hovertext .line").all_text_contents()
+        shown.wait_for_timeout(150)  # Plotly waits for the pointer to rest
+        lines = shown.locator("#map .hoverlayer .hovertext .line").all_text_contents()
         one = records[lines[0]]
         seen.add(one.name)
         assert lines[1] == f"{one.role}, 30 rows"
@@ -185,36 +191,34 @@ def test_a_selected_domain_shows_its_neighbours(open_report, data):
     assert page.locator("#selected h3").text_content() == "No domain selected"
 
 
-def test_the_table_sorts_by_mouse_and_keyboard_and_says_so(open_report, data):
-    page = open_report()
+def test_the_table_sorts_by_mouse_and_keyboard_and_says_so(shown, data):
     by_index = [one.name for one in sorted(data.domains, key=lambda one: one.coordinates[0])]
-    head = page.get_by_role("columnheader", name="index 1")
+    head = shown.get_by_role("columnheader", name="index 1")
     head.get_by_role("button").click()
-    assert names_in(page) == by_index
+    assert names_in(shown) == by_index
     assert head.get_attribute("aria-sort") == "ascending"
-    page.keyboard.press("Enter")
-    assert names_in(page) == by_index[::-1]
+    shown.keyboard.press("Enter")
+    assert names_in(shown) == by_index[::-1]
     assert head.get_attribute("aria-sort") == "descending"
 
 
-def test_what_is_not_known_comes_last_either_way(open_report, sources):
-    page = open_report()
-    button = page.get_by_role("columnheader", name="held out").get_by_role("button")
+def test_what_is_not_known_comes_last_either_way(shown, sources):
+    button = shown.get_by_role("columnheader", name="held out").get_by_role("button")
     for _ in range(2):
         button.click()
-        assert set(names_in(page)[:4]) == set(sources)
+        assert set(names_in(shown)[:4]) == set(sources)
 
 
-def test_the_table_filters(open_report, sources):
-    page = open_report()
-    page.locator("#filter").fill("SOURCE")
-    assert set(names_in(page)) == set(sources)
-    assert page.locator("#shown").text_content() == "4 of 8 domains"
+def test_the_table_filters(shown, sources):
+    shown.locator("#filter").fill("SOURCE")
+    assert set(names_in(shown)) == set(sources)
+    assert shown.locator("#shown").text_content() == "4 of 8 domains"
+    shown.locator("#filter").fill("")
+    assert len(names_in(shown)) == 8
 
 
-def test_every_section_says_something(open_report, data):
-    page = open_report()
-    text = page.locator("main").text_content()
+def test_every_section_says_something(shown, data):
+    text = shown.locator("main").text_content()
     for one in data.audit.conditions:
         assert one.statement in text
     for sentence in (*data.warnings, data.held_out.method, *data.audit.conditions[0].sentences):
@@ -222,30 +226,28 @@ def test_every_section_says_something(open_report, data):
     for name, version in data.versions.items():
         assert name in text
         assert version in text
-    assert page.locator("#history .term path").count() > 0
+    assert shown.locator("#history .term path").count() > 0
     for sentence in data.summary:
         assert sentence in text
-    assert page.locator("#trials tbody tr").count() == len(data.trials)
+    assert shown.locator("#trials tbody tr").count() == len(data.trials)
 
 
-def test_targets_have_a_forecast_in_the_table_and_the_worst_is_named(open_report, data):
-    page = open_report()
+def test_targets_have_a_forecast_in_the_table_and_the_worst_is_named(shown, data):
     expected = {one.name: one.forecast.expected for one in data.domains if one.forecast}
-    button = page.get_by_role("columnheader", name="expected").get_by_role("button")
+    button = shown.get_by_role("columnheader", name="expected").get_by_role("button")
     button.click()
-    assert set(names_in(page)[: len(expected)]) == set(expected)
+    assert set(names_in(shown)[: len(expected)]) == set(expected)
     worst = min(expected, key=expected.get)
-    text = page.locator(".verdict-line").text_content()
+    text = shown.locator(".verdict-line").text_content()
     assert f"fare worst is {worst}, at {100 * expected[worst]:.1f} % (" in text
-    drawn = page.locator("#forecast-plot .points path").count()
+    drawn = shown.locator("#forecast-plot .points path").count()
     assert drawn == len(expected), "a point with an interval for every target"
-    ticks = page.locator("#forecast-plot .xtick text").all_text_contents()
+    ticks = shown.locator("#forecast-plot .xtick text").all_text_contents()
     assert len(set(ticks)) == len(ticks), "no figure of the axis stands there twice"
 
 
-def test_questions_come_in_the_order_in_which_they_are_asked(open_report):
-    page = open_report()
-    assert page.locator("h2").all_text_contents() == [
+def test_questions_come_in_the_order_in_which_they_are_asked(shown):
+    assert shown.locator("h2").all_text_contents() == [
         "Can I rely on it?",
         "Where are my domains?",
         "Why is this domain far?",
@@ -270,23 +272,20 @@ def test_why_a_domain_is_far_is_told_of_the_farthest_and_of_the_selected(open_re
         assert bars == sum(len(difference.shares) for difference in one.differences)
 
 
-def test_what_drives_predictions_is_drawn_by_column(open_report, data):
-    page = open_report()
-    assert page.locator(".bar-name").all_text_contents() == [one.column for one in data.drivers]
+def test_what_drives_predictions_is_drawn_by_column(shown, data):
+    assert shown.locator(".bar-name").all_text_contents() == [one.column for one in data.drivers]
 
 
-def test_quality_is_told_in_figures_curve_and_matrix(open_report, data):
-    page = open_report()
-    figures = page.locator("#figures tbody tr").all_text_contents()
+def test_quality_is_told_in_figures_curve_and_matrix(shown, data):
+    figures = shown.locator("#figures tbody tr").all_text_contents()
     assert [line.split(" ")[0][:3] for line in figures] == ["acc", "AUC", "Bri", "log"]
-    assert page.locator("#calibration-plot .points path").count() == len(data.held_out.calibration)
-    assert page.locator("#confusion td").count() == 4
-    assert page.locator("#quality-plot .points path").count() == 2 * len(data.held_out.scores)
+    assert shown.locator("#calibration-plot .points path").count() == len(data.held_out.calibration)
+    assert shown.locator("#confusion td").count() == 4
+    assert shown.locator("#quality-plot .points path").count() == 2 * len(data.held_out.scores)
 
 
-def test_names_on_the_map_cover_no_other(open_report):
-    page = open_report()
-    boxes = page.locator("#map .annotation-text-g").evaluate_all(
+def test_names_on_the_map_cover_no_other(shown):
+    boxes = shown.locator("#map .annotation-text-g").evaluate_all(
         "texts => texts.map(text => text.getBoundingClientRect().toJSON())"
     )
     assert len(boxes) >= 5
@@ -363,9 +362,8 @@ def test_the_page_fits_the_screen_and_has_a_picture_taken(open_report, tmp_path,
     )
 
 
-def test_a_unit_is_as_long_up_as_across(open_report):
-    page = open_report()
-    across, up = page.evaluate(
+def test_a_unit_is_as_long_up_as_across(shown):
+    across, up = shown.evaluate(
         """() => ["x", "y"].map(axis => {
             const ticks = [...document.querySelectorAll(`#map .${axis}tick text`)];
             const side = axis === "x" ? "left" : "top";
@@ -392,10 +390,9 @@ def test_on_paper_it_is_light_and_shows_every_row(open_report):
     assert all(head.strip() for head in heads)
 
 
-def test_domains_without_pictures_are_not_offered_any(open_report):
-    page = open_report()
-    assert not page.locator("#with-pictures").is_visible()
-    assert page.locator("#map image").count() == 0
+def test_domains_without_pictures_are_not_offered_any(shown):
+    assert not shown.locator("#with-pictures").is_visible()
+    assert shown.locator("#map image").count() == 0
 
 
 def test_pictures_stand_along_the_map_and_beside_the_chosen_domain(browser, data, tmp_path):

@@ -19,7 +19,7 @@ HOW = {
     "domain": "site",
     "features": ["x", "z"],
     "settings": {
-        "candidates": [["raw", "linear"], ["raw", "trees"]],
+        "candidates": [["raw", "linear"], ["domain_standardised", "linear"]],
         "training": {"index_steps": 5},
     },
     "report": False,

@@ -160,3 +160,10 @@ def test_a_mixture_predicts_what_is_mixed_of_its_rules(rows, is_class):
     assert np.abs(found - by_rule[1]).max() > 0.01
     if is_class:
         assert (found[:, 1] == 0).all()
+
+
+def test_rules_that_are_sure_of_different_classes_still_make_probabilities():
+    mixture = LinearMixture((LinearLearner(1e-3), LinearLearner(1.0)), (0.75, 0.25))
+    found = mixture.mixed(np.array([[[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]]]), True)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert found.argmax() == 0

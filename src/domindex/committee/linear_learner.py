@@ -169,9 +169,11 @@ class LinearMixture:
         )
 
     def mixed(self, predicted: Floats, is_class: bool) -> Floats:
-        """(n, columns) what the mixture predicts, from what its rules do (rules, n, columns)."""
+        """(n, columns) what the mixture predicts, from what its rules do (rules, n, columns).
+
+        Rules may be so sure of different classes that none is left: then what is nearly 0 counts.
+        """
         if not is_class:
             return np.tensordot(self.shares, predicted, axes=1)
-        with np.errstate(divide="ignore"):
-            logs = np.tensordot(self.shares, np.log(predicted), axes=1)
-        return softmax(logs, axis=1)
+        known = np.maximum(predicted, np.finfo(np.float64).tiny)
+        return softmax(np.tensordot(self.shares, np.log(known), axes=1), axis=1)

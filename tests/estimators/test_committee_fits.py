@@ -363,3 +363,16 @@ def test_little_effort_tries_linear_rules_and_trees():
     X, y, domain, _ = line()
     model = fit(VDIClassifier(effort="quick", **QUICK), X, y, domain)
     assert set(model.candidates_["predictor"]) == {"linear", "trees"}
+
+
+def test_a_network_that_was_asked_for_is_tried_in_haste_too():
+    family = make_circle(n_domains=6, n_sources=3, samples_per_domain=20, random_state=0)
+    asked = [("raw", "linear"), ("flow", "network")]
+    model = VDIClassifier(candidates=asked, effort="quick", **QUICK)
+    model.fit(
+        family.X,
+        family.y,
+        sample_domain=family.sample_domain,
+        source_domains=family.source_domains,
+    )
+    assert set(model.candidates_["candidate"]) == {"linear on raw", "network on flow"}

@@ -316,7 +316,8 @@ class _Builder:
     def _second_round(self, weighing: Weighing | None) -> list[Trial]:
         """Trials of what takes longer, where the first round says that it may pay."""
         more: list[Trial] = []
-        if weighing is not None and (self.quick or self._nothing_to_gain(weighing)):
+        in_haste = self.quick and not self.asked
+        if weighing is not None and (in_haste or self._nothing_to_gain(weighing)):
             return more
         wanted = [one for one in self.candidates if one.needs_network]
         if wanted and (weighing is None or self._network_may_pay(weighing, wanted[0])):

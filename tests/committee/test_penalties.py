@@ -11,7 +11,7 @@ from domindex.committee.penalties import best_shares, mix_penalties
 from domindex.committee.standard_learners import trees
 from domindex.committee.trial import Trial
 
-N, N_DOMAINS, DRAWS = 120, 6, 40
+N, DRAWS = 120, 40
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +27,13 @@ def tried(rows, errors, learner):
 
 
 def test_the_penalty_that_is_best_in_every_domain_stays_as_it_is(rows):
-    worse, better = (
-        tried(rows, [0.6] * 6, LinearLearner(1.0)),
-        tried(rows, [0.1] * 6, LinearLearner()),
-    )
+    worse = tried(rows, [0.6] * 6, LinearLearner(1.0))
+    better = tried(rows, [0.1] * 6, LinearLearner())
     assert mix_penalties([worse, better], rows, DRAWS, 0) is better[0]
 
 
 def test_one_trial_is_itself(rows):
-    (only,) = [tried(rows, range(6), LinearLearner())]
+    only = tried(rows, range(6), LinearLearner())
     assert mix_penalties([only], rows, DRAWS, 0) is only[0]
 
 

@@ -29,12 +29,12 @@ import numpy as np
 from scipy.optimize import nnls
 
 from domindex import VDIClassifier, VDIRegressor
-from domindex.data import DomainData, check_domain_data
 from domindex.datasets import DomainDataset, make_drift
 from domindex.estimators.cost import FitSize, machine_speed
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.landmarks import random_pairs, rank_correlation
+from domindex.geometry.neighbors import random_pairs, rank_correlation
 from domindex.geometry.transport import transport_of_pairs
+from domindex.inputs import DomainData, check_domain_data
 
 RESULTS = Path(__file__).parent / "results" / "growth.json"
 LARGE_RESULTS = RESULTS.with_name("large.json")

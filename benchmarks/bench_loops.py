@@ -21,7 +21,6 @@ from scipy.spatial.distance import cdist
 
 from domindex import VDIClassifier
 from domindex.benchmark.suites import find_suite
-from domindex.data import check_domain_data
 from domindex.datasets import (
     DomainDataset,
     list_datasets,
@@ -32,7 +31,8 @@ from domindex.datasets import (
 from domindex.errors import DomindexError
 from domindex.evaluation import circular_correlation
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.loop import find_loop
+from domindex.geometry.rings import find_loop
+from domindex.inputs import check_domain_data
 from domindex.representations.map_rows import rows_for_map
 from result_files import origin, read_results, write_results, write_table
 

@@ -27,11 +27,11 @@ from scipy.spatial.distance import cdist
 
 from domindex import Training, VDIClassifier, VDIRegressor, load_dataset
 from domindex.benchmark.provenance import Provenance
-from domindex.data import check_domain_data
 from domindex.datasets import DomainDataset, make_circle, make_domain_graph, make_drift
 from domindex.errors import OffMapWarning
 from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import check_domain_data
 from domindex.representations.map_rows import rows_for_map
 
 RESULTS = Path(__file__).parent / "results" / "new_domains.json"

@@ -38,10 +38,9 @@ import numpy as np
 from domindex import Network, Training, VDIClassifier
 from domindex.datasets import make_circle, make_drift
 from domindex.datasets.dataset import DomainDataset
-from domindex.model.adversarial import Terms
-from domindex.networks.shares import Connection
-from domindex.training.callbacks import Callback
-from domindex.training.trainer import Phase, Trainer
+from domindex.vdi.objectives import Terms
+from domindex.vdi.shares import Connection
+from domindex.vdi.training import Callback, Phase, Trainer
 from result_files import origin, read_results, write_results, write_table
 
 NAME = "processes"

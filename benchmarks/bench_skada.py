@@ -22,10 +22,9 @@ from skada.deep.modules import GradientReversalLayer
 from sklearn.datasets import make_blobs, make_moons
 from torch import Tensor, nn
 
-from domindex.estimators.baselines import CDANN, DANN, MDD, SourceOnly
-from domindex.networks.decoders import ClassPredictor
-from domindex.networks.discriminators import body
-from domindex.networks.plain_encoder import PlainEncoder
+from domindex.baselines import CDANN, DANN, MDD, SourceOnly
+from domindex.baselines.networks import PlainEncoder
+from domindex.vdi.networks import ClassPredictor, body
 
 RESULTS = Path(__file__).parent / "results" / "skada.json"
 N_SEEDS = 5

@@ -74,15 +74,16 @@ class Clock:
 
 def watch_everything(clock: Clock) -> None:
     """Learners by name, networks by phase, and the stages of the closed form."""
-    from domindex.committee import building, fitting_members, validation
+    from domindex.committee import building, validation
+    from domindex.committee import network as fitting_members
     from domindex.geometry.domain_geometry import DomainGeometry
-    from domindex.training.trainer import Trainer
+    from domindex.vdi.training import Trainer
 
     for module in (validation, fitting_members):
         clock.watch(module, "learn", lambda one, *_: f"learning: {one.learner.name}")
     clock.watch(validation, "predict_with", lambda rule, *_: f"predicting: {rule.name}")
     clock.watch(Trainer, "run", lambda _, phase, *__: f"network: {phase.name}")
-    clock.watch(building, "measure_coincidence", "telling sources from targets")
+    clock.watch(building, "measure_separability", "telling sources from targets")
     clock.watch(DomainGeometry, "fit", "map and flow in closed form")
 
 

@@ -35,9 +35,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from domindex.tables import Run, score_table
-from domindex.tables.labels import read_labels
+from domindex.tables.labels import prepare_rows, read_labels
 from domindex.tables.reading import read_with_notes
-from domindex.tables.rows import prepare_rows
 from result_files import RESULTS, origin, read_results, write_results, write_table
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "tables"

@@ -29,9 +29,9 @@ import psutil
 from sklearn.linear_model import LogisticRegression
 
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex.baselines import DANN
 from domindex.benchmark.provenance import Provenance
 from domindex.datasets import make_circle
-from domindex.estimators.baselines import DANN
 
 RESULTS = Path(__file__).parent / "results" / "threads.json"
 FITTING, PREDICTING = 8, 100

@@ -27,12 +27,12 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from domindex import MomentFlow, load_dataset
 from domindex.benchmark.provenance import Provenance
-from domindex.data.bounds import InputBounds, column_bounds
-from domindex.data.names import number_names
 from domindex.datasets import DomainDataset
 from domindex.datasets.real import list_real_datasets, load_real_dataset
 from domindex.errors import ExtremeValueWarning
 from domindex.geometry import procrustes_align
+from domindex.inputs.bounds import InputBounds, column_bounds
+from domindex.inputs.names import number_names
 
 RESULTS = Path(__file__).parent / "results" / "wild_rows.json"
 PAPER = ("circle", "dg-15", "dg-60", "tpt-48-w-e", "tpt-48-n-s")

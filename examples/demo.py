@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from domindex import VDIClassifier
+from domindex.baselines import PlainBaseline
 from domindex.datasets import DomainDataset, make_domain_graph
-from domindex.estimators.baselines import PlainBaseline
 from domindex.evaluation import graph_auc, index_correlation, scores_by_domain
 from domindex.reporting import report_data, write_report
 

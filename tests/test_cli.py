@@ -133,7 +133,7 @@ def test_tables_are_rendered_without_measuring_and_stale_rows_only_if_told(tmp_p
     assert "50.0 †" in (tmp_path / "paper.md").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.timeout(180)
 def test_killed_half_way_it_goes_on_where_it_was(tmp_path):
     path = tmp_path / "record.jsonl"
@@ -372,14 +372,14 @@ def test_a_training_that_fails_is_code_1(place, tmp_path, monkeypatch):
     def diverge(*arguments, **options):
         raise TrainingDiverged("The term 'adversary' became nan. Lower learning_rate.")
 
-    monkeypatch.setattr("domindex.committee.network_in_play.fit_network", diverge)
+    monkeypatch.setattr("domindex.committee.network.fit_network", diverge)
     result = fit(place, out=tmp_path / "run")
     assert result.exit_code == 1
     assert "Lower learning_rate" in result.stderr.splitlines()[-1]
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.timeout(120)
 def test_stopped_by_ctrl_c_it_leaves_the_run_before_as_it_was(place, tmp_path):
     (tmp_path / "long.toml").write_text(

@@ -16,12 +16,11 @@ from sklearn.linear_model import LogisticRegression
 from domindex import Training, VDIClassifier
 from domindex.benchmark import executors
 from domindex.cluster import cluster_errors, connected, spread_over
-from domindex.data.stream_summary import StreamPlan
-from domindex.data.streams import as_stream
-from domindex.data.summarising import summarise
 from domindex.datasets import make_circle
 from domindex.errors import ClusterError, InputError
 from domindex.geometry import transport, transport_distances
+from domindex.inputs.stream_summary import StreamPlan, summarise
+from domindex.inputs.streams import as_stream
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -97,7 +96,7 @@ def test_a_frame_is_summarised_on_the_workers_though_one_dies(cluster, frame, tm
     pd.testing.assert_frame_equal(far.counts(), alone.counts())
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_fit_on_the_workers_is_the_fit_alone_though_one_dies(cluster, family, tmp_path):
     def fitted(mark):
         model = VDIClassifier(
@@ -122,6 +121,7 @@ def test_a_fit_on_the_workers_is_the_fit_alone_though_one_dies(cluster, family, 
     )
 
 
+@pytest.mark.full
 def test_distances_on_the_workers_are_those_alone_though_one_dies(cluster, tmp_path, monkeypatch):
     rng, mark = np.random.default_rng(0), str(tmp_path / "dead")
     clouds = [rng.normal(size=(20, 2)) + number for number in range(8)]
@@ -143,6 +143,7 @@ def test_distances_on_the_workers_are_those_alone_though_one_dies(cluster, tmp_p
     np.testing.assert_array_equal(far, alone)
 
 
+@pytest.mark.full
 def test_cells_of_a_benchmark_go_where_joblib_sends_them(cluster, monkeypatch):
     monkeypatch.setattr(executors, "run_cell", lambda cell, data_home=None: os.getpid())
     cells = range(4)
@@ -155,6 +156,7 @@ def test_cells_of_a_benchmark_go_where_joblib_sends_them(cluster, monkeypatch):
     assert set(executors.run_on_cores(cells, alone=False, jobs=2, data_home=None)) == {os.getpid()}
 
 
+@pytest.mark.full
 def test_a_cluster_that_goes_away_is_said(frame):
     def slow(number):
         time.sleep(3)

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
-from domindex.data import check_domain_data
 from domindex.errors import DomindexError
+from domindex.inputs import check_domain_data
 
 BOUNDED = settings(
     max_examples=120,

@@ -1,6 +1,5 @@
 """What the project says of itself in several files is the same in all of them."""
 
-import ast
 import re
 import sys
 from pathlib import Path
@@ -83,37 +82,7 @@ def test_the_newest_release_in_the_changelog_is_this_version():
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", date)
 
 
-def test_the_slow_tests_are_left_out_of_quick_only():
+def test_full_tests_run_in_test_all_only():
     recipes = dict(re.findall(r"^([\w-]+):.*\n((?:\t.*\n)*)", read("Makefile"), re.MULTILINE))
-    assert '-m "not slow"' in recipes["quick"]
-    assert "slow" not in recipes["pytest"]
-
-
-def functions_of_src() -> list[tuple[str, ast.FunctionDef]]:
-    found = []
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef):
-                found.append((f"{path.name}:{node.lineno} {node.name}", node))
-    return found
-
-
-def lines_of_examples(function: ast.FunctionDef) -> int:
-    _, _, examples = (ast.get_docstring(function) or "").partition("\nExamples\n")
-    return examples.count("\n") + 3 if examples else 0
-
-
-def test_no_function_is_longer_than_a_screen_but_for_its_examples():
-    lengths = {
-        name: f.end_lineno - f.lineno + 1 - lines_of_examples(f) for name, f in functions_of_src()
-    }
-    assert {name: length for name, length in lengths.items() if length > 60} == {}
-
-
-def test_no_constructor_takes_more_than_seventeen_arguments():
-    counts = {
-        name: len(f.args.args) + len(f.args.kwonlyargs) - 1
-        for name, f in functions_of_src()
-        if f.name == "__init__"
-    }
-    assert {name: count for name, count in counts.items() if count > 17} == {}
+    assert '-m "not full"' in recipes["pytest"]
+    assert "not full" not in recipes["pytest-all"]

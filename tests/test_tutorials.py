@@ -50,7 +50,7 @@ def test_what_is_kept_is_small_and_tells_of_no_machine(path):
             assert output.get("name") != "stderr"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @each_notebook
 def test_a_tutorial_runs_and_shows_what_it_showed(path, tmp_path, monkeypatch):
     pytest.importorskip("nbclient")

@@ -8,41 +8,37 @@ from typing import TYPE_CHECKING, Any
 from domindex._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from domindex.committee.predictors import (
-        Predictor,
-        list_predictors,
-        register_predictor,
-    )
+    from domindex.committee.learners.registry import Predictor, list_predictors, register_predictor
     from domindex.datasets import load_dataset
     from domindex.estimators import MomentFlow, VDIClassifier, VDIRegressor, load
     from domindex.export import load_exported
-    from domindex.networks.backbone_settings import Backbone
     from domindex.representations import (
         Representation,
         list_representations,
         register_representation,
     )
-    from domindex.training.settings import Network, Training
+    from domindex.vdi.backbones import Backbone
+    from domindex.vdi.settings import Network, Training
 
 
 _HOMES = {
-    "Backbone": "domindex.networks.backbone_settings",
+    "Backbone": "domindex.vdi.backbones",
     "MomentFlow": "domindex.estimators",
-    "Network": "domindex.training.settings",
-    "Predictor": "domindex.committee.predictors",
+    "Network": "domindex.vdi.settings",
+    "Predictor": "domindex.committee.learners.registry",
     "Representation": "domindex.representations",
-    "Training": "domindex.training.settings",
+    "Training": "domindex.vdi.settings",
     "VDIClassifier": "domindex.estimators",
     "VDIRegressor": "domindex.estimators",
-    "list_predictors": "domindex.committee.predictors",
+    "list_predictors": "domindex.committee.learners.registry",
     "list_representations": "domindex.representations",
     "load": "domindex.estimators",
     "load_dataset": "domindex.datasets",
     "load_exported": "domindex.export",
-    "register_predictor": "domindex.committee.predictors",
+    "register_predictor": "domindex.committee.learners.registry",
     "register_representation": "domindex.representations",
 }
-_ROOMS = ("data", "datasets", "errors", "evaluation", "geometry", "reporting", "tables")
+_ROOMS = ("datasets", "errors", "evaluation", "geometry", "inputs", "reporting", "tables")
 """What users import from by name, opened on first use as well."""
 
 __all__ = [

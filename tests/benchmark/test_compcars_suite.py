@@ -16,7 +16,7 @@ from domindex.benchmark.suites import compcars_data, settings_now
 from domindex.benchmark.suites.compcars import needs_features, needs_pictures
 from domindex.datasets import CompCars, files, write_generated_compcars
 from domindex.datasets.compcars_features import FILE
-from domindex.networks.resnet import ResNet18
+from domindex.vdi.builtin_backbones import ResNet18
 
 pytest.importorskip("PIL.Image", reason="pip install 'domindex[pictures]'")
 SUITE = find_suite("compcars")

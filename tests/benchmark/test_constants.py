@@ -23,7 +23,7 @@ from domindex.benchmark.constants import (
 )
 from domindex.benchmark.constants_tables import between_marks, render, write_page
 from domindex.benchmark.replaying import Replay
-from domindex.committee.choice_settings import ChoiceSettings
+from domindex.committee.settings import ChoiceSettings
 from domindex.datasets import make_circle
 from domindex.errors import InputError
 

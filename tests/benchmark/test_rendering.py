@@ -77,7 +77,7 @@ def test_told_to_it_shows_them_marked():
 def test_changed_settings_make_a_row_stale(monkeypatch):
     from sklearn.neighbors import KNeighborsClassifier
 
-    from domindex.estimators.baselines import PlainBaseline
+    from domindex.baselines import PlainBaseline
 
     changed = replace(
         PAPER.methods["knn"], build=lambda *_: PlainBaseline(KNeighborsClassifier(n_neighbors=7))

@@ -16,10 +16,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from domindex import MomentFlow, Network, VDIClassifier
+from domindex.baselines import CIDA, PlainBaseline
 from domindex.benchmark import METHODS, find_suite, settings_hash, settings_of
 from domindex.datasets import make_circle
 from domindex.errors import InputError
-from domindex.estimators.baselines import CIDA, PlainBaseline
 
 
 class Holder(BaseEstimator):

@@ -5,11 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from domindex.committee.choice_settings import ChoiceSettings
-from domindex.committee.folds import Fold
-from domindex.committee.held_out_rows import HeldOutRows
-from domindex.data import check_domain_data
+from domindex.committee.folds import Fold, HeldOutRows
+from domindex.committee.settings import ChoiceSettings
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import check_domain_data
 
 SOURCES = ["d0", "d1", "d2", "d3", "d4"]
 

@@ -5,8 +5,12 @@ import pytest
 
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
-from domindex.committee.boosted_linear_learner import BoostedLinearLearner, BoostedLinearPredictor
-from domindex.committee.predictors import predictor_from_state, predictor_named, predictor_state
+from domindex.committee.learners.boosted_linear import BoostedLinearLearner, BoostedLinearPredictor
+from domindex.committee.learners.registry import (
+    predictor_from_state,
+    predictor_named,
+    predictor_state,
+)
 from domindex.errors import PredictorError
 
 SHORT = Training(index_steps=3)

@@ -1,8 +1,8 @@
 """Tests of what is tried: which learners know what their features are."""
 
-from domindex.committee.boosted_linear_learner import BoostedLinearLearner
-from domindex.committee.candidate import list_candidates
-from domindex.committee.linear_learner import LinearLearner
+from domindex.committee.candidates import list_candidates
+from domindex.committee.learners.boosted_linear import BoostedLinearLearner
+from domindex.committee.learners.linear import LinearLearner
 from domindex.geometry.domain_geometry import DomainGeometry
 
 

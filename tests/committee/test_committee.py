@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from domindex.committee.committee import Committee, Deviations, disagreement
-from domindex.committee.held_out_rows import temper
-from domindex.committee.linear_learner import LinearLearner
+from domindex.committee.folds import temper
+from domindex.committee.learners.linear import LinearLearner
 from domindex.committee.members import Member, PredictorMember
-from domindex.committee.reach import Reach
+from domindex.committee.weighing import Reach
 from domindex.persistence.states import join_state, split_state
 from domindex.representations import PlacedRows
 from domindex.representations.raw import Raw

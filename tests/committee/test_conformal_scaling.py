@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from domindex.committee.conformal_scaling import conformal_factors
+from domindex.committee.committee import conformal_factors
 
 
 def test_true_deviations_are_left_alone_and_wrong_ones_are_put_right():

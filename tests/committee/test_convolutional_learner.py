@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from domindex.committee.convolutional_learner import ConvolutionalLearner, ConvolutionalPredictor
-from domindex.committee.predictors import predictor_from_state, predictor_named, predictor_state
-from domindex.data.layout import read_layout
+from domindex.committee.learners.convolutional import ConvolutionalLearner, ConvolutionalPredictor
+from domindex.committee.learners.registry import (
+    predictor_from_state,
+    predictor_named,
+    predictor_state,
+)
 from domindex.errors import InputError
+from domindex.inputs.layout import read_layout
 from domindex.persistence.states import join_state, split_state
 
 

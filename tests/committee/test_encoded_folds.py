@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from domindex.committee.choice_settings import ChoiceSettings
-from domindex.committee.encoded_folds import EncodedFolds, encode_all
-from domindex.committee.folds import plan_folds
-from domindex.committee.represented_folds import RepresentedFolds
-from domindex.geometry.point_distances import PointDistances
+from domindex.committee.folds import RepresentedFolds, plan_folds
+from domindex.committee.network import EncodedFolds, encode_all
+from domindex.committee.settings import ChoiceSettings
+from domindex.geometry.neighbors import PointDistances
 from domindex.representations import RepresentedRows
 from domindex.representations.raw import Raw
 

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from domindex import VDIClassifier, VDIRegressor
-from domindex.committee.estimator_checks import check_estimator, weight_argument
+from domindex.committee.learners.estimators import check_estimator, weight_argument
 from domindex.errors import InputError
 
 

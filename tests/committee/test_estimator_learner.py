@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from domindex.committee.estimator_learner import EstimatorLearner, EstimatorPredictor
+from domindex.committee.learners.estimators import EstimatorLearner, EstimatorPredictor
 from domindex.errors import InputError, PredictorError
 
 

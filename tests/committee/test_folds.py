@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from domindex.committee.choice_settings import ChoiceSettings
 from domindex.committee.folds import plan_folds
-from domindex.data import check_domain_data
-from domindex.geometry.point_distances import PointDistances
+from domindex.committee.settings import ChoiceSettings
+from domindex.geometry.neighbors import PointDistances
+from domindex.inputs import check_domain_data
 
 
 def plan(data, geometry, target_rows=None, settings=None):

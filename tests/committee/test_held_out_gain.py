@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from domindex.committee.held_out_gain import helps_on_held_out_domains
+from domindex.committee.network import helps_on_held_out_domains
 
 
 def domains_of(n_rows: int) -> np.ndarray:

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from domindex.committee.folds import plan_folds
-from domindex.committee.held_out_rows import HeldOutRows, smooth, temper
-from domindex.geometry.point_distances import PointDistances
+from domindex.committee.folds import HeldOutRows, plan_folds, smooth, temper
+from domindex.geometry.neighbors import PointDistances
 
 
 @pytest.fixture(scope="module")

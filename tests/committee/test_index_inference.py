@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from domindex.committee.index_inference import _describes_better
-from domindex.data import check_domain_data
 from domindex.datasets import make_circle
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import check_domain_data
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex.committee.label_shift import (
-    LabelShift,
-    estimate_shares,
-    helps_on_folds,
-    reweighted,
-)
+from domindex.committee.committee import LabelShift, estimate_shares, helps_on_folds, reweighted
 from domindex.representations import PlacedRows
 
 EQUAL = np.array([0.5, 0.5])

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from domindex.committee.neighbours_learner import NEIGHBOURS, NeighboursLearner
-from domindex.committee.predictors import predictor_from_state, predictor_state
+from domindex.committee.learners.neighbours import NEIGHBOURS, NeighboursLearner
+from domindex.committee.learners.registry import predictor_from_state, predictor_state
 from domindex.persistence.states import join_state, split_state
 
 

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from domindex.committee.candidate import Candidate
-from domindex.committee.linear_learner import LinearLearner, LinearMixture
-from domindex.committee.penalties import best_shares, mix_penalties
-from domindex.committee.standard_learners import trees
-from domindex.committee.trial import Trial
+from domindex.committee.candidates import Candidate, Trial
+from domindex.committee.learners.estimators import trees
+from domindex.committee.learners.linear import LinearLearner, LinearMixture
+from domindex.committee.weighing import best_shares, mix_penalties
 
 N, DRAWS = 120, 40
 

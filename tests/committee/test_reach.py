@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from domindex.committee.folds import Fold
-from domindex.committee.held_out_rows import HeldOutRows
-from domindex.committee.reach import FURTHER, KnownOutputs, Reach
-from domindex.data import check_domain_data
+from domindex.committee.folds import Fold, HeldOutRows
+from domindex.committee.weighing import FURTHER, KnownOutputs, Reach
+from domindex.inputs import check_domain_data
 
 
 @pytest.fixture

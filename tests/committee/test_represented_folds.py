@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from domindex.committee.choice_settings import ChoiceSettings
-from domindex.committee.folds import plan_folds
-from domindex.committee.represented_folds import RepresentedFolds
-from domindex.geometry.point_distances import PointDistances
+from domindex.committee.folds import RepresentedFolds, plan_folds
+from domindex.committee.settings import ChoiceSettings
+from domindex.geometry.neighbors import PointDistances
 from domindex.representations import representation_named
 from domindex.representations.coral import Coral
 from domindex.representations.domain_normalised import DomainStandardised

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from domindex.committee.candidate import Candidate
-from domindex.committee.linear_learner import LinearLearner
-from domindex.committee.represented_folds import RepresentedFolds
-from domindex.committee.self_training import STAGES, arrival_groups, self_trained
-from domindex.geometry.point_distances import PointDistances
+from domindex.committee.candidates import STAGES, Candidate, arrival_groups, self_trained
+from domindex.committee.folds import RepresentedFolds
+from domindex.committee.learners.linear import LinearLearner
+from domindex.geometry.neighbors import PointDistances
 from domindex.representations.raw import Raw
 
 

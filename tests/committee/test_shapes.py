@@ -3,46 +3,45 @@
 import numpy as np
 import pytest
 
-from domindex.committee.choice_settings import ChoiceSettings
-from domindex.committee.folds import plan_folds
-from domindex.committee.represented_folds import RepresentedFolds
-from domindex.committee.shapes import (
-    Coincidence,
+from domindex.committee.folds import RepresentedFolds, plan_folds
+from domindex.committee.separability import (
+    Separability,
     discriminability,
-    measure_coincidence,
-    telling_auc,
+    measure_separability,
+    two_sample_auc,
 )
-from domindex.geometry.point_distances import PointDistances
+from domindex.committee.settings import ChoiceSettings
+from domindex.geometry.neighbors import PointDistances
 from domindex.representations import representation_named
 
 
 def test_equal_samples_cannot_be_told_apart():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(400, 3)), rng.normal(size=(400, 3))
-    assert telling_auc(first, second) == pytest.approx(0.5, abs=0.06)
+    assert two_sample_auc(first, second) == pytest.approx(0.5, abs=0.06)
 
 
 def test_shifted_samples_are_told_apart_the_more_the_further():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(300, 3)), rng.normal(size=(300, 3))
-    aucs = [telling_auc(first, second + shift) for shift in (0.0, 1.0, 4.0)]
+    aucs = [two_sample_auc(first, second + shift) for shift in (0.0, 1.0, 4.0)]
     assert aucs[0] < 0.6 < aucs[1] < 0.95 < aucs[2]
 
 
 def test_a_shape_is_seen_though_means_agree():
     rng = np.random.default_rng(0)
-    assert telling_auc(rng.normal(size=(300, 2)), 4 * rng.normal(size=(300, 2))) > 0.8
+    assert two_sample_auc(rng.normal(size=(300, 2)), 4 * rng.normal(size=(300, 2))) > 0.8
 
 
 def test_few_rows_tell_nothing():
-    assert telling_auc(np.zeros((5, 2)), np.full((200, 2), 9.0)) == 0.5
+    assert two_sample_auc(np.zeros((5, 2)), np.full((200, 2), 9.0)) == 0.5
 
 
 @pytest.mark.timeout(60)
 def test_of_very_many_features_some_are_looked_at():
     rng = np.random.default_rng(0)
     first, second = (rng.normal(size=(30, 30_000)) for _ in range(2))
-    assert telling_auc(first, second + 3.0) > 0.9  # all of them took most of a minute
+    assert two_sample_auc(first, second + 3.0) > 0.9  # all of them took most of a minute
 
 
 def test_discriminability_grows_with_the_auc_and_stays_finite():
@@ -53,21 +52,21 @@ def test_discriminability_grows_with_the_auc_and_stays_finite():
 
 
 def test_a_gap_is_what_targets_have_beyond_held_out_sources():
-    assert Coincidence(0.9, 0.9).gap == 0.0
-    assert Coincidence(0.6, 0.9).gap == 0.0
-    assert Coincidence(0.9, 0.6).gap > Coincidence(0.7, 0.6).gap > 0.0
+    assert Separability(0.9, 0.9).gap == 0.0
+    assert Separability(0.6, 0.9).gap == 0.0
+    assert Separability(0.9, 0.6).gap > Separability(0.7, 0.6).gap > 0.0
 
 
 def test_a_two_sample_test_passes_within_the_noise():
-    assert Coincidence(0.52, 0.5, noise=0.02).passes
-    assert not Coincidence(0.58, 0.5, noise=0.02).passes
+    assert Separability(0.52, 0.5, noise=0.02).passes
+    assert not Separability(0.58, 0.5, noise=0.02).passes
 
 
 def test_domains_that_move_coincide_once_their_place_is_taken_out(line, line_geometry):
     distances = line_geometry.domain_map.index.map_distances
     folds = tuple(plan_folds(line, PointDistances.of_matrix(distances), None, ChoiceSettings(), 0))
     raw, centred = (
-        measure_coincidence(
+        measure_separability(
             RepresentedFolds.fit(representation_named(name), line, line_geometry, False),
             folds,
             2,
@@ -88,6 +87,6 @@ def test_the_error_of_an_auc_is_what_samples_scatter_by():
         (rng.normal(size=n)[:, None] < rng.normal(shift, size=n)[None]).mean() for _ in range(2000)
     ]
     noise = float(np.sqrt((2 * n + 1) / (12 * n * n)))
-    assert Coincidence(np.mean(found), 0.5, noise).error == pytest.approx(np.std(found), rel=0.1)
-    assert Coincidence(0.5, 0.5, noise).error == pytest.approx(noise, rel=0.01)
-    assert Coincidence(0.9, 0.5).error == 0.0
+    assert Separability(np.mean(found), 0.5, noise).error == pytest.approx(np.std(found), rel=0.1)
+    assert Separability(0.5, 0.5, noise).error == pytest.approx(noise, rel=0.01)
+    assert Separability(0.9, 0.5).error == 0.0

@@ -8,7 +8,7 @@ import pytest
 from joblib import parallel_config
 from threadpoolctl import threadpool_info
 
-from domindex.committee.side_by_side import Workers
+from domindex.committee.parallel import Workers
 
 
 def squared(number):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex.committee.stacking import stack
+from domindex.committee.weighing import stack
 
 N = 240
 

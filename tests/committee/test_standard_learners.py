@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
-from domindex.committee.learner import Learner
-from domindex.committee.linear_learner import LinearLearner
-from domindex.committee.predictors import (
+from domindex.committee.learners.base import Learner
+from domindex.committee.learners.estimators import KernelLearner
+from domindex.committee.learners.linear import LinearLearner
+from domindex.committee.learners.registry import (
     PREDICTORS,
     list_predictors,
     predictor_from_state,
@@ -15,7 +16,6 @@ from domindex.committee.predictors import (
     predictor_state,
     register_predictor,
 )
-from domindex.committee.standard_learners import KernelLearner
 from domindex.errors import InputError
 
 NAMES = ["linear", "kernel", "trees", "boosting"]

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from domindex.committee.committee import Deviations, Prediction
-from domindex.committee.two_ways import ways_apart
-from domindex.geometry.ring_coordinate import RingCoordinate
+from domindex.committee.committee import Deviations, Prediction, ways_apart
+from domindex.geometry.rings import RingCoordinate
 from domindex.representations import PlacedRows
 
 ANGLES = {name: np.deg2rad(degrees) for name, degrees in [("near", 20), ("far", 170)]}

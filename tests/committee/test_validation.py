@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from domindex.committee import validation
-from domindex.committee.side_by_side import Workers
+from domindex.committee.parallel import Workers
 from domindex.errors import PredictorError
 
 ROWS = SimpleNamespace(folds=(1, 2, 3))

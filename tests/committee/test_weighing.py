@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from domindex.committee import weighing
-from domindex.committee.candidate import Candidate
-from domindex.committee.linear_learner import LinearLearner
-from domindex.committee.shapes import Coincidence
-from domindex.committee.standard_learners import trees
-from domindex.committee.trial import Trial
+from domindex.committee.candidates import Candidate, Trial
+from domindex.committee.learners.estimators import trees
+from domindex.committee.learners.linear import LinearLearner
+from domindex.committee.separability import Separability
 from domindex.committee.weighing import (
     reasons_to_leave_out,
     reasons_with_one_source,
@@ -80,7 +79,7 @@ def test_a_clear_gain_outweighs_its_price(rows, settings):
 
 
 def test_moving_that_leaves_targets_further_away_is_left_out_and_said(rows, settings):
-    shapes = {"raw": Coincidence(0.7, 0.7), "domain_centred": Coincidence(0.9, 0.7)}
+    shapes = {"raw": Separability(0.7, 0.7), "domain_centred": Separability(0.9, 0.7)}
     trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
     result = weighed(trials, rows, settings, shapes)
     np.testing.assert_array_equal(result.weights, [1.0, 0.0])
@@ -91,7 +90,7 @@ def test_moving_that_leaves_targets_further_away_is_left_out_and_said(rows, sett
 
 def test_shapes_that_folds_did_not_foresee_have_a_price(rows, settings):
     trials = [trial("raw", rows, 0.8), trial("row_centred", rows, 0.8, 2)]
-    shapes = {"raw": Coincidence(0.95, 0.6), "row_centred": Coincidence(0.6, 0.6)}
+    shapes = {"raw": Separability(0.95, 0.6), "row_centred": Separability(0.6, 0.6)}
     result = weighed(trials, rows, settings, shapes)
     assert row_of(result, "linear on raw")["price"] > 0
     assert result.weights[1] > weighed(trials, rows, settings).weights[1]
@@ -99,7 +98,7 @@ def test_shapes_that_folds_did_not_foresee_have_a_price(rows, settings):
 
 def test_a_gap_of_shapes_costs_in_units_of_what_can_be_known(rows, settings):
     (alone,) = trials = [trial("raw", rows, [0.7, 0.8, 0.9, 0.7, 0.8, 0.9])]
-    shapes = {"raw": Coincidence(0.95, 0.6)}
+    shapes = {"raw": Separability(0.95, 0.6)}
     by_domain = rows.by_domain(alone.losses)
     error = by_domain.std(ddof=1) / np.sqrt(N_DOMAINS)
     unit = np.hypot(error, resolution(rows, alone.loss(rows)))
@@ -115,9 +114,9 @@ def test_shapes_that_nobody_looked_at_count_as_coinciding(rows, settings):
 def test_moving_that_brings_targets_no_closer_pays_at_least_what_raw_does(rows, settings):
     """Where held-out sources are told from others as surely as targets, no gap is left to see."""
     trials = [trial("raw", rows, 0.8), trial("domain_centred", rows, 0.8, 2)]
-    told = {"raw": Coincidence(0.98, 0.8), "domain_centred": Coincidence(0.99, 0.99)}
-    by_a_hair = {"raw": Coincidence(0.98, 0.8), "domain_centred": Coincidence(0.97, 0.99)}
-    brought = {"raw": Coincidence(0.98, 0.8), "domain_centred": Coincidence(0.9, 0.9)}
+    told = {"raw": Separability(0.98, 0.8), "domain_centred": Separability(0.99, 0.99)}
+    by_a_hair = {"raw": Separability(0.98, 0.8), "domain_centred": Separability(0.97, 0.99)}
+    brought = {"raw": Separability(0.98, 0.8), "domain_centred": Separability(0.9, 0.9)}
     dear, hardly, cheap = (
         row_of(weighed(trials, rows, settings, shapes), "linear on domain_centred")["price"]
         for shapes in (told, by_a_hair, brought)
@@ -169,14 +168,14 @@ def test_a_line_through_two_domains_is_heard_where_nobody_else_speaks(rows, sett
 
 
 def test_someone_stays_where_all_would_be_left_out(rows, settings):
-    shapes = {"raw": Coincidence(0.5, 0.5), "domain_centred": Coincidence(0.9, 0.7)}
+    shapes = {"raw": Separability(0.5, 0.5), "domain_centred": Separability(0.9, 0.7)}
     result = weighed([trial("domain_centred", rows, 0.9)], rows, settings, shapes)
     np.testing.assert_array_equal(result.weights, [1.0])
 
 
 def test_with_one_source_the_plain_rule_is_trusted(rows):
     trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
-    told = {"raw": Coincidence(0.9, 0.5, 0.02), "domain_centred": Coincidence(0.9, 0.5, 0.02)}
+    told = {"raw": Separability(0.9, 0.5, 0.02), "domain_centred": Separability(0.9, 0.5, 0.02)}
     reasons = reasons_with_one_source(trials, told, rows)
     assert reasons[0] == ""
     assert "nothing makes targets pass" in reasons[1]
@@ -190,9 +189,9 @@ def test_with_one_source_what_makes_targets_pass_is_trusted(rows):
         trial("domain_centred", rows, 0.85, balanced=True),
     ]
     told = {
-        "raw": Coincidence(0.9, 0.5, 0.02),
-        "domain_centred": Coincidence(0.52, 0.5, 0.02),
-        "flow": Coincidence(0.5, 0.5, 0.02),
+        "raw": Separability(0.9, 0.5, 0.02),
+        "domain_centred": Separability(0.52, 0.5, 0.02),
+        "flow": Separability(0.5, 0.5, 0.02),
     }
     reasons = reasons_with_one_source(trials, told, rows)
     assert [not reason for reason in reasons] == [False, True, False, False]
@@ -246,7 +245,7 @@ def test_candidates_that_hardly_count_are_let_go(rows, settings):
 def test_with_one_source_what_loses_the_classes_does_not_pass(rows):
     """A representation that forgets everything makes any two domains alike."""
     trials = [trial("raw", rows, 0.97), trial("domain_centred", rows, 0.5)]
-    told = {"raw": Coincidence(0.9, 0.5, 0.02), "domain_centred": Coincidence(0.5, 0.5, 0.02)}
+    told = {"raw": Separability(0.9, 0.5, 0.02), "domain_centred": Separability(0.5, 0.5, 0.02)}
     assert [not one for one in reasons_with_one_source(trials, told, rows)] == [True, False]
 
 
@@ -268,11 +267,11 @@ def test_two_domains_are_enough_to_follow_them(held_out_of, settings):
 
 
 def test_moving_that_brings_targets_closer_has_no_reason_against_it(rows, settings):
-    shapes = {"raw": Coincidence(0.9, 0.7), "domain_centred": Coincidence(0.7, 0.7)}
+    shapes = {"raw": Separability(0.9, 0.7), "domain_centred": Separability(0.7, 0.7)}
     trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
     assert reasons_to_leave_out(trials, rows, shapes, settings) == ["", ""]
-    as_far_as_may_be = Coincidence(0.6 + settings.move_tolerance, 0.7)
-    shapes = {"raw": Coincidence(0.6, 0.7), "domain_centred": as_far_as_may_be}
+    as_far_as_may_be = Separability(0.6 + settings.move_tolerance, 0.7)
+    shapes = {"raw": Separability(0.6, 0.7), "domain_centred": as_far_as_may_be}
     assert reasons_to_leave_out(trials, rows, shapes, settings) == ["", ""]
 
 
@@ -290,8 +289,8 @@ def test_a_small_move_away_counts_where_the_folds_did_not_show_it(
 ):
     noise = float(np.sqrt(801 / (12 * 400 * 400)))
     shapes = {
-        "raw": Coincidence(0.9, 0.53, noise),
-        "domain_centred": Coincidence(targets, held_out, noise),
+        "raw": Separability(0.9, 0.53, noise),
+        "domain_centred": Separability(targets, held_out, noise),
     }
     trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
     plain, moved = reasons_to_leave_out(trials, rows, shapes, settings)
@@ -318,5 +317,5 @@ def test_weights_lie_between_stacking_and_equal_weights_of_the_best(rows, settin
 
 def test_with_one_source_and_no_plain_rule_among_them_all_stay(rows):
     trials = [trial("domain_centred", rows, 0.9), trial("flow", rows, 0.8)]
-    told = {"domain_centred": Coincidence(0.9, 0.5, 0.02), "flow": Coincidence(0.9, 0.5, 0.02)}
+    told = {"domain_centred": Separability(0.9, 0.5, 0.02), "flow": Separability(0.9, 0.5, 0.02)}
     assert reasons_with_one_source(trials, told, rows) == ["", ""]

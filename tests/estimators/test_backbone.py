@@ -10,9 +10,9 @@ from torch import nn
 
 import domindex
 from domindex import Backbone, Training, VDIClassifier, VDIRegressor
+from domindex.baselines import CIDA, DANN, GRDA
 from domindex.errors import InputError
-from domindex.estimators.baselines import CIDA, DANN, GRDA
-from domindex.networks.resnet import ResNet18
+from domindex.vdi.builtin_backbones import ResNet18
 
 SIDE, ROWS = 10, 30
 SHORT = Training(steps=50, index_steps=10)

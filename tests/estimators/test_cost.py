@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from domindex import Training, VDIClassifier
-from domindex.data import check_domain_data
 from domindex.datasets import make_drift
 from domindex.estimators import cost
 from domindex.estimators.cost import (
@@ -18,6 +17,7 @@ from domindex.estimators.cost import (
     in_words,
     machine_speed,
 )
+from domindex.inputs import check_domain_data
 from domindex.progress import show_progress
 
 SIZE = FitSize(rows=3000, source_rows=600, features=8, domains=30)

@@ -8,14 +8,14 @@ from sklearn.naive_bayes import GaussianNB
 
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
-from domindex.committee.candidate import list_candidates
-from domindex.committee.choice_settings import ChoiceSettings
-from domindex.committee.encoded_folds import EncodedFolds
+from domindex.committee.candidates import list_candidates
 from domindex.committee.members import EncodedMember
-from domindex.data import check_domain_data
+from domindex.committee.network import EncodedFolds
+from domindex.committee.settings import ChoiceSettings
 from domindex.datasets import make_circle
 from domindex.errors import InputError, PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import check_domain_data
 
 SHORT = {"training": Training(index_steps=3, steps=6), "random_state": 0}
 DATA = make_circle(n_domains=8, n_sources=4, samples_per_domain=30, random_state=0)

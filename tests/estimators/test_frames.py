@@ -14,7 +14,7 @@ from domindex.errors import (
     NoDomainWarning,
     PreparationWarning,
 )
-from domindex.preparation import TablePreparation
+from domindex.inputs.preparation import TablePreparation
 
 N_ROWS = 30
 

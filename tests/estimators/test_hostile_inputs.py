@@ -9,8 +9,8 @@ import torch
 
 import domindex
 from domindex import MomentFlow, Network, Training, VDIClassifier, VDIRegressor
+from domindex.baselines import DANN
 from domindex.errors import DomainNameWarning, ExtremeValueWarning, InputError
-from domindex.estimators.baselines import DANN
 
 SHORT = Training(steps=2, index_steps=2)
 PLAIN = {"candidates": [("raw", "linear")], "training": SHORT, "random_state": 0}

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from domindex import MomentFlow, Training, VDIClassifier
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.training.trainer import Trainer
+from domindex.vdi.training import Trainer
 
 DOMAIN = np.repeat(["a", "b", "c", "d"], 15)
 ROLES = {"sample_domain": DOMAIN, "source_domains": ["a", "b"]}

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 import domindex
 from domindex import MomentFlow, Training, VDIClassifier
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.landmarks import MOST_DRAWN
+from domindex.geometry.neighbors import MOST_DRAWN
 
 N_DOMAINS = MOST_DRAWN + 20
 ONE_ROW, TWINS = N_DOMAINS - 1, (N_DOMAINS - 3, N_DOMAINS - 2)

@@ -15,15 +15,19 @@ def some_rows(data, share):
     return (rank.cumcount() % share == 0).to_numpy()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "floor", "share"), [("dg-15", 0.99, 1), ("circle", 0.96, 3)], ids=["dg-15", "circle"]
+    ("name", "effort", "floor", "share"),
+    [
+        pytest.param("dg-15", "quick", 0.99, 1, id="dg-15, quick"),
+        pytest.param("dg-15", "full", 0.99, 1, id="dg-15", marks=pytest.mark.full),
+        pytest.param("circle", "full", 0.96, 3, id="circle", marks=pytest.mark.full),
+    ],
 )
-def test_the_default_model_beats_the_paper(paper_data, name, floor, share):
+def test_the_default_model_beats_the_paper(paper_data, name, effort, floor, share):
     """Of the circle it learns from every third row only, for time; the benchmark has them all."""
     data = load_dataset(name, paper_data)
     rows = some_rows(data, share)
-    model = VDIClassifier(random_state=0).fit(
+    model = VDIClassifier(effort=effort, random_state=0).fit(
         data.X[rows],
         data.y[rows],
         sample_domain=data.sample_domain[rows],
@@ -38,7 +42,7 @@ def test_the_default_model_beats_the_paper(paper_data, name, floor, share):
         assert index_correlation(model.domain_indices_, data.true_index) >= 0.995
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "most"), [("tpt-48-w-e", 0.771)])
 def test_the_default_regressor_beats_the_paper_and_every_plain_method(paper_data, name, most):
     """`most` is the error of the best plain method, chosen in hindsight (results/paper.md). The

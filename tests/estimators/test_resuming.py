@@ -12,7 +12,7 @@ from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.errors import InputError
 from domindex.persistence import journal as journal_module
 from domindex.persistence.journal import Journal
-from domindex.training import checkpoints
+from domindex.vdi import training as checkpoints
 
 N_DOMAINS, N_ROWS = 6, 25
 CANDIDATES = [("flow", "network"), ("encoded", "linear"), ("raw", "linear"), ("raw", "trees")]
@@ -115,7 +115,7 @@ def test_cut_off_again_and_again_it_ends_as_if_it_had_not_been(
 
 KILLED = """
 import os, pathlib, signal, sys, time
-from domindex.training import checkpoints
+from domindex.vdi import training as checkpoints
 checkpoints.SECONDS = 0.0
 sys.path.insert(0, sys.argv[1])
 from test_resuming import fitted
@@ -136,7 +136,7 @@ for n_pieces in (2, 8, None):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_killed_at_any_moment_and_resumed_it_is_the_same_model(uninterrupted, tmp_path):
     """One process imports what a fit needs and starts three: two are killed, the last goes on."""

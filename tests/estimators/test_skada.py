@@ -46,12 +46,12 @@ def outcomes():
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
 def test_skada_takes_it(outcomes, name):
     assert outcomes[name] == "ok", outcomes[name]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_every_check_is_asked_for(outcomes):
     assert set(outcomes) == set(NAMES)

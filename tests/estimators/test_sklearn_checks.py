@@ -107,12 +107,14 @@ def causes(error):
         error = error.__cause__ or error.__context__
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "estimator",
-    [VDIClassifier(), VDIRegressor(), MomentFlow(LogisticRegression())],
-    ids=lambda estimator: type(estimator).__name__,
+    [
+        pytest.param(VDIClassifier(), id="VDIClassifier", marks=pytest.mark.full),
+        pytest.param(VDIRegressor(), id="VDIRegressor", marks=pytest.mark.full),
+        pytest.param(MomentFlow(LogisticRegression()), id="MomentFlow"),
+    ],
 )
 def test_the_estimator_as_it_is_fails_for_want_of_domains_only(estimator):
     results = check_estimator(estimator, on_fail=None, on_skip=None)

@@ -11,9 +11,9 @@ from torch import nn
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 from domindex import Backbone, MomentFlow, Training, VDIClassifier, VDIRegressor
-from domindex.data import sampling
 from domindex.datasets import make_circle
 from domindex.errors import InputError
+from domindex.inputs import sampling
 
 PAIRS = [("raw", "linear"), ("domain_standardised", "linear")]
 QUICK = {

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from domindex import Training, VDIClassifier, VDIRegressor
-from domindex.committee import fit_context
+from domindex.baselines import CIDA, D2V, DANN, GRDA, SENTRY
+from domindex.committee import context as fit_context
 from domindex.datasets import make_circle
-from domindex.estimators.baselines import CIDA, D2V, DANN, GRDA, SENTRY
 
 SHORT = Training(index_steps=2, steps=3, batch_size=8)
 

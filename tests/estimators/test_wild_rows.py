@@ -9,10 +9,10 @@ from scipy.spatial.distance import cdist
 
 import domindex
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
-from domindex.data.bounds import InputBounds
 from domindex.datasets import make_circle
 from domindex.errors import ExtremeValueWarning
 from domindex.geometry import procrustes_align
+from domindex.inputs.bounds import InputBounds
 from domindex.tables import Run, fit_table
 
 SETTINGS = {

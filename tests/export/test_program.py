@@ -11,14 +11,13 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 from domindex import Training, VDIClassifier, VDIRegressor
-from domindex.committee.committee import Committee
-from domindex.committee.estimator_learner import EstimatorLearner
-from domindex.committee.label_shift import LabelShift
+from domindex.committee.committee import Committee, LabelShift
+from domindex.committee.learners.estimators import EstimatorLearner
+from domindex.committee.learners.registry import learner_for
 from domindex.committee.members import PredictorMember
-from domindex.committee.predictors import learner_for
-from domindex.data import check_domain_data
 from domindex.export.program import build_program, known_places
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import check_domain_data
 from domindex.representations import representation_named
 
 SHORT = Training(steps=4, index_steps=4, batch_size=8)

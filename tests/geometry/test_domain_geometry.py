@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from domindex.data import DomainData, check_domain_data
-from domindex.data.standardizing import InputScaler
 from domindex.datasets import make_circle
 from domindex.geometry import DomainMap
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
-from domindex.geometry.misfit import misalignment
+from domindex.geometry.subspace import misalignment
+from domindex.inputs import DomainData, check_domain_data
+from domindex.inputs.standardizing import InputScaler
 
 
 def circle_data(leave_out=None) -> DomainData:

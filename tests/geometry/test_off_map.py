@@ -10,9 +10,9 @@ from domindex.geometry.off_map import (
     FALSE_ALARMS,
     LEAST_DOMAINS,
     OffMapTest,
+    Views,
     alarm_threshold,
 )
-from domindex.geometry.signatures import Views
 from domindex.persistence.states import join_state, split_state
 
 N_KNOWN = 50

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from domindex.data import check_domain_data
 from domindex.datasets import load_dataset
 from domindex.evaluation import graph_auc, index_correlation, linear_r2
 from domindex.geometry import DomainIndex, geodesic_distances, transport_distances
+from domindex.inputs import check_domain_data
 
 
 def raw_distances(dataset) -> np.ndarray:

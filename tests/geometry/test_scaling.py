@@ -1,5 +1,7 @@
 """Scaling recovers what was planted, keeps its orientation, and makes room for newcomers."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,11 +11,20 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from domindex.errors import InputError
 from domindex.geometry import (
     classical_scaling,
+    geodesic_distances,
     place,
     procrustes_align,
     scaling_spectrum,
 )
-from domindex.geometry.map_scaling import scaled_index
+from domindex.geometry.domain_map import scaled_index
+from domindex.geometry.scaling import (
+    extend_geodesics,
+    extend_mean_geodesics,
+    extend_paths,
+    join_paths,
+    known_paths,
+    mean_geodesics,
+)
 
 
 def planted(seed: int = 0, n: int = 12, d: int = 3) -> np.ndarray:
@@ -117,3 +128,200 @@ def test_the_spectrum_of_a_map_is_that_of_its_distances():
     index, unit = scaled_index(range(12), squareform(pdist(points)), (), 2, None)
     assert unit != pytest.approx(1.0)
     np.testing.assert_allclose(index.eigenvalues, scaling_spectrum(index.distances), atol=1e-9)
+
+
+LINE = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+
+
+def chords_of_an_arc(n_domains=9, seed=0) -> np.ndarray:
+    jitter = np.random.default_rng(seed).normal(size=(n_domains, 2)) * 0.1
+    angles = np.linspace(0.0, 1.5 * np.pi, n_domains)
+    return squareform(pdist(5 * np.c_[np.cos(angles), np.sin(angles)] + jitter))
+
+
+def test_geodesics_measure_along_an_arc():
+    angles = np.linspace(0, np.pi, 60)
+    chords = squareform(pdist(np.c_[np.cos(angles), np.sin(angles)]))
+    assert chords[0, -1] == pytest.approx(2.0)
+    assert geodesic_distances(chords, 2)[0, -1] == pytest.approx(np.pi, rel=1e-3)
+
+
+def test_components_are_bridged_by_the_shortest_missing_pair():
+    points = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.0])[:, None]
+    paths = geodesic_distances(squareform(pdist(points)), 1)
+    assert paths[2, 3] == pytest.approx(8.0)
+    assert paths[0, 5] == pytest.approx(12.0)
+
+
+def test_identical_domains_stay_joined_at_no_distance():
+    points = np.array([0.0, 0.0, 0.0, 1.0])[:, None]
+    paths = geodesic_distances(squareform(pdist(points)), 1)
+    assert paths[0, 2] == 0.0
+    assert paths[0, 3] == pytest.approx(1.0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 1000), k=st.integers(1, 20))
+def test_paths_are_never_shorter_than_the_distance_and_permute_with_the_domains(seed, k):
+    rng = np.random.default_rng(seed)
+    distances = squareform(pdist(rng.normal(size=(9, 2))))
+    paths = geodesic_distances(distances, k)
+    assert (paths >= distances - 1e-12).all()
+    assert np.isfinite(paths).all()
+    order = rng.permutation(9)
+    permuted = geodesic_distances(distances[np.ix_(order, order)], k)
+    np.testing.assert_allclose(permuted, paths[np.ix_(order, order)], atol=1e-12)
+
+
+def test_geodesics_need_a_neighbour():
+    with pytest.raises(InputError, match="n_neighbors is 0"):
+        geodesic_distances(LINE, 0)
+
+
+def test_a_path_from_a_new_domain_starts_at_one_of_its_neighbours():
+    corner = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    gaps = np.array([0.5, 1.1, 1.2])
+    np.testing.assert_allclose(extend_geodesics(gaps, corner, 1), [0.5, 1.5, 2.5])
+    np.testing.assert_allclose(extend_geodesics(gaps, corner, 2), [0.5, 1.1, 2.1])
+    np.testing.assert_allclose(extend_geodesics(gaps, corner, 3), [0.5, 1.1, 1.2])
+
+
+def test_a_new_domain_that_is_a_known_one_has_its_geodesics():
+    places = np.array([0.0, 1.0, 2.5, 2.9, 7.0])
+    direct = np.abs(places[:, None] - places) ** 0.9
+    geodesics = geodesic_distances(direct, 2)
+    for number in range(5):
+        paths = extend_geodesics(direct[number], geodesics, 2)
+        np.testing.assert_allclose(paths, geodesics[number], atol=1e-12)
+
+
+def test_mean_geodesics_of_one_neighbourhood_are_its_geodesics():
+    distances = chords_of_an_arc()
+    np.testing.assert_allclose(mean_geodesics(distances, (3,)), geodesic_distances(distances, 3))
+
+
+def test_mean_geodesics_weigh_every_neighbourhood_alike():
+    distances = chords_of_an_arc()
+    short, long = (geodesic_distances(distances, k) for k in (5, 2))
+    expected = (long + short * long.mean() / short.mean()) / 2
+    np.testing.assert_allclose(mean_geodesics(distances, (2, 5)), expected)
+
+
+def test_identical_domains_have_no_geodesics_to_speak_of():
+    assert not mean_geodesics(np.zeros((4, 4)), (2, 3)).any()
+
+
+def test_a_known_domain_has_its_own_mean_geodesics():
+    distances = chords_of_an_arc()
+    expected = mean_geodesics(distances, (2, 3, 5))
+    for number in range(9):
+        paths = extend_mean_geodesics(distances[number], distances, (2, 3, 5))
+        np.testing.assert_allclose(paths, expected[number], atol=1e-12)
+
+
+def test_a_new_domain_is_joined_by_those_that_have_it_among_their_nearest():
+    """Two known domains far apart, each other's only neighbour, and a new one between them."""
+    distances = np.array([[0.0, 10.0], [10.0, 0.0]])
+    gaps = np.array([4.0, 6.5])
+    np.testing.assert_allclose(extend_geodesics(gaps, distances, 1), [4.0, 14.0])
+    np.testing.assert_allclose(extend_mean_geodesics(gaps, distances, (1,)), [4.0, 6.5])
+
+
+@pytest.mark.parametrize("n_domains", [2, 3, 5])
+def test_all_others_are_neighbours_where_more_are_asked_for(n_domains):
+    places = np.arange(n_domains) ** 1.5
+    distances = np.abs(places[:, None] - places)
+    for paths in known_paths(distances, (n_domains - 1, n_domains, n_domains + 3)):
+        np.testing.assert_array_equal(paths.reach, distances.max(axis=1))
+        assert paths.nearest.shape == (n_domains, n_domains - 1)
+        for number, others in enumerate(paths.nearest):
+            assert set(others) == set(range(n_domains)) - {number}
+
+
+NEIGHBORS = (3, 4, 5, 6)
+
+
+@pytest.fixture(scope="module")
+def arc():
+    """Distances of 40 points, unevenly spread along a noisy arc."""
+    rng = np.random.default_rng(0)
+    angle = np.sort(rng.uniform(0.0, 4.0, 40))
+    points = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.03 * rng.normal(size=(40, 2))
+    return cdist(points, points)
+
+
+def test_a_domain_that_coincides_with_a_known_one_has_its_paths(arc):
+    paths = known_paths(arc, NEIGHBORS)
+    found = join_paths(arc[[7, 20]], arc, paths)
+    np.testing.assert_allclose(found, mean_geodesics(arc, NEIGHBORS)[[7, 20]], atol=1e-12)
+
+
+def test_each_is_placed_as_if_it_had_come_alone(arc):
+    known, new = arc[:30, :30], arc[30:, :30]
+    paths = known_paths(known, NEIGHBORS)
+    together = join_paths(new, known, paths)
+    alone = [join_paths(one[None], known, paths)[0] for one in new]
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_the_graph_is_the_one_that_geodesics_with_the_new_domain_have(arc):
+    """By the definition: paths with it, less what it does to the paths of its nearest."""
+    known, new, rest = arc[1:, 1:], arc[0, 1:], (3,)
+    order = np.append(np.arange(1, 40), 0)
+    with_it = geodesic_distances(arc[np.ix_(order, order)], 3)
+    near = np.argsort(new)[:3]
+    weights = (1.0 / new[near]) / (1.0 / new[near]).sum()
+    without = geodesic_distances(known, 3)
+    expected = with_it[-1, :-1] - weights @ (with_it[near, :-1] - without[near])
+    found = join_paths(new[None], known, known_paths(known, rest))[0]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_places_are_nearer_to_those_of_a_map_drawn_with_them_than_by_paths_as_they_are(arc):
+    reference = classical_scaling(mean_geodesics(arc, NEIGHBORS), 2)
+    gaps = {"joined": [], "as they are": []}
+    for left in range(0, 40, 4):
+        kept = np.delete(np.arange(40), left)
+        known, new = arc[np.ix_(kept, kept)], arc[[left]][:, kept]
+        shown, paths = mean_geodesics(known, NEIGHBORS), known_paths(known, NEIGHBORS)
+        drawn = procrustes_align(classical_scaling(shown, 2), reference[kept])
+        for name, lengths in (
+            ("joined", join_paths(new, known, paths)),
+            ("as they are", extend_paths(new, paths)),
+        ):
+            found = place(lengths, drawn, shown)[0]
+            gaps[name].append(np.linalg.norm(found - reference[left]))
+    assert np.median(gaps["joined"]) < 0.8 * np.median(gaps["as they are"])
+
+
+def test_two_groups_far_apart_are_bridged():
+    points = np.append(np.arange(4.0), 100.0 + np.arange(4.0))[:, None]
+    known = cdist(points, points)
+    found = join_paths(cdist([[1.4]], points), known, known_paths(known, (1,)))
+    np.testing.assert_allclose(found, cdist([[1.4]], points), atol=1e-9)
+
+
+def test_distances_that_were_not_measured_are_no_neighbours(arc):
+    known, new = arc[:30, :30], arc[35, :30].copy()
+    paths = known_paths(known, (3,))
+    near = np.argsort(new)[:12]
+    cut = np.full(30, np.inf)
+    cut[near] = new[near]
+    np.testing.assert_array_equal(
+        join_paths(cut[None], known, paths), join_paths(new[None], known, paths)
+    )
+
+
+@pytest.mark.parametrize("n_known", [1, 2, 3])
+def test_fewer_domains_than_neighbours(n_known):
+    points = np.arange(float(n_known))[:, None]
+    known = cdist(points, points)
+    gaps = cdist([[0.25]], points)
+    found = join_paths(gaps, known, known_paths(known, NEIGHBORS))
+    np.testing.assert_allclose(found, gaps, atol=1e-12)
+
+
+def test_identical_domains():
+    known = np.zeros((5, 5))
+    found = join_paths(np.full((1, 5), 2.0), known, known_paths(known, (2, 3)))
+    np.testing.assert_allclose(found, 2.0)

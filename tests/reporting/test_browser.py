@@ -158,6 +158,7 @@ def test_a_name_with_markup_is_text_everywhere(open_report):
     assert page.locator("script").count() == 3
 
 
+@pytest.mark.full
 def test_colours_follow_the_column(open_report):
     page = open_report()
 
@@ -175,6 +176,7 @@ def test_colours_follow_the_column(open_report):
     eventually(page, lambda: page.locator("#map .colorbar").count() == 0 and len(fills()) == 2)
 
 
+@pytest.mark.full
 def test_a_selected_domain_shows_its_neighbours(open_report, data):
     page = open_report()
     name = data.domains[3].name
@@ -191,6 +193,7 @@ def test_a_selected_domain_shows_its_neighbours(open_report, data):
     assert page.locator("#selected h3").text_content() == "No domain selected"
 
 
+@pytest.mark.full
 def test_the_table_sorts_by_mouse_and_keyboard_and_says_so(shown, data):
     by_index = [one.name for one in sorted(data.domains, key=lambda one: one.coordinates[0])]
     head = shown.get_by_role("columnheader", name="index 1")
@@ -202,6 +205,7 @@ def test_the_table_sorts_by_mouse_and_keyboard_and_says_so(shown, data):
     assert head.get_attribute("aria-sort") == "descending"
 
 
+@pytest.mark.full
 def test_what_is_not_known_comes_last_either_way(shown, sources):
     button = shown.get_by_role("columnheader", name="held out").get_by_role("button")
     for _ in range(2):
@@ -209,6 +213,7 @@ def test_what_is_not_known_comes_last_either_way(shown, sources):
         assert set(names_in(shown)[:4]) == set(sources)
 
 
+@pytest.mark.full
 def test_the_table_filters(shown, sources):
     shown.locator("#filter").fill("SOURCE")
     assert set(names_in(shown)) == set(sources)
@@ -232,6 +237,7 @@ def test_every_section_says_something(shown, data):
     assert shown.locator("#trials tbody tr").count() == len(data.trials)
 
 
+@pytest.mark.full
 def test_targets_have_a_forecast_in_the_table_and_the_worst_is_named(shown, data):
     expected = {one.name: one.forecast.expected for one in data.domains if one.forecast}
     button = shown.get_by_role("columnheader", name="expected").get_by_role("button")
@@ -246,6 +252,7 @@ def test_targets_have_a_forecast_in_the_table_and_the_worst_is_named(shown, data
     assert len(set(ticks)) == len(ticks), "no figure of the axis stands there twice"
 
 
+@pytest.mark.full
 def test_questions_come_in_the_order_in_which_they_are_asked(shown):
     assert shown.locator("h2").all_text_contents() == [
         "Can I rely on it?",
@@ -259,6 +266,7 @@ def test_questions_come_in_the_order_in_which_they_are_asked(shown):
     ]
 
 
+@pytest.mark.full
 def test_why_a_domain_is_far_is_told_of_the_farthest_and_of_the_selected(open_report, data):
     page = open_report()
     far = max(data.domains, key=lambda one: one.distance_to_source)
@@ -272,10 +280,12 @@ def test_why_a_domain_is_far_is_told_of_the_farthest_and_of_the_selected(open_re
         assert bars == sum(len(difference.shares) for difference in one.differences)
 
 
+@pytest.mark.full
 def test_what_drives_predictions_is_drawn_by_column(shown, data):
     assert shown.locator(".bar-name").all_text_contents() == [one.column for one in data.drivers]
 
 
+@pytest.mark.full
 def test_quality_is_told_in_figures_curve_and_matrix(shown, data):
     figures = shown.locator("#figures tbody tr").all_text_contents()
     assert [line.split(" ")[0][:3] for line in figures] == ["acc", "AUC", "Bri", "log"]
@@ -284,6 +294,7 @@ def test_quality_is_told_in_figures_curve_and_matrix(shown, data):
     assert shown.locator("#quality-plot .points path").count() == 2 * len(data.held_out.scores)
 
 
+@pytest.mark.full
 def test_names_on_the_map_cover_no_other(shown):
     boxes = shown.locator("#map .annotation-text-g").evaluate_all(
         "texts => texts.map(text => text.getBoundingClientRect().toJSON())"
@@ -296,6 +307,7 @@ def test_names_on_the_map_cover_no_other(shown):
             assert beside or above
 
 
+@pytest.mark.full
 def test_a_map_that_is_almost_a_line_is_no_thin_strip(open_other, data):
     flat = [
         replace(
@@ -314,6 +326,7 @@ def test_a_map_that_is_almost_a_line_is_no_thin_strip(open_other, data):
     assert "times as long as index 1" in page.locator("#scale-note").text_content()
 
 
+@pytest.mark.full
 def test_a_name_is_found_without_its_accents(open_other, data):
     named = replace(data.domains[3], name="Étienne")
     domains = [replace(one, neighbours=()) for one in data.domains]
@@ -327,6 +340,7 @@ def test_a_name_is_found_without_its_accents(open_other, data):
     assert names_in(page) == ["Étienne"]
 
 
+@pytest.mark.full
 def test_errors_of_values_are_drawn_with_what_intervals_held(open_other, data):
     quality = replace(
         data.held_out,
@@ -348,6 +362,7 @@ def test_errors_of_values_are_drawn_with_what_intervals_held(open_other, data):
     assert value.bounding_box()["width"] > 90, "beside a long label there is room for the figures"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_the_page_fits_the_screen_and_has_a_picture_taken(open_report, tmp_path, size, scheme):
@@ -362,6 +377,7 @@ def test_the_page_fits_the_screen_and_has_a_picture_taken(open_report, tmp_path,
     )
 
 
+@pytest.mark.full
 def test_a_unit_is_as_long_up_as_across(shown):
     across, up = shown.evaluate(
         """() => ["x", "y"].map(axis => {
@@ -379,6 +395,7 @@ def test_a_unit_is_as_long_up_as_across(shown):
     assert across == pytest.approx(up, rel=0.05)
 
 
+@pytest.mark.full
 def test_on_paper_it_is_light_and_shows_every_row(open_report):
     page = open_report(color_scheme="dark")
     page.emulate_media(media="print")
@@ -390,11 +407,13 @@ def test_on_paper_it_is_light_and_shows_every_row(open_report):
     assert all(head.strip() for head in heads)
 
 
+@pytest.mark.full
 def test_domains_without_pictures_are_not_offered_any(shown):
     assert not shown.locator("#with-pictures").is_visible()
     assert shown.locator("#map image").count() == 0
 
 
+@pytest.mark.full
 def test_pictures_stand_along_the_map_and_beside_the_chosen_domain(browser, data, tmp_path):
     pixel = picture_uri(np.full((8, 8, 3), 200, np.uint8))
     shown = [replace(one, picture=pixel) for one in data.domains[:-1]]
@@ -420,6 +439,7 @@ def test_pictures_stand_along_the_map_and_beside_the_chosen_domain(browser, data
     page.close()
 
 
+@pytest.mark.full
 def test_a_map_that_closes_is_drawn_as_a_ring(browser, data, tmp_path):
     around = [replace(one, angle=0.7 * n - 3.0) for n, one in enumerate(data.domains)]
     around[3] = replace(around[3], forecast=ForecastRecord(0.9, 0.2, 1.0, two_ways=0.25))
@@ -440,6 +460,7 @@ def test_a_map_that_closes_is_drawn_as_a_ring(browser, data, tmp_path):
     page.close()
 
 
+@pytest.mark.full
 def test_what_was_done_to_the_table_is_told_with_gaps_by_domain(open_other, data):
     note = "Left out 1 column whose values name the domain: 'code'."
     name = data.profiles[0].name
@@ -459,6 +480,7 @@ def test_what_was_done_to_the_table_is_told_with_gaps_by_domain(open_other, data
     assert page.locator("#gaps tbody tr").all_text_contents() == [f"{first.name}100.0 %"]
 
 
+@pytest.mark.full
 def test_a_report_without_an_audit_says_why(open_other, data):
     why = "The audit of the index was left out: it would have taken too long."
     page = open_other(replace(data, audit=None, no_audit=why))
@@ -466,6 +488,7 @@ def test_a_report_without_an_audit_says_why(open_other, data):
     assert "could not be made" not in page.locator("#audit").text_content()
 
 
+@pytest.mark.full
 def test_long_names_that_begin_alike_can_be_told_apart_on_the_map(open_other, data):
     names = [f"Municipality of Somewhere-upon-River {n:02}" for n in range(len(data.domains))]
     told = dict(zip([one.name for one in data.domains], names))
@@ -481,6 +504,7 @@ def test_long_names_that_begin_alike_can_be_told_apart_on_the_map(open_other, da
     assert len(set(ticks)) == len(ticks) > 1
 
 
+@pytest.mark.full
 def test_a_table_with_all_columns_fits_on_a_desk(open_other, data):
     around = [
         replace(
@@ -498,6 +522,7 @@ def test_a_table_with_all_columns_fits_on_a_desk(open_other, data):
     assert box <= 1
 
 
+@pytest.mark.full
 def test_with_one_source_no_domain_is_said_to_have_been_held_out(open_other, data):
     first, *others = data.domains
     alone = (replace(first, role="source"), *(replace(one, role="target") for one in others))

@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 N_DOMAINS, N_SOURCES = 10_000, 600
 MOST_BYTES = 10_000_000
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.full]
 
 
 def beside(name):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from domindex.data import check_domain_data
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import check_domain_data
 from domindex.persistence.states import join_state, split_state
 from domindex.representations import PlacedRows
 from domindex.representations.grid_flow import GridFlowAligned

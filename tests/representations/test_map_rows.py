@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from domindex.data import DomainData, check_domain_data
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import DomainData, check_domain_data
 from domindex.representations.map_rows import rows_for_map
 
 SUMMER = np.array([6.0, -6.0, 6.0, -6.0, 6.0, -6.0])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from domindex.data import check_domain_data
-from domindex.data.standardizing import InputScaler
 from domindex.errors import InputError
+from domindex.inputs import check_domain_data
+from domindex.inputs.standardizing import InputScaler
 from domindex.representations import PlacedRows
 from domindex.representations.domain_normalised import (
     DomainCentred,

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from domindex.data import DomainData, check_domain_data
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import DomainData, check_domain_data
 from domindex.persistence.states import join_state, split_state
 from domindex.representations import (
     PlacedRows,

@@ -102,6 +102,7 @@ def test_a_table_is_sent_and_its_predictions_are_seen_and_downloaded(open_page, 
     assert loaded.loc[loaded["site"] == "far0", "off_map"].all()
 
 
+@pytest.mark.full
 def test_new_domains_stand_on_the_map_with_forecast_and_flag(open_page, file):
     page = open_page()
     send(page, file)
@@ -126,6 +127,7 @@ def test_new_domains_stand_on_the_map_with_forecast_and_flag(open_page, file):
     assert across > 0.4 * frame["width"], "what is off the map does not squeeze the others"
 
 
+@pytest.mark.full
 def test_a_bad_table_is_told_on_the_page_and_the_next_one_can_be_sent(
     browser, address, file, tmp_path
 ):
@@ -141,6 +143,7 @@ def test_a_bad_table_is_told_on_the_page_and_the_next_one_can_be_sent(
     page.close()
 
 
+@pytest.mark.full
 def test_a_file_that_is_too_large_is_not_sent(open_page, tmp_path):
     (tmp_path / "large.csv").write_bytes(b"0" * 1_100_000)
     page = open_page()
@@ -151,6 +154,7 @@ def test_a_file_that_is_too_large_is_not_sent(open_page, tmp_path):
     assert page.locator("#predict").is_enabled()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])
 def test_the_page_fits_the_screen_and_names_cover_no_other(open_page, file, size, scheme):
     page = open_page(size, color_scheme=scheme)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from domindex.tables.formulas import escape_formulas
+from domindex.tables.reading import escape_formulas
 
 
 def test_texts_that_begin_like_formulas_are_escaped_and_nothing_else():

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.preparation.domain_rule import DomainRule
+from domindex.inputs.columns import DomainRule
 from domindex.tables import fit_table, predict_table
 from domindex.tables.labels import choose_sources, read_labels
-from domindex.tables.streaming import name_of
+from domindex.tables.large import name_of
 
 QUICK = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.preparation.columns import require_columns
+from domindex.inputs.columns import require_columns
 from domindex.tables.reading import read_table, read_with_notes, write_table
 from domindex.tables.text_format import TextFormat
 

@@ -10,9 +10,8 @@ import pytest
 import domindex
 from domindex.errors import InputError
 from domindex.persistence import journal as journal_module
-from domindex.tables import fit_table, fitting, predict_table, resume_table
-from domindex.tables import run as run_module
-from domindex.tables.resuming import checkpoint_of
+from domindex.tables import Run, fit_table, fitting, predict_table, resume_table
+from domindex.tables.run import checkpoint_of
 
 HOW = {
     "target": ["outcome"],
@@ -88,7 +87,7 @@ def test_the_same_request_goes_on_and_another_is_refused(cut_off, data, whole):
 def test_a_table_that_was_changed_in_between_is_noticed(table, tmp_path, monkeypatch):
     table.to_csv(tmp_path / "a.csv", index=False)
     with monkeypatch.context() as patched:
-        patched.setattr(run_module, "write_json", cut)
+        patched.setattr(Run, "_write", cut)
         with pytest.raises(Cut):
             fit_table(tmp_path / "a.csv", out=tmp_path / "run", checkpoint=True, **HOW)
     table.assign(x=table["x"] + 1).to_csv(tmp_path / "a.csv", index=False)
@@ -129,7 +128,7 @@ def test_a_full_disk_does_not_cost_the_fit(data, tmp_path, monkeypatch, whole):
 
     monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     with monkeypatch.context() as patched:
-        patched.setattr(run_module, "new_folder", full)
+        patched.setattr(Run, "_write", full)
         with pytest.raises(InputError, match=r"No space left.*kept in.*--resume") as caught:
             fit_table(data, out=out, checkpoint=True, **HOW)
     (rescued,) = elsewhere.iterdir()

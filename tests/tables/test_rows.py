@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.tables.rows import label_rows
+from domindex.tables.labels import label_rows
 
 TABLE = pd.DataFrame(
     {

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from domindex.data import streams
-from domindex.data.bottom_rows import SampleSize
 from domindex.errors import InputError
-from domindex.tables import Run, fit_table, predict_table, sampling, streaming, summarise_table
+from domindex.inputs import streams
+from domindex.inputs.sampling import SampleSize
+from domindex.tables import Run, fit_table, large, predict_table, summarise_table
 
 ROLES = {"target": ["outcome"], "domain": "site", "exclude": ["color"], "report": False}
 QUICK = {
@@ -115,8 +115,8 @@ def test_new_domains_are_placed_once_and_alike_in_all_parts(run, big, tmp_path, 
 
 
 def test_csv_in_and_out_gives_the_same_as_parquet(run, folder, big, tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "LARGE_BYTES", 1000)
-    monkeypatch.setattr(streaming, "CSV_BLOCK", 20_000)
+    monkeypatch.setattr(large, "LARGE_BYTES", 1000)
+    monkeypatch.setattr(large, "CSV_BLOCK", 20_000)
     big.assign(z=big["z"].astype(object).fillna("NA")).to_csv(tmp_path / "big.csv.gz", index=False)
     other = fit_table(tmp_path / "big.csv.gz", out=tmp_path / "run", **ROLES, **QUICK)
     assert other.preparation() == run.preparation()
@@ -128,7 +128,7 @@ def test_csv_in_and_out_gives_the_same_as_parquet(run, folder, big, tmp_path, mo
 
 
 def test_categories_of_rare_rows_are_pooled_and_changes_are_known(big, tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "SAMPLE", SampleSize(a_domain=20, in_all=160))
+    monkeypatch.setattr(large, "SAMPLE", SampleSize(a_domain=20, in_all=160))
     rare = big.assign(still=0.0)
     rare.loc[7, ["kind", "still"]] = ["unique", 1.0]
     data = pl.from_pandas(rare).lazy()
@@ -146,7 +146,7 @@ def test_categories_of_rare_rows_are_pooled_and_changes_are_known(big, tmp_path,
 
 
 def test_a_sample_that_is_not_like_its_domain_is_said(big, tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "SAMPLE", SampleSize(a_domain=20, in_all=160))
+    monkeypatch.setattr(large, "SAMPLE", SampleSize(a_domain=20, in_all=160))
     heavy = pd.concat([big, pd.DataFrame([big.loc[0]] * 20_000).assign(x=50.0)])
     other = fit_table(pl.from_pandas(heavy).lazy(), out=tmp_path / "run", **ROLES, **QUICK)
     said = [note for note in other.notes if "is not like all of their rows" in note]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from domindex.data.messages import preview
 from domindex.errors import InputError
+from domindex.inputs.messages import preview
 
 
 def choose_names(what: str, names: Sequence[str] | None, known: Sequence[str]) -> list[str]:

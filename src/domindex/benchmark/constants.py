@@ -24,10 +24,10 @@ from domindex.benchmark.provenance import Provenance
 from domindex.benchmark.replaying import Replay
 from domindex.benchmark.suite import SuiteDataset
 from domindex.benchmark.suites import find_suite
-from domindex.committee.choice_settings import ChoiceSettings
-from domindex.data.domain_data import Task
+from domindex.committee.settings import ChoiceSettings
 from domindex.datasets.files import DataHome
 from domindex.errors import DatasetError, InputError
+from domindex.inputs.domain_data import Task
 
 RESULTS_NAME = "constants.json"
 SEED = 0

@@ -11,8 +11,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from domindex.data.domain_data import Task
 from domindex.datasets import DomainDataset
+from domindex.inputs.domain_data import Task
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -137,7 +137,7 @@ def _moment_flow(dataset: DomainDataset, seed: int) -> Any:
 
 
 def _deep(kind: str, dataset: DomainDataset, seed: int, **given: Any) -> Any:
-    return getattr(import_module("domindex.estimators.baselines"), kind)(random_state=seed, **given)
+    return getattr(import_module("domindex.baselines"), kind)(random_state=seed, **given)
 
 
 def _cida(dataset: DomainDataset, seed: int) -> Any:
@@ -246,7 +246,7 @@ class PlainModel:
     objection: Objection = no_objection
 
     def bare(self, dataset: DomainDataset, seed: int, **aids: Any) -> Any:
-        from domindex.estimators.baselines import PlainBaseline
+        from domindex.baselines import PlainBaseline
 
         return PlainBaseline(self.make(dataset.task, seed), **aids)
 

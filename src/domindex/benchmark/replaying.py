@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from domindex.arrays import Floats
 from domindex.benchmark.figures import Outcome, domain_figures
 from domindex.committee.building import FirstRound, run_first_round
-from domindex.committee.choice_settings import ChoiceSettings
-from domindex.committee.held_out_rows import HeldOutRows, temper
-from domindex.committee.shapes import Coincidence
-from domindex.committee.trial import Trial
+from domindex.committee.candidates import Trial
+from domindex.committee.folds import HeldOutRows, temper
+from domindex.committee.separability import Separability
+from domindex.committee.settings import ChoiceSettings
 from domindex.committee.weighing import weigh
-from domindex.data import DomainData
 from domindex.datasets import DomainDataset
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
-from domindex.model.fitted_indices import FittedIndices
-from domindex.training.settings import Training
-
-Floats = NDArray[np.float64]
+from domindex.inputs import DomainData
+from domindex.vdi.fitted_indices import FittedIndices
+from domindex.vdi.settings import Training
 
 PLAIN = ("linear on raw", "boosting on raw")
 """Candidates of whom the better one on targets, in hindsight, is what gains are counted from."""
@@ -47,7 +46,7 @@ class Replay:
     classes: NDArray | None
     trials: list[Trial]
     rows: HeldOutRows
-    shapes: dict[str, Coincidence]
+    shapes: dict[str, Separability]
     beyond: Floats
     plain: Floats
     predicted: Floats
@@ -131,9 +130,10 @@ class _FirstRoundOnly(BaseVDI):
     _indices: FittedIndices
 
     def _fit_data(self, data: DomainData) -> None:
-        with self._ground(data) as ground:
-            self._indices = ground.indices
-            self.first_round = run_first_round(self._list_candidates(ground), ground)
+        with self._fit_context(data) as context:
+            inputs = self._map_domains(data, context)
+            self._indices = inputs.indices
+            self.first_round = run_first_round(self._list_candidates(inputs), inputs)
 
     def predict_members(self, X: NDArray, sample_domain: NDArray) -> Floats:
         """(trials, rows, columns) what every candidate says of these rows."""

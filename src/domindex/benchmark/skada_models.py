@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.preprocessing import StandardScaler
 
+from domindex.arrays import Floats
 from domindex.benchmark.methods import Method, classes_only
-from domindex.data import DomainData
 from domindex.datasets import DomainDataset
 from domindex.errors import InputError
-from domindex.estimators.base import Floats, Names
+from domindex.estimators.base import Names
 from domindex.estimators.wrapping import WrappingEstimator
+from domindex.inputs import DomainData
 from domindex.representations import RepresentedRows
 
 PACKAGE = "skada"

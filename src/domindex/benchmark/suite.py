@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from domindex.benchmark.figures import FigureFunction
 from domindex.benchmark.methods import Method
 from domindex.benchmark.settings_hash import settings_hash
-from domindex.data.domain_data import Task
 from domindex.datasets import DomainDataset
 from domindex.datasets.files import DataHome
+from domindex.inputs.domain_data import Task
 
 if TYPE_CHECKING:
     from domindex.benchmark.summary import Summary

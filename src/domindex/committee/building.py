@@ -3,53 +3,50 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from domindex.committee.candidate import ENCODED, Candidate
-from domindex.committee.committee import Committee, Deviations, disagreement
-from domindex.committee.fit_context import FitContext
-from domindex.committee.folds import plan_folds
-from domindex.committee.forecast import Forecaster
-from domindex.committee.held_out_record import HeldOutRecord
-from domindex.committee.held_out_rows import HeldOutRows
-from domindex.committee.importance import Explained
-from domindex.committee.kept_pieces import KeptPieces
-from domindex.committee.label_shift import (
+from domindex.arrays import Floats
+from domindex.committee.candidates import ENCODED, Candidate, Trial, predict_with
+from domindex.committee.committee import (
+    Committee,
+    Deviations,
     LabelShift,
+    disagreement,
     estimate_shares,
     helps_on_folds,
     source_shares,
 )
-from domindex.committee.learning import predict_with
-from domindex.committee.members import Member
-from domindex.committee.network_in_play import NetworkInPlay
-from domindex.committee.predictor_members import PredictorMembers
-from domindex.committee.reach import KnownOutputs, Reach
-from domindex.committee.shapes import Coincidence, measure_coincidence
-from domindex.committee.side_by_side import Workers
-from domindex.committee.trial import Trial
+from domindex.committee.context import FitContext
+from domindex.committee.folds import HeldOutRows, RepresentedFolds, plan_folds
+from domindex.committee.forecast import Forecaster
+from domindex.committee.kept_pieces import KeptPieces, timed
+from domindex.committee.members import Member, PredictorMember, fit_predictor
+from domindex.committee.network import NetworkCandidate
+from domindex.committee.parallel import Workers
+from domindex.committee.record import Explained, HeldOutRecord
+from domindex.committee.separability import Separability, measure_separability
 from domindex.committee.validation import validate
 from domindex.committee.weighing import (
-    SHAPES_OF,
+    KnownOutputs,
+    Reach,
     Weighing,
     reasons_to_leave_out,
     resolution,
     weigh,
 )
-from domindex.data import DomainData
 from domindex.errors import PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.point_distances import PointDistances
-from domindex.model.fitted_indices import FittedIndices
+from domindex.geometry.neighbors import PointDistances
+from domindex.inputs import DomainData
 from domindex.representations import PlacedRows, representation_named
+from domindex.representations.grid_flow import GridFlowAligned
 from domindex.representations.raw import Raw
-
-Floats = NDArray[np.float64]
+from domindex.vdi.fitted_indices import FittedIndices
 
 ROUNDS: tuple[tuple[tuple[str, ...], int | None], ...] = (
     (("linear", "kernel"), None),
@@ -105,8 +102,8 @@ class BuiltCommittee:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
-    """What every candidate of a fit stands on.
+class FitInputs:
+    """What a fit rests on: the checked data, their map, and the settings.
 
     Attributes
     ----------
@@ -126,19 +123,6 @@ class Ground:
     n_jobs: int | None
 
 
-def build_committee(
-    candidates: Sequence[Candidate], ground: Ground, *, asked: bool = False, quick: bool = False
-) -> BuiltCommittee:
-    """Candidates predict held-out sources, are weighed, and those that count are fitted.
-
-    `asked` says that the user named the candidates: then none is passed over for time, and none is
-    added. `quick` leaves out what takes long: kernels, boosting, a second round.
-    """
-    with ground.context.timings.stage("representing"):
-        builder = _Builder(candidates, ground, asked=asked, quick=quick)
-    return builder.build()
-
-
 @dataclass(frozen=True, eq=False)
 class FirstRound:
     """What is known before anything is weighed: enough to weigh it again under other settings.
@@ -155,15 +139,15 @@ class FirstRound:
 
     trials: list[Trial]
     rows: HeldOutRows
-    shapes: dict[str, Coincidence]
+    shapes: dict[str, Separability]
     beyond: Floats
     members: list[Member]
     reach: Reach | None
 
 
-def run_first_round(candidates: Sequence[Candidate], ground: Ground) -> FirstRound:
-    """As `build_committee` starts, but every candidate is tried, and fitted whatever it weighs."""
-    builder = _Builder(candidates, ground)
+def run_first_round(candidates: Sequence[Candidate], inputs: FitInputs) -> FirstRound:
+    """As a fit starts, but every candidate is tried, and fitted whatever it weighs."""
+    builder = CommitteeBuilder(candidates, inputs)
     trials = builder._validate([one for one in candidates if not one.needs_network])
     return FirstRound(
         trials,
@@ -184,20 +168,31 @@ def _farthest_target(data: DomainData, distances: PointDistances) -> float:
     return float(distances.to_nearest(targets, sources).max())
 
 
-class _Builder:
+class CommitteeBuilder:
+    """Validates candidates on held-out sources, weighs them, and fits those that count.
+
+    `requested` says that the user named the candidates: then none is passed over for time, and none
+    is added. `quick` leaves out what takes long: kernels, boosting, a second round.
+    """
+
     def __init__(
         self,
         candidates: Sequence[Candidate],
-        ground: Ground,
+        inputs: FitInputs,
         *,
-        asked: bool = False,
+        requested: bool = False,
         quick: bool = False,
     ) -> None:
-        self.candidates, self.asked, self.quick = list(candidates), asked, quick
-        self.data, self.geometry, self.indices = ground.data, ground.geometry, ground.indices
-        self.context, self.seed = ground.context, ground.seed
-        self.workers = Workers(ground.n_jobs, ground.context.n_threads)
-        self.kept = KeptPieces(ground.context.journal)
+        self.candidates, self.requested, self.quick = list(candidates), requested, quick
+        self.data, self.geometry, self.indices = inputs.data, inputs.geometry, inputs.indices
+        self.context, self.seed = inputs.context, inputs.seed
+        with self.context.timings.stage("representing"):
+            self._represent(inputs)
+
+    def _represent(self, inputs: FitInputs) -> None:
+        """All rows in every representation, the folds, and how separable targets are."""
+        self.workers = Workers(inputs.n_jobs, inputs.context.n_threads)
+        self.kept = KeptPieces(inputs.context.journal)
         data, geometry, choices = self.data, self.geometry, self.context.choices
         sizes = data.domain_sizes
         is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
@@ -207,7 +202,7 @@ class _Builder:
         self.rows = HeldOutRows.of(folds, data, choices.smoothing)
         self.represented = {
             name: self.kept.represented(representation_named(name), data, geometry, is_cut)
-            for name in dict.fromkeys(one.representation for one in candidates)
+            for name in dict.fromkeys(one.representation for one in self.candidates)
         }
         self.reach, self.known_outputs = None, None
         if data.classes is None:
@@ -215,27 +210,36 @@ class _Builder:
             self.known_outputs = KnownOutputs.of(data, self.rows.folds)
         self.shapes = self._measure_shapes()
         self.members = PredictorMembers(self.represented, self.seed, self.workers, self.kept)
-        self.network: NetworkInPlay | None = None
+        self.network: NetworkCandidate | None = None
 
-    def build(self) -> BuiltCommittee:
-        timings = self.context.timings
-        with timings.stage("validating"):
-            trials = self._first_round()
-        with timings.stage("weighing"):
-            weighing = self._weigh(trials) if trials else None
-        with timings.stage("validating"):
-            more = self._second_round(weighing)
-        if more:
-            with timings.stage("weighing"):
-                weighing = self._weigh([*trials, *more])
+    def validate_first_round(self) -> list[Trial]:
+        """Trials of all candidates that need no network."""
+        with self.context.timings.stage("validating"):
+            return self._first_round()
+
+    def weigh(self, trials: Sequence[Trial]) -> Weighing | None:
+        """Weights by held-out losses and penalties; None where there is no trial."""
+        if not trials:
+            return None
+        with self.context.timings.stage("weighing"):
+            beyond = self._beyond(trials)
+            return weigh(trials, self.rows, self.shapes, beyond, self.context.choices, self.seed)
+
+    def validate_second_round(self, weighing: Weighing | None) -> list[Trial]:
+        """Trials of what takes longer, where the first round says that it may pay."""
+        with self.context.timings.stage("validating"):
+            return self._second_round(weighing)
+
+    def fit_members(self, weighing: Weighing | None) -> BuiltCommittee:
+        """Fit those with weight on all sources, and what to expect of them."""
         assert weighing is not None
-        with timings.stage("fitting"):
+        with self.context.timings.stage("fitting"):
             return self._fit(weighing)
 
     def _first_round(self) -> list[Trial]:
         """What is quick on every representation; what is slow on those that promise something."""
         left = [one for one in self.candidates if not one.needs_network]
-        if self.asked:
+        if self.requested:
             return self._validate(left)
         trials: list[Trial] = []
         for predictors, most in self._rounds():
@@ -275,9 +279,11 @@ class _Builder:
         names = [trial.candidate.representation for trial, reason in order if not reason]
         return {Raw.name, *list(dict.fromkeys(names))[:most]}
 
-    def _measure_shapes(self) -> dict[str, Coincidence]:
+    def _measure_shapes(self) -> dict[str, Separability]:
         """Of every representation, where there are targets and a choice between them."""
-        names = [name for name in self.represented if name not in SHAPES_OF]
+        names = [
+            name for name in self.represented if representation_named(name).separability_of is None
+        ]
         if len(self.represented) < 2 or not (~self.data.is_source).any():
             return {}
         most_folds, folds = self.context.choices.told_folds, self.rows.folds
@@ -285,7 +291,7 @@ class _Builder:
         found = {name: journal.find(f"shapes {name}") for name in names}
         left = [name for name in names if found[name] is None]
         measured = self.workers.run(
-            measure_coincidence,
+            measure_separability,
             [(self.represented[name], folds, most_folds, self.seed) for name in left],
             in_threads=True,
         )
@@ -309,14 +315,10 @@ class _Builder:
             self.context.choices.bootstrap,
         )
 
-    def _weigh(self, trials: Sequence[Trial]) -> Weighing:
-        beyond = self._beyond(trials)
-        return weigh(trials, self.rows, self.shapes, beyond, self.context.choices, self.seed)
-
     def _second_round(self, weighing: Weighing | None) -> list[Trial]:
         """Trials of what takes longer, where the first round says that it may pay."""
         more: list[Trial] = []
-        in_haste = self.quick and not self.asked
+        in_haste = self.quick and not self.requested
         if weighing is not None and (in_haste or self._nothing_to_gain(weighing)):
             return more
         wanted = [one for one in self.candidates if one.needs_network]
@@ -345,7 +347,7 @@ class _Builder:
         `alone` says that nothing else was tried.
         """
         represented = self.represented[wanted[0].representation]
-        self.network = NetworkInPlay.begin(represented, self.indices, self.context)
+        self.network = NetworkCandidate.begin(represented, self.indices, self.context)
         predicted, self.represented[ENCODED] = self.network.hold_out(self.rows)
         itself = [one for one in wanted if one.learner is None]
         trials = [Trial.of(one, predicted, self.rows) for one in itself]
@@ -361,19 +363,21 @@ class _Builder:
         """Where it was asked for, or what it starts from counts; one source cannot validate it."""
         if self.rows.by_rows:
             return False
-        asked = self.asked or self.context.backbone is not None
-        return asked or _weight_on(weighing, network.representation) >= IN_PLAY
+        wanted = self.requested or self.context.backbone is not None
+        return wanted or _weight_on(weighing, network.representation) >= IN_PLAY
 
     def _nothing_to_gain(self, weighing: Weighing) -> bool:
         """Whether hardly a held-out row is left that anything could predict better."""
         best = min(trial.loss(self.rows) for trial in weighing.trials)
         is_class = self.data.classes is not None
-        return is_class and not self.asked and best < MISTAKES_LEFT * resolution(self.rows, best)
+        return (
+            is_class and not self.requested and best < MISTAKES_LEFT * resolution(self.rows, best)
+        )
 
     def _may_self_train(self) -> bool:
         has_targets = bool((~self.data.is_source).any())
         many = len(self.candidates) > 1 and self.data.is_source.sum() > 1
-        return self.data.classes is not None and has_targets and many and not self.asked
+        return self.data.classes is not None and has_targets and many and not self.requested
 
     def _reach_of(self, trials: Sequence[Trial]) -> Reach | None:
         """How far each is believed, (trials, outputs); None for classes."""
@@ -485,3 +489,92 @@ class _Builder:
 def _weight_on(weighing: Weighing, representation: str) -> float:
     on = [trial.candidate.representation == representation for trial in weighing.trials]
     return float(weighing.weights[np.array(on)].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class PredictorMembers:
+    """The members of candidates that need no network.
+
+    Attributes
+    ----------
+    represented : what each is fitted on, by name
+    kept : what a fit that was cut off had fitted
+    """
+
+    represented: Mapping[str, RepresentedFolds]
+    seed: int
+    workers: Workers
+    kept: KeptPieces
+    fitted: dict[Candidate, PredictorMember] = field(default_factory=dict)
+
+    def member(self, candidate: Candidate) -> PredictorMember:
+        self._recall([candidate])
+        if candidate not in self.fitted:
+            given = (candidate, self.represented[candidate.representation], self.seed)
+            self._remember(candidate, *timed(fit_predictor, *given))
+        return self.fitted[candidate]
+
+    def fit_in_threads(self, candidates: Sequence[Candidate]) -> None:
+        """Those that may be and are not fitted yet, side by side."""
+        own = [one for one in candidates if not one.needs_network]
+        self._recall(own)
+        left = [one for one in own if one.in_threads and one not in self.fitted]
+        if not (left and self.workers.has_threads):
+            return
+        given = [
+            (fit_predictor, one, self.represented[one.representation], self.seed) for one in left
+        ]
+        for (member, seconds), one in zip(self.workers.run(timed, given, in_threads=True), left):
+            self._remember(one, member, seconds)
+
+    def _recall(self, candidates: Sequence[Candidate]) -> None:
+        """Take what was fitted before the fit was cut off."""
+        for one in candidates:
+            if one not in self.fitted:
+                member = self.kept.member(one, self.represented[one.representation])
+                if member is not None:
+                    self.fitted[one] = member
+
+    def _remember(self, candidate: Candidate, member: PredictorMember, seconds: float) -> None:
+        self.fitted[candidate] = member
+        self.kept.keep_member(candidate, member, seconds)
+
+
+def chosen_flow(
+    built: BuiltCommittee, geometry: DomainGeometry
+) -> tuple[str, dict[str, Any] | None]:
+    """The representation of the heaviest member, and the flow's facts where a member follows it."""
+    used = built.table.loc[built.table["weight"] > 0, "representation"].tolist()
+    network = built.committee.network
+    name = built.committee.members[0].representation.name
+    follows = "flow" in used or (network is not None and network.follows_flow)
+    facts = _flow_facts(geometry, built.committee) if follows else None
+    return used[0] if used[0] in ("flow", ENCODED) else name, facts
+
+
+def _flow_facts(geometry: DomainGeometry, committee: Committee) -> dict[str, Any]:
+    """What was chosen, in plain values."""
+    selected, network = geometry.selected, committee.network
+    followed = selected.around or selected
+    return {
+        "family": followed.flow.family,
+        "n_components": followed.flow.n_components,
+        "neighbors": list(selected.domain_map.neighbors),
+        "around": selected.around is not None,
+        "misfit": float(followed.misfit),
+        "straightened": network is not None and network.is_straightened,
+    }
+
+
+def grid_flow_facts(committee: Committee) -> dict[str, Any] | None:
+    """How pictures or signals move along the map, where a member follows it."""
+    for member in committee.members:
+        if isinstance(member.representation, GridFlowAligned):
+            flow, ring = member.representation.flow, member.representation.ring
+            return {
+                "family": flow.family,
+                "trend": flow.trend.kind,
+                "is_lit": flow.is_lit,
+                "around": ring is not None,
+            }
+    return None

@@ -1,23 +1,142 @@
-"""The fitted committee: members, what each one's word counts, and how far to believe the sum."""
+"""The fitted committee: members, their weights, and how far to believe the weighted mean."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.stats import norm
 
-from domindex.committee.conformal_scaling import conformal_factors
-from domindex.committee.held_out_rows import HeldOutRows, temper
-from domindex.committee.label_shift import LabelShift
+from domindex.arrays import Floats
+from domindex.committee.folds import HeldOutRows, temper
 from domindex.committee.members import EncodedMember, Member, NetworkMember, member_from_state
-from domindex.committee.reach import Reach
-from domindex.geometry.ring_coordinate import RingCoordinate
-from domindex.model.fitted_indices import FittedIndices
+from domindex.committee.weighing import Reach
+from domindex.geometry.rings import RingCoordinate
 from domindex.representations import PlacedRows
+from domindex.representations.base import require_distinct
+from domindex.vdi.fitted_indices import FittedIndices
 
-Floats = NDArray[np.float64]
+
+def conformal_factors(
+    residuals: Floats, deviations: Floats, weights: Floats, coverage: float = 0.9
+) -> Floats:
+    """Factors (outputs,) for the deviations, so that they and their intervals hold what they say.
+
+    A network's variance is learned where it was trained; an unseen domain is further off. The
+    residuals (rows, outputs) are of predictions for source domains that were held out. The factor
+    is the larger of two. By the first, an interval of probability `coverage` holds that share of
+    them. Where errors have heavy tails, most of them are small and that share says nothing about
+    the few that are large: by the second, the deviation is no smaller than the root mean square of
+    the errors, as the word promises. For errors that are Gaussian the two agree.
+    """
+    ratios = np.abs(residuals) / deviations
+    order = np.argsort(ratios, axis=0)
+    shares = np.cumsum(weights[order], axis=0) / weights.sum()
+    first = np.minimum((shares < coverage).sum(axis=0), len(ratios) - 1)
+    outputs = np.arange(ratios.shape[1])
+    by_share = ratios[order[first, outputs], outputs] / norm.ppf(0.5 + coverage / 2)
+    by_square = np.sqrt(weights @ ratios**2 / weights.sum())
+    return np.maximum(by_share, by_square)
+
+
+ITERATIONS = 50
+"""Of expectation and maximisation; what it has found by then is used."""
+
+PRIOR_ROWS = 20.0
+"""Rows that the sources' shares count for in a domain: a domain of few rows moves little. A stated
+prior, not tuned."""
+
+CLEAR = 2.0
+"""Standard errors over held-out domains by which following the shares must lower the loss."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelShift:
+    """Probabilities p(class | x) of the sources, corrected for the shares of a domain.
+
+    p'(c | x) ∝ p(c | x) · share of the domain / share of the sources, where the shares are the
+    fixed point of the mean of p' (expectation and maximisation). Right where classes look alike in
+    all domains and only their shares differ; used where held-out domains say that it helps.
+
+    Attributes
+    ----------
+    sources : (classes,) shares of the sources
+    domains : shares of each target that was seen; a new domain has those of its rows
+    """
+
+    sources: Floats
+    domains: Mapping[Hashable, Floats]
+
+    def apply(self, probabilities: Floats, rows: PlacedRows) -> Floats:
+        result = np.array(probabilities)
+        for name, members, _ in rows.domains:
+            part = probabilities[members]
+            shares = self.domains.get(name) if name is not None else None
+            if shares is None:
+                shares = estimate_shares(part, self.sources)
+            result[members] = reweighted(part, shares / self.sources)
+        return result
+
+    def with_domains(self, probabilities: Floats, rows: PlacedRows) -> LabelShift:
+        """With the shares of new domains, whose rows have these probabilities (rows, classes)."""
+        new = {
+            name: estimate_shares(probabilities[members], self.sources)
+            for name, members, _ in rows.domains
+        }
+        return LabelShift(self.sources, {**self.domains, **new})
+
+    def state(self) -> dict[str, Any]:
+        shares = np.array(list(self.domains.values())).reshape(-1, len(self.sources))
+        return {"sources": self.sources, "names": tuple(self.domains), "shares": shares}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> LabelShift:
+        names, shares = require_distinct(state["names"]), state["shares"]
+        if shares.shape != (len(names), len(state["sources"])):
+            raise ValueError("the shares of classes do not fit the domains")
+        if not ((shares > 0).all() and (state["sources"] > 0).all()):
+            raise ValueError("the shares of classes are no shares")
+        return cls(state["sources"], dict(zip(names, shares)))
+
+
+def estimate_shares(probabilities: Floats, sources: Floats) -> Floats:
+    """(classes,) shares of a domain whose rows have these probabilities under the sources'."""
+    shares = sources
+    for _ in range(ITERATIONS):
+        expected = reweighted(probabilities, shares / sources).sum(axis=0)
+        shares = (expected + PRIOR_ROWS * sources) / (len(probabilities) + PRIOR_ROWS)
+    return shares
+
+
+def reweighted(probabilities: Floats, factors: Floats) -> Floats:
+    """Probabilities (n, classes) times factors (classes,), summing to 1 again."""
+    result = probabilities * factors
+    return result / result.sum(axis=1, keepdims=True)
+
+
+def source_shares(rows: HeldOutRows) -> Floats:
+    """(classes,) of the sources, domains alike; no class has none."""
+    assert rows.n_classes is not None
+    counted = np.bincount(rows.labels, rows.row_weights, minlength=rows.n_classes)
+    shares = np.asarray(counted, dtype=np.float64) + 1.0 / len(rows.labels)
+    return np.asarray(shares / shares.sum(), dtype=np.float64)
+
+
+def helps_on_folds(held_out: Floats, rows: HeldOutRows) -> bool:
+    """Whether following the shares of held-out domains clearly lowers the loss (n, classes)."""
+    sources = source_shares(rows)
+    followed = np.empty_like(held_out)
+    for part in range(len(rows.part_domains)):
+        members = rows.parts == part
+        shares = estimate_shares(held_out[members], sources)
+        followed[members] = reweighted(held_out[members], shares / sources)
+    gains = rows.by_domain(rows.by_part(rows.losses(held_out) - rows.losses(followed)))
+    if len(gains) < 2:
+        return False
+    return bool(gains.mean() > CLEAR * gains.std(ddof=1) / np.sqrt(len(gains)))
+
 
 LEAST_DEVIATION = 1e-12
 """Relative to the largest output that was seen: no interval is a point. Rounding, not tuned."""
@@ -202,3 +321,40 @@ def disagreement(members: Floats, weights: Floats, mean: Floats, unit: Floats | 
 def _variance(members: Floats, weights: Floats, mean: Floats) -> Floats:
     """(n, outputs) weighted variance of the members about their mean."""
     return np.einsum("m,mno->no", weights, (members - mean) ** 2)
+
+
+CLEARLY_APART = 0.05
+"""Share of rows, or of the outputs' spread, from which two ways are said to differ. Not tuned."""
+
+
+def ways_apart(
+    committee: Committee, rows: PlacedRows, indices: FittedIndices, predicted: Floats
+) -> dict[Hashable | None, float] | None:
+    """By domain, how far predictions differ that reach it the other way round.
+
+    `predicted` (rows, columns) are those of the way that was taken. For classes the share of rows
+    whose class changes; for values the root mean squared difference in units of the outputs'
+    spread. 0 where only one way is in question, see `RingCoordinate.chance_of_other_way`: among the
+    sources, and close to them. None where no member runs along a ring.
+    """
+    ring = committee.ring
+    if ring is None or rows.angles is None:
+        return None
+    questions = [bool(ring.in_question(rows.angles[domain.name])) for domain in rows.domains]
+    asked = {domain.name for domain, one in zip(rows.domains, questions) if one}
+    apart: dict[Hashable | None, float] = {domain.name: 0.0 for domain in rows.domains}
+    if not asked:
+        return apart
+    there = {domain.name: domain.rows for domain in rows.domains}
+    other = replace(rows.only(asked), other_way=True)
+    values = committee.predict(other, indices).mean
+    for domain in other.domains:
+        before, after = predicted[there[domain.name]], values[domain.rows]
+        apart[domain.name] = _apart(before, after, committee)
+    return apart
+
+
+def _apart(before: Floats, after: Floats, committee: Committee) -> float:
+    if committee.deviations is None:
+        return float((before.argmax(axis=1) != after.argmax(axis=1)).mean())
+    return float(np.sqrt((((before - after) / committee.deviations.unit) ** 2).mean()))

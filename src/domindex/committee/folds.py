@@ -1,21 +1,27 @@
-"""Source domains held out in turn, near and far along the map."""
+"""Source domains held out in turn, near and far along the map, and how predictions are scored."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
 from sklearn.model_selection import GroupKFold, KFold
 
-from domindex.committee.choice_settings import ChoiceSettings
-from domindex.data import DomainData
-from domindex.geometry.point_distances import PointDistances
+from domindex.arrays import Floats, Ints
+from domindex.committee.settings import ChoiceSettings
+from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.matching import balancing_weights
+from domindex.geometry.neighbors import PointDistances
+from domindex.inputs import DomainData
+from domindex.representations import PlacedRows, Representation, RepresentedRows
+from domindex.representations.base import DomainRows
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 FoldKind = Literal["near", "far", "rows"]
 
 ROW_FOLDS = 5
@@ -38,9 +44,9 @@ class Fold:
     """
 
     kind: FoldKind
-    train: Numbers
-    held_out: Numbers
-    domains: Numbers
+    train: Ints
+    held_out: Ints
+    domains: Ints
     distance: Floats
     n_learned_from: int = 1
 
@@ -48,7 +54,7 @@ class Fold:
 def plan_folds(
     data: DomainData,
     distances: PointDistances,
-    target_rows: list[Numbers] | None,
+    target_rows: list[Ints] | None,
     settings: ChoiceSettings,
     seed: int,
 ) -> list[Fold]:
@@ -80,11 +86,11 @@ def plan_folds(
 class _FoldMaker:
     data: DomainData
     distances: PointDistances
-    target_rows: list[Numbers] | None
+    target_rows: list[Ints] | None
     settings: ChoiceSettings
     rng: np.random.Generator
 
-    def make(self, kind: FoldKind, train: Numbers, held_out: Numbers) -> Fold:
+    def make(self, kind: FoldKind, train: Ints, held_out: Ints) -> Fold:
         held_out = np.sort(held_out)
         most = max(1, self.settings.most_held_out_rows // len(held_out))
         held_out_rows = [_some(self._like_targets(k), most, self.rng) for k in held_out]
@@ -99,17 +105,17 @@ class _FoldMaker:
         )
 
     @cached_property
-    def rows(self) -> list[Numbers]:
+    def rows(self) -> list[Ints]:
         """Of every domain."""
         return self.data.rows_by_domain()
 
     @cached_property
-    def counting_rows(self) -> list[Numbers]:
+    def counting_rows(self) -> list[Ints]:
         """Of every domain, those that count for something in learning."""
         counts = self.data.row_counts
         return [rows[counts[rows]] for rows in self.rows]
 
-    def _like_targets(self, domain: int) -> Numbers:
+    def _like_targets(self, domain: int) -> Ints:
         rows = self.counting_rows[domain]
         if self.target_rows is None:
             return rows
@@ -118,12 +124,12 @@ class _FoldMaker:
         return kept if len(kept) else rows
 
 
-def _counting_rows(data: DomainData, domain: int) -> Numbers:
+def _counting_rows(data: DomainData, domain: int) -> Ints:
     return np.flatnonzero(data.row_counts & (data.row_domains == domain))
 
 
 def _row_folds(
-    data: DomainData, sources: Numbers, settings: ChoiceSettings, rng: np.random.Generator
+    data: DomainData, sources: Ints, settings: ChoiceSettings, rng: np.random.Generator
 ) -> list[Fold]:
     rows = _some(_counting_rows(data, sources[0]), settings.most_train_rows, rng)
     zero = np.zeros(1)
@@ -133,11 +139,11 @@ def _row_folds(
     return [Fold("rows", rows[train], rows[test], sources, zero) for train, test in parts]
 
 
-def _some(rows: Numbers, most: int, rng: np.random.Generator) -> Numbers:
+def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
     return rows if len(rows) <= most else np.sort(rng.permutation(rows)[:most])
 
 
-def held_out_folds(domains: Numbers, most: int) -> list[Numbers]:
+def held_out_folds(domains: Ints, most: int) -> list[Ints]:
     """Rows to hold out in turn: by domain, at most so many times, or, of one domain, by rows.
 
     A single row is held out of itself: there is nothing else to learn from.
@@ -148,3 +154,226 @@ def held_out_folds(domains: Numbers, most: int) -> list[Numbers]:
     if len(domains) > 1:
         return [test for _, test in KFold(min(ROW_FOLDS, len(domains))).split(domains)]
     return [np.array([0]), np.array([0])]
+
+
+LEAST_PROBABILITY = 1e-12
+"""A logarithm stays finite; after smoothing nothing is that small."""
+
+TEMPERATURES = (np.exp(-1.0), np.exp(2.5))
+"""Between which a temperature is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutRows:
+    """Rows that are predicted by what never saw their domains, in the order of the folds.
+
+    A domain that is held out in a near and in a far fold has its rows here twice.
+
+    Attributes
+    ----------
+    folds : the folds
+    labels : (n,) classes or (n, outputs) values
+    domains : (n,) numbers of domains
+    parts : (n,) numbers of pairs of a domain and a kind of fold
+    is_far : (parts,) whether the fold is a far one
+    part_domains : (parts,) the domain of each
+    part_distances : (parts,) how far the domain lay from what was learned from
+    part_weights : (parts,) summing to 1: near and far count alike, and domains within them
+    unit : (outputs,) spread of the sources' values; None for classes
+    n_classes : None for values
+    smoothing : share of a probability that is spread over all classes
+    """
+
+    folds: tuple[Fold, ...]
+    labels: NDArray
+    domains: Ints
+    parts: Ints
+    is_far: NDArray[np.bool_]
+    part_domains: Ints
+    part_distances: Floats
+    part_weights: Floats
+    unit: Floats | None
+    n_classes: int | None
+    smoothing: float
+
+    @classmethod
+    def of(cls, folds: Sequence[Fold], data: DomainData, smoothing: float) -> HeldOutRows:
+        rows = np.concatenate([fold.held_out for fold in folds])
+        kinds = np.concatenate([[fold.kind == "far"] * len(fold.held_out) for fold in folds])
+        domains = data.row_domains[rows]
+        pairs, parts = np.unique(np.stack([kinds, domains]), axis=1, return_inverse=True)
+        distances = {
+            (fold.kind == "far", domain): distance
+            for fold in folds
+            for domain, distance in zip(fold.domains, fold.distance)
+        }
+        unit = None
+        if data.classes is None:
+            spread = data.labels[data.row_counts].std(axis=0)
+            unit = np.where(spread > 0, spread, 1.0)
+        counts = np.bincount(pairs[0], minlength=2)
+        weights = 1.0 / counts[pairs[0]] / (counts > 0).sum()
+        return cls(
+            tuple(folds),
+            data.labels[rows],
+            domains,
+            parts.reshape(-1),
+            pairs[0].astype(bool),
+            pairs[1],
+            np.array([distances[bool(far), domain] for far, domain in pairs.T]),
+            weights,
+            unit,
+            None if data.classes is None else len(data.classes),
+            smoothing,
+        )
+
+    @cached_property
+    def row_weights(self) -> Floats:
+        """(n,) summing to 1: parts as they are weighted, rows within them alike."""
+        return (self.part_weights / np.bincount(self.parts))[self.parts]
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether there is a single source, and rows of it are held out, not domains."""
+        return self.folds[0].kind == "rows"
+
+    def losses(self, predicted: Floats) -> Floats:
+        """(..., n) of predictions (..., n, columns): logarithmic, or squared in units of spread."""
+        if self.unit is None:
+            taken = np.take_along_axis(
+                predicted, np.broadcast_to(self.labels[:, None], (*predicted.shape[:-1], 1)), -1
+            )[..., 0]
+            return -np.log(np.maximum(taken, LEAST_PROBABILITY))
+        return (((predicted - self.labels) / self.unit) ** 2).mean(axis=-1)
+
+    def by_part(self, of_rows: Floats) -> Floats:
+        """(parts,) means of something that every row has, (n,)."""
+        return np.bincount(self.parts, of_rows) / np.bincount(self.parts)
+
+    def by_domain(self, of_parts: Floats) -> Floats:
+        """(held-out domains,) means over near and far."""
+        _, place = np.unique(self.part_domains, return_inverse=True)
+        return np.bincount(place, of_parts) / np.bincount(place)
+
+    def smoothed(self, probabilities: Floats) -> Floats:
+        return smooth(probabilities, self.smoothing)
+
+    def temperature(self, probabilities: Floats) -> float:
+        """By which the logarithms of smoothed probabilities are divided at the least mean loss."""
+        logs = np.log(self.smoothed(probabilities))
+
+        def loss(log_temperature: float) -> float:
+            tempered = softmax(logs / np.exp(log_temperature), axis=1)
+            return float(self.row_weights @ self.losses(tempered))
+
+        bounds = tuple(np.log(TEMPERATURES))
+        found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.02})
+        return float(np.exp(found.x))
+
+
+def smooth(probabilities: Floats, smoothing: float) -> Floats:
+    """Probabilities (n, classes) of which a share is spread over all classes."""
+    return (1 - smoothing) * probabilities + smoothing / probabilities.shape[1]
+
+
+def temper(probabilities: Floats, temperature: float, smoothing: float) -> Floats:
+    """Smoothed probabilities (n, classes), made softer above a temperature of 1."""
+    return softmax(np.log(smooth(probabilities, smoothing)) / temperature, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class RepresentedFolds:
+    """A representation of all rows, and of the rows of any fold.
+
+    What a representation learns from inputs alone is learned once. What depends on roles is learned
+    anew in every fold, and a held-out domain that is cut to rows like the targets' is measured by
+    those rows, like a domain never seen.
+
+    Attributes
+    ----------
+    representation : fitted on all data
+    rows : all rows in it
+    """
+
+    data: DomainData
+    geometry: DomainGeometry
+    representation: Representation
+    rows: RepresentedRows
+    is_cut: bool
+    kept: dict[tuple, tuple[RepresentedRows, RepresentedRows]] = field(default_factory=dict)
+    balanced: dict[tuple[bytes, bytes], Floats] = field(default_factory=dict)
+
+    @classmethod
+    def fit(
+        cls, kind: type[Representation], data: DomainData, geometry: DomainGeometry, is_cut: bool
+    ) -> RepresentedFolds:
+        representation = kind.fit(data, geometry)
+        placed = PlacedRows.of_map(data, geometry.domain_map)
+        return cls(data, geometry, representation, representation.apply(placed), is_cut)
+
+    def of(self, fold: Fold) -> tuple[RepresentedRows, RepresentedRows]:
+        """The rows to learn from, and those to predict, in the order of the fold."""
+        if fold.kind == "rows":
+            return self.rows.part(fold.train), self.rows.part(fold.held_out)
+        if not (self.is_cut or self.representation.uses_roles):
+            return self.rows.part(fold.train), self.rows.part(fold.held_out)
+        key = (fold.kind, *fold.domains.tolist())
+        if key not in self.kept:
+            self.kept[key] = self._anew(fold)
+        return self.kept[key]
+
+    def _anew(self, fold: Fold) -> tuple[RepresentedRows, RepresentedRows]:
+        """What takes a while; kept for the next candidate."""
+        if not self.representation.uses_roles:
+            held_out = self.representation.apply(self.held_out(fold))
+            return self.rows.part(fold.train), held_out
+        representation = self._in_roles(fold)
+        return (
+            representation.apply(self._placed(fold.train)),
+            representation.apply(self._placed(fold.held_out)),
+        )
+
+    def balancing(
+        self, train: RepresentedRows, goal: RepresentedRows, known: Ints, held_out: Ints
+    ) -> Floats:
+        """(n,) weights that make known rows look like `goal`, those of the held-out domains.
+
+        Found once for all who ask, as rules do that differ in nothing but their penalty.
+        """
+        key = known.tobytes(), held_out.tobytes()
+        if key not in self.balanced:
+            self.balanced[key] = balancing_weights(train.features, goal.features) * len(known)
+        return self.balanced[key]
+
+    def held_out(self, fold: Fold) -> PlacedRows:
+        """The rows to predict, as they would come from domains never seen where they are cut."""
+        return self._placed(fold.held_out, as_new=self.is_cut)
+
+    def in_fold(self, fold: Fold) -> tuple[Representation, PlacedRows]:
+        """What represents the rows to predict in a fold, and those rows before it does."""
+        if fold.kind == "rows" or not self.representation.uses_roles:
+            as_new = self.is_cut and fold.kind != "rows"
+            return self.representation, self._placed(fold.held_out, as_new=as_new)
+        return self._in_roles(fold), self._placed(fold.held_out)
+
+    def learned_from(self, fold: Fold) -> PlacedRows:
+        """The rows to learn from, before they are represented."""
+        return self._placed(fold.train)
+
+    def _in_roles(self, fold: Fold) -> Representation:
+        is_source = np.zeros(self.data.n_domains, dtype=bool)
+        is_source[np.unique(self.data.row_domains[fold.train])] = True
+        rows = np.concatenate([fold.train, fold.held_out])
+        return type(self.representation).fit(self.data.select(rows, is_source), self.geometry)
+
+    def _placed(self, rows: Ints, as_new: bool = False) -> PlacedRows:
+        numbers = self.data.row_domains[rows]
+        places, angles = self.geometry.domain_map.coordinates, self.geometry.domain_map.index.angles
+        domains, around = [], {}
+        for number in np.unique(numbers):
+            name = self.data.domains[number]
+            known = ("held out", name) if as_new else name
+            domains.append(DomainRows(known, np.flatnonzero(numbers == number), places[number]))
+            if angles is not None:
+                around[known] = float(angles[number])
+        return PlacedRows(self.data.inputs[rows], tuple(domains), around or None)

@@ -8,16 +8,19 @@ learned from. The correction is a ridge regression: few domains move it little.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 from scipy.stats import t as student
 
-from domindex.committee.held_out_rows import HeldOutRows
-
-Floats = NDArray[np.float64]
+from domindex.arrays import Floats
+from domindex.committee.committee import Committee, ways_apart
+from domindex.committee.folds import HeldOutRows
+from domindex.representations import PlacedRows
+from domindex.vdi.fitted_indices import FittedIndices
 
 PROBABILITY = 0.8
 """Of the intervals; a definition."""
@@ -195,3 +198,85 @@ def _weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
     below = np.cumsum(weights[order]) / weights.sum()
     place = int(np.searchsorted(below, share))
     return float(values[order[min(place, len(values) - 1)]])
+
+
+NAMES = {"domain": object, "nearest": object}
+"""Columns that hold names of domains, which may be anything."""
+
+
+def forecast_table(
+    committee: Committee,
+    forecaster: Forecaster,
+    rows: PlacedRows,
+    indices: FittedIndices,
+    sources: Sequence[Hashable],
+    off_map: Collection[Hashable | None] = (),
+) -> pd.DataFrame:
+    """What to expect in every domain of these rows.
+
+    Columns: domain, rows, nearest (source on the map), distance (to it); for classes
+    expected_accuracy, low, high (80 %), and for comparison held_out_mean and
+    thresholded_confidence; for values expected_error (root mean squared, in the units of a single
+    output, or of the outputs' spread), low, high and held_out_mean. `off_map` holds where a domain
+    is among those given as off the map: held-out sources say nothing of what to expect there.
+    Where members run along the ring of a map that closes, two_ways says how far predictions agree
+    that reach a domain one way round and the other, see `ways_apart`; the interval covers what the
+    other way may cost.
+    """
+    predicted = committee.predict(rows, indices)
+    assert predicted.disagreement is not None
+    apart = ways_apart(committee, rows, indices, predicted.mean)
+    known = indices.domain_map.index
+    places = np.stack([np.asarray(known.find(name)) for name in sources])
+    unit = 1.0
+    if committee.deviations is not None and len(committee.deviations.unit) == 1:
+        unit = float(committee.deviations.unit[0])
+    records = []
+    for name, members, place in rows.domains:
+        gaps = np.linalg.norm(places - place, axis=1)
+        nearest = int(np.argmin(gaps))
+        expected = forecaster.predict(
+            predicted.mean[members], predicted.disagreement[members], float(gaps[nearest])
+        )
+        if apart is not None:
+            expected = _with_other_way(expected, apart[name], forecaster.is_class)
+        record = {
+            "domain": name,
+            "rows": len(members),
+            "nearest": sources[nearest],
+            "distance": float(gaps[nearest]),
+        }
+        record |= _named(expected, forecaster.is_class, unit) | {"off_map": name in off_map}
+        if apart is not None:
+            record["two_ways"] = float(np.clip(1.0 - apart[name], 0.0, 1.0))
+        records.append(record)
+    return pd.DataFrame(
+        {
+            column: pd.Series([record[column] for record in records], dtype=NAMES.get(column))
+            for column in records[0]
+        }
+    )
+
+
+def _with_other_way(expected: dict[str, float], apart: float, is_class: bool) -> dict[str, float]:
+    """An interval that holds if the other way round was the right one for all that it changes."""
+    if is_class:
+        return expected | {"low": max(expected["low"] - apart, 0.0)}
+    return expected | {"high": expected["high"] + apart**2}
+
+
+def _named(expected: dict[str, float], is_class: bool, unit: float) -> dict[str, float]:
+    if is_class:
+        return {
+            "expected_accuracy": expected["expected"],
+            "low": expected["low"],
+            "high": expected["high"],
+            "held_out_mean": expected["mean"],
+            "thresholded_confidence": expected["thresholded"],
+        }
+    return {
+        "expected_error": unit * expected["expected"] ** 0.5,
+        "low": unit * expected["low"] ** 0.5,
+        "high": unit * expected["high"] ** 0.5,
+        "held_out_mean": unit * expected["mean"] ** 0.5,
+    }

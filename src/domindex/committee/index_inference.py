@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from domindex.committee.fit_context import FitContext
-from domindex.data import DomainData
-from domindex.data.standardizing import InputScaler
+from domindex.arrays import Floats
+from domindex.committee.context import FitContext
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.domain_map import DomainMap
-from domindex.geometry.flow_selection import description_length
+from domindex.geometry.flow import description_length
 from domindex.geometry.subspace import moving_directions
 from domindex.geometry.transport import Method
-from domindex.model.fitted_indices import FittedIndices
-from domindex.model.module import IndexModule
-from domindex.training.batches import TrainingRows
-from domindex.training.index_training import local_indices, train_indices
-
-Floats = NDArray[np.float64]
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import InputScaler
+from domindex.vdi.batches import TrainingRows
+from domindex.vdi.fitted_indices import FittedIndices
+from domindex.vdi.fitting import local_indices, train_indices
+from domindex.vdi.module import IndexModule
 
 PAPER_LOCAL_DIM = 4
 """Components of u in the paper's model, as in its experiments on DG-15 and DG-60."""
@@ -96,7 +94,7 @@ def _module(
     context: FitContext,
 ) -> IndexModule:
     backbone = context.backbone
-    with context.chance.lent():
+    with context.chance.as_default():
         module = IndexModule(
             tuple(rows.inputs.shape[1:]),
             directions.shape[1],

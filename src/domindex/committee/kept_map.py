@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from domindex.committee.fit_context import FitContext
+from domindex.committee.context import FitContext
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.model.fitted_indices import FittedIndices
-from domindex.model.module import IndexModule
+from domindex.vdi.fitted_indices import FittedIndices
+from domindex.vdi.module import IndexModule
 
 MAP, CLOSED_FORM = "map", "closed form"
 

@@ -6,20 +6,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from domindex.committee.candidate import Candidate
+from domindex.arrays import Floats
+from domindex.committee.candidates import Candidate
+from domindex.committee.folds import RepresentedFolds
+from domindex.committee.learners.registry import Predictor, predictor_from_state, predictor_state
 from domindex.committee.members import PredictorMember
-from domindex.committee.predictors import Predictor, predictor_from_state, predictor_state
-from domindex.committee.represented_folds import RepresentedFolds
-from domindex.data import DomainData
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import DomainData
 from domindex.persistence.journal import Journal
 from domindex.representations import PlacedRows, Representation
-
-Floats = NDArray[np.float64]
 
 WORTH_KEEPING = 0.5
 """Seconds that a predictor or a representation took, from which on it is kept: to write the trees

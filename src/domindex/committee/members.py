@@ -8,23 +8,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from domindex.committee.learning import predict_with
-from domindex.committee.predictors import Predictor, predictor_from_state, predictor_state
-from domindex.data.standardizing import OutputScaler
-from domindex.model.fitted_indices import FittedIndices
-from domindex.model.latents import Latents
-from domindex.model.module import EncodingModule
-from domindex.networks.alignments import FlowAlignment
+from domindex.arrays import Floats
+from domindex.committee.candidates import Candidate, learn, predict_with
+from domindex.committee.folds import RepresentedFolds
+from domindex.committee.learners.registry import Predictor, predictor_from_state, predictor_state
+from domindex.inputs.standardizing import OutputScaler
 from domindex.representations import (
     PlacedRows,
     Representation,
     RepresentedRows,
     representation_named,
 )
-
-Floats = NDArray[np.float64]
+from domindex.vdi.alignments import FlowAlignment
+from domindex.vdi.fitted_indices import FittedIndices
+from domindex.vdi.module import EncodingModule, Latents
 
 
 class Member(ABC):
@@ -231,3 +229,22 @@ def _gathered(rows: PlacedRows, parts: list[torch.Tensor]) -> Floats:
     for (_, members, _), part in zip(rows.domains, parts):
         result[members] = part.detach().numpy()
     return result
+
+
+MOST_FITTED = 20_000
+"""Source rows that a predictor is fitted on, at most, and target rows that balance them."""
+
+
+def fit_predictor(
+    candidate: Candidate, represented: RepresentedFolds, seed: int
+) -> PredictorMember:
+    """A candidate's learner on all source rows."""
+    data, rng = represented.data, np.random.default_rng(seed)
+    sources, targets = (
+        np.sort(rng.permutation(np.flatnonzero(mask))[:MOST_FITTED])
+        for mask in (data.row_counts, ~data.row_is_source)
+    )
+    train, goal = represented.rows.part(sources), represented.rows.part(targets)
+    none = np.empty(0, dtype=np.int64)
+    predictor = learn(candidate, represented, train, goal, sources, none, seed)
+    return PredictorMember(represented.representation, predictor, data.classes is not None)

@@ -8,23 +8,16 @@ from itertools import groupby
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from domindex.committee.candidate import Candidate
-from domindex.committee.folds import Fold
-from domindex.committee.held_out_rows import HeldOutRows
+from domindex.arrays import Floats
+from domindex.committee.candidates import Candidate, Trial, learn, predict_with
+from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds
 from domindex.committee.kept_pieces import KeptPieces
-from domindex.committee.learning import predict_with
-from domindex.committee.penalties import mix_penalties
-from domindex.committee.represented_folds import RepresentedFolds
-from domindex.committee.self_training import learn
-from domindex.committee.side_by_side import Workers
-from domindex.committee.trial import Trial
-from domindex.data import DomainData
+from domindex.committee.parallel import Workers
+from domindex.committee.weighing import mix_penalties
 from domindex.errors import PredictorError
+from domindex.inputs import DomainData
 from domindex.progress import Progress
-
-Floats = NDArray[np.float64]
 
 
 def validate(

@@ -1,27 +1,141 @@
-"""What every candidate pays beyond its held-out losses, and the weights that follow."""
+"""From held-out losses to weights: penalties, stacking, and the range of believable outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from domindex.committee.choice_settings import ChoiceSettings
-from domindex.committee.held_out_rows import HeldOutRows
-from domindex.committee.shapes import Coincidence
-from domindex.committee.stacking import stack
-from domindex.committee.trial import Trial
+from domindex.arrays import Floats
+from domindex.committee.candidates import Trial
+from domindex.committee.folds import LEAST_PROBABILITY, Fold, HeldOutRows
+from domindex.committee.learners.linear import LinearLearner, LinearMixture
+from domindex.committee.separability import Separability
+from domindex.committee.settings import ChoiceSettings
+from domindex.inputs import DomainData
 from domindex.representations import representation_named
+from domindex.representations.row_normalised import outputs_share_units
 
-Floats = NDArray[np.float64]
+Gradient = Callable[[Floats], Floats]
 
-SHAPES_OF = {"with_index": "raw", "with_means": "raw"}
-"""Representations whose extra columns name the domain: their rows coincide as those of others."""
+STEP = 0.25
+"""Of exponentiated gradients, relative to the scale of the loss; small enough to be stable."""
+
+MOST_STEP = 2.0
+"""Of the logarithm of a weight: where one row outvotes all others a step has no end."""
+
+MOST_STACKED = 3000
+"""Held-out rows on which a mixture of classes is found; for time, not tuned."""
+
+
+def stack(
+    predicted: Floats,
+    prices: Floats,
+    rows: HeldOutRows,
+    scale: float,
+    *,
+    draws: int,
+    steps: int,
+    seed: int,
+) -> Floats:
+    """Weights (candidates,), not negative, summing to 1, of predictions (candidates, n, columns).
+
+    They minimise the loss of the mixture plus what each candidate costs beyond its losses
+    (`prices`, per unit of weight), by exponentiated gradients from equal weights. `scale` is the
+    size of a loss that matters. Held-out domains are few: the weights are averaged over draws of
+    them (Bayesian bootstrap), so that what a single domain decides is shared out.
+    """
+    rng = np.random.default_rng(seed)
+    domains, place = np.unique(rows.domains, return_inverse=True)
+    of_rows = draw_domains(len(domains), draws, rng)[:, place] * rows.row_weights
+    of_rows /= of_rows.sum(axis=1, keepdims=True)
+    gradient = (
+        _log_gradient(predicted, rows, of_rows, rng)
+        if rows.unit is None
+        else _square_gradient(predicted, rows, of_rows)
+    )
+    weights = np.full((len(of_rows), len(predicted)), 1.0 / len(predicted))
+    for _ in range(steps):
+        slope = gradient(weights) + prices
+        slope -= (weights * slope).sum(axis=1, keepdims=True)
+        weights *= np.exp(np.clip(-STEP * slope / scale, -MOST_STEP, MOST_STEP))
+        weights /= weights.sum(axis=1, keepdims=True)
+    return weights.mean(axis=0)
+
+
+def draw_domains(n_domains: int, draws: int, rng: np.random.Generator) -> Floats:
+    """(draws, n_domains) how much domains count, 1 on average; all alike in the first draw."""
+    drawn = rng.dirichlet(np.ones(n_domains), size=max(draws - 1, 0)) * n_domains
+    return np.vstack([np.ones(n_domains), drawn])
+
+
+def _log_gradient(
+    predicted: Floats, rows: HeldOutRows, of_rows: Floats, rng: np.random.Generator
+) -> Gradient:
+    """Of the mean −log Σ w p(label), for weights (draws, candidates)."""
+    some = rng.permutation(predicted.shape[1])[:MOST_STACKED]
+    labels = rows.labels[some]
+    known = np.maximum(predicted[:, some, labels], LEAST_PROBABILITY)
+    share = of_rows[:, some]
+    share = share / share.sum(axis=1, keepdims=True)
+
+    def gradient(weights: Floats) -> Floats:
+        return -(share / (weights @ known)) @ known.T
+
+    return gradient
+
+
+def _square_gradient(predicted: Floats, rows: HeldOutRows, of_rows: Floats) -> Gradient:
+    """Of the mean squared error of the mixture, by the errors' products."""
+    errors = (predicted - rows.labels) / rows.unit
+    n_outputs = errors.shape[2]
+    products = np.stack(
+        [
+            sum((errors[:, :, k] * share) @ errors[:, :, k].T for k in range(n_outputs)) / n_outputs
+            for share in of_rows
+        ]
+    )
+
+    def gradient(weights: Floats) -> Floats:
+        return 2 * np.einsum("bcd,bd->bc", products, weights)
+
+    return gradient
+
+
+def mix_penalties(
+    tried: Sequence[tuple[Trial, Floats]], rows: HeldOutRows, draws: int, seed: int
+) -> Trial:
+    """One trial of candidates that differ in their penalty alone, each with what it predicted.
+
+    There are few held-out domains, and one of them can turn the choice: so it is made for every
+    draw of them (Bayesian bootstrap), and each penalty has a share of as many draws as it was best
+    in. Where one is best in all, the trial is that of its candidate; of learners of another kind
+    with the same name it is the best.
+    """
+    shares = best_shares(np.stack([trial.losses for trial, _ in tried]), rows, draws, seed)
+    used = [(trial, predicted) for (trial, predicted), share in zip(tried, shares) if share]
+    first, rules = used[0][0].candidate, [trial.candidate.learner for trial, _ in used]
+    linear = tuple(rule for rule in rules if isinstance(rule, LinearLearner))
+    if len(used) == 1 or len(linear) < len(used):
+        return min((trial for trial, _ in used), key=lambda trial: trial.loss(rows))
+    mixture = LinearMixture(linear, tuple(shares[shares > 0].tolist()))
+    predicted = np.stack([predicted for _, predicted in used])
+    mixed = mixture.mixed(predicted, rows.n_classes is not None)
+    return Trial.of(replace(first, learner=mixture), mixed, rows)
+
+
+def best_shares(losses: Floats, rows: HeldOutRows, draws: int, seed: int) -> Floats:
+    """(trials,) share of draws of held-out domains in which losses (trials, parts) are least."""
+    domains, place = np.unique(rows.part_domains, return_inverse=True)
+    drawn = draw_domains(len(domains), draws, np.random.default_rng(seed))
+    of_parts = drawn[:, place] * rows.part_weights
+    best = (losses @ of_parts.T).argmin(axis=0)
+    return np.bincount(best, minlength=len(losses)) / len(best)
 
 
 LEAST_NAMED = 2
@@ -39,20 +153,6 @@ GOES_ON = ("linear", "boosted_linear")
 LOST_ROWS = 5.0
 """Mistaken rows of a single source, beyond twice what plain inputs cost, up to which a
 representation has kept what predicts; not tuned."""
-
-SIMPLEST_FIRST = (
-    "raw",
-    "row_centred",
-    "row_standardised",
-    "domain_centred",
-    "domain_scaled",
-    "domain_standardised",
-    "grid_flow",
-    "coral",
-    "domain_whitened",
-    "flow",
-)
-"""Representations in the order of how much they change the inputs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +174,7 @@ class Weighing:
 def weigh(
     trials: Sequence[Trial],
     rows: HeldOutRows,
-    shapes: dict[str, Coincidence],
+    shapes: dict[str, Separability],
     beyond: Floats,
     settings: ChoiceSettings,
     seed: int,
@@ -113,7 +213,7 @@ def weigh(
 def reasons_to_leave_out(
     trials: Sequence[Trial],
     rows: HeldOutRows,
-    shapes: dict[str, Coincidence],
+    shapes: dict[str, Separability],
     settings: ChoiceSettings,
 ) -> list[str]:
     """Why each candidate is not in the race, in words; empty where it is. Somebody always is."""
@@ -128,7 +228,7 @@ def reasons_to_leave_out(
 def reasons_not_to_weigh(
     trials: Sequence[Trial],
     rows: HeldOutRows,
-    shapes: dict[str, Coincidence],
+    shapes: dict[str, Separability],
     settings: ChoiceSettings,
 ) -> list[str]:
     """The same, and why a rule is left out whose representation is not: others may serve there."""
@@ -140,7 +240,7 @@ def reasons_not_to_weigh(
         or (
             "it draws a line through domains, and some fold has fewer than three to learn from: "
             "two always lie on one"
-            if trial.candidate.representation in SHAPES_OF and trial.candidate.predictor in GOES_ON
+            if trial.candidate.follows_domains and trial.candidate.predictor in GOES_ON
             else ""
         )
         for trial, reason in zip(trials, reasons)
@@ -178,7 +278,7 @@ def _prices(
     trials: list[Trial],
     racing: list[int],
     rows: HeldOutRows,
-    shapes: dict[str, Coincidence],
+    shapes: dict[str, Separability],
     beyond: Floats,
     settings: ChoiceSettings,
 ) -> Floats:
@@ -202,7 +302,7 @@ def _prices(
     )
 
 
-def _gap(trial: Trial, shapes: dict[str, Coincidence], tolerance: float) -> float:
+def _gap(trial: Trial, shapes: dict[str, Separability], tolerance: float) -> float:
     """Discriminability of targets beyond that of held-out sources.
 
     What moves domains and leaves targets no harder to tell from sources than they came, up to what
@@ -218,16 +318,16 @@ def _gap(trial: Trial, shapes: dict[str, Coincidence], tolerance: float) -> floa
     return max(own.gap, raw.gap) if own.targets >= raw.targets - tolerance else own.gap
 
 
-def _shape(trial: Trial, shapes: dict[str, Coincidence]) -> Coincidence:
+def _shape(trial: Trial, shapes: dict[str, Separability]) -> Separability:
     name = trial.candidate.representation
-    return shapes.get(SHAPES_OF.get(name, name), Coincidence(0.5, 0.5))
+    return shapes.get(representation_named(name).separability_of or name, Separability(0.5, 0.5))
 
 
 def _reason_to_leave_out(
-    trial: Trial, shapes: dict[str, Coincidence], fewest: int, settings: ChoiceSettings
+    trial: Trial, shapes: dict[str, Separability], fewest: int, settings: ChoiceSettings
 ) -> str:
     """Why a candidate is not in the race, in words; empty where it is."""
-    if trial.candidate.representation in SHAPES_OF and fewest < LEAST_NAMED:
+    if trial.candidate.follows_domains and fewest < LEAST_NAMED:
         return (
             "it follows domains, and some fold has a single one to learn from: "
             "held-out losses say nothing of it"
@@ -247,7 +347,7 @@ def _reason_to_leave_out(
 
 
 def reasons_with_one_source(
-    trials: Sequence[Trial], shapes: dict[str, Coincidence], rows: HeldOutRows
+    trials: Sequence[Trial], shapes: dict[str, Separability], rows: HeldOutRows
 ) -> list[str]:
     """One source cannot tell how a rule carries over: why each candidate is left out, or nothing.
 
@@ -260,12 +360,13 @@ def reasons_with_one_source(
         best[name] = min(trial.loss(rows), best.get(name, np.inf))
     plain = best.get("raw", np.inf)
     most = 2 * plain + LOST_ROWS * resolution(rows, plain)
-    passing = [
-        name
-        for name in SIMPLEST_FIRST
-        if name in best and name in shapes and shapes[name].passes and best[name] <= most
-    ]
-    chosen = passing[0] if passing else "raw"
+    ranks = {name: representation_named(name).change_rank for name in best if name in shapes}
+    passing = {
+        name: rank
+        for name, rank in ranks.items()
+        if rank is not None and shapes[name].passes and best[name] <= most
+    }
+    chosen = min(passing, key=lambda name: passing[name]) if passing else "raw"
     if chosen not in best:
         return [""] * len(trials)
     told = "targets pass for the source there" if passing else "nothing makes targets pass for it"
@@ -282,7 +383,7 @@ def _table(
     reasons: list[str],
     prices: Floats,
     rows: HeldOutRows,
-    shapes: dict[str, Coincidence],
+    shapes: dict[str, Separability],
 ) -> pd.DataFrame:
     """Sorted by weight, then by loss."""
     table = pd.DataFrame(
@@ -301,3 +402,130 @@ def _table(
         }
     )
     return table.sort_values(["weight", "loss"], ascending=[False, True], ignore_index=True)
+
+
+FURTHER = 3.0
+"""Times the farthest excursion that was right in the folds, a candidate is believed beyond what is
+known: targets lie further away than held-out sources. As far as a forecast follows its signals; not
+tuned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """The least and the largest value (outputs,) that an output is believed to take, or, where
+    members of a committee are believed differently far, (members, outputs).
+
+    Known values, and beyond them as far as those of a held-out source lay beyond the ones it was
+    predicted from. Where outputs drift along the map and targets lie further away than any source
+    that was held out, the drift is believed to go on. What was never negative stays so, and what
+    was never positive too. Where outputs share the units of the inputs, they may go as far as these
+    do.
+    """
+
+    least: Floats
+    largest: Floats
+
+    @classmethod
+    def of(cls, data: DomainData, folds: tuple[Fold, ...], farthest: float = 0.0) -> Reach:
+        """`farthest` is the distance of the farthest target from its nearest source, on the map."""
+        known = data.labels[data.row_counts]
+        below = above = np.zeros(known.shape[1])
+        for fold in folds:
+            train, held_out = data.labels[fold.train], data.labels[fold.held_out]
+            below = np.maximum(below, train.min(axis=0) - held_out.min(axis=0))
+            above = np.maximum(above, held_out.max(axis=0) - train.max(axis=0))
+        falling, rising = _drift(data, folds, farthest)
+        least = known.min(axis=0) - below - falling
+        largest = known.max(axis=0) + above + rising
+        least = np.where(known.min(axis=0) >= 0, np.maximum(least, 0.0), least)
+        largest = np.where(known.max(axis=0) <= 0, np.minimum(largest, 0.0), largest)
+        if outputs_share_units(data):
+            least = np.minimum(least, float(data.inputs.min()))
+            largest = np.maximum(largest, float(data.inputs.max()))
+        return cls(least, largest)
+
+    @classmethod
+    def joined(cls, reaches: Sequence[Reach]) -> Reach:
+        """One reach a member, for predictions (members, n, outputs)."""
+        return cls(*(np.stack([getattr(r, end) for r in reaches]) for end in ("least", "largest")))
+
+    def clip(self, values: Floats) -> Floats:
+        """Values (n, outputs), or (members, n, outputs), drawn to the edge."""
+        return np.clip(values, self.least[..., None, :], self.largest[..., None, :])
+
+    def widened(self, predicted: Floats, rows: HeldOutRows, known: KnownOutputs) -> Reach:
+        """For a candidate that predicted held-out rows (n, outputs): further, if it has earned it.
+
+        It has where its excursions beyond the values that a fold was learned from were right: cut
+        off there, its predictions would have been clearly worse, by as many standard errors over
+        held-out domains as others must be ahead of plain ones. A rule that goes on as it should is
+        not drawn back to what happened to be labelled.
+        """
+        losses = [rows.losses(one) for one in (known.clip(predicted), predicted)]
+        gains = rows.by_domain(rows.by_part(losses[0] - losses[1]))
+        if rows.by_rows or len(gains) < 2:
+            return self
+        clearly = small_sample(len(gains)) * gains.std(ddof=1) / np.sqrt(len(gains))
+        if not gains.mean() > clearly:
+            return self
+        below = np.maximum(known.least - predicted, 0.0).max(axis=0)
+        above = np.maximum(predicted - known.largest, 0.0).max(axis=0)
+        least, largest = self.least - FURTHER * below, self.largest + FURTHER * above
+        return Reach(
+            np.where(self.least >= 0, np.maximum(least, 0.0), least),
+            np.where(self.largest <= 0, np.minimum(largest, 0.0), largest),
+        )
+
+    def beyond(self, values: Floats, unit: Floats) -> Floats:
+        """(n,) how far values (n, outputs) lie outside, in units of spread, mean over outputs."""
+        outside = np.maximum(self.least - values, 0) + np.maximum(values - self.largest, 0)
+        return (outside / unit).mean(axis=1)
+
+    def state(self) -> dict[str, Any]:
+        return {"least": self.least, "largest": self.largest}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Reach:
+        least, largest = state["least"], state["largest"]
+        if least.ndim not in (1, 2) or least.shape != largest.shape or not (least <= largest).all():
+            raise ValueError("the reach of the outputs is no range")
+        return cls(least, largest)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownOutputs:
+    """For every held-out row, the range of the values (n, outputs) that its fold learned from."""
+
+    least: Floats
+    largest: Floats
+
+    @classmethod
+    def of(cls, data: DomainData, folds: Sequence[Fold]) -> KnownOutputs:
+        def ends(function: str) -> Floats:
+            found = [getattr(data.labels[fold.train], function)(axis=0) for fold in folds]
+            return np.repeat(found, [len(fold.held_out) for fold in folds], axis=0)
+
+        return cls(ends("min"), ends("max"))
+
+    def clip(self, values: Floats) -> Floats:
+        return np.clip(values, self.least, self.largest)
+
+
+def _drift(data: DomainData, folds: tuple[Fold, ...], farthest: float) -> tuple[Floats, Floats]:
+    """(outputs,) how far the outputs' mean may fall, and rise, on the way to the farthest target
+    from where sources were held out: the steepest slope of any fold, far ones if there are any.
+    """
+    witnesses = [fold for fold in folds if fold.kind == "far"] or list(folds)
+    witnesses = [fold for fold in witnesses if fold.distance.min() > 0]
+    nothing = np.zeros(data.labels.shape[1])
+    if not witnesses:
+        return nothing, nothing
+    slopes = np.stack(
+        [
+            (data.labels[fold.held_out].mean(axis=0) - data.labels[fold.train].mean(axis=0))
+            / fold.distance.mean()
+            for fold in witnesses
+        ]
+    )
+    way = max(0.0, farthest - max(float(fold.distance.max()) for fold in folds))
+    return way * np.maximum(-slopes.min(axis=0), 0.0), way * np.maximum(slopes.max(axis=0), 0.0)

@@ -6,32 +6,30 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import pandas as pd
 
-from domindex.committee.two_ways import CLEARLY_APART
-from domindex.data.readable_names import readable_name
-
-PLAIN_NAMES = {
-    "raw": "raw inputs",
-    "with_index": "inputs beside β",
-    "with_means": "inputs beside their domain's means",
-    "row_centred": "rows minus their own mean",
-    "row_standardised": "rows standardised by themselves",
-    "domain_scaled": "inputs scaled by domain",
-    "domain_centred": "domain-centred inputs",
-    "domain_standardised": "domain-standardised inputs",
-    "domain_whitened": "domain-whitened inputs",
-    "coral": "inputs with the sources coloured like the targets",
-    "flow": "inputs carried along the flow",
-    "encoded": "what the network encodes",
-    "grid_flow": "inputs moved over their grid",
-}
+from domindex.committee.candidates import ENCODED
+from domindex.committee.committee import CLEARLY_APART
+from domindex.inputs.messages import readable_name
+from domindex.representations import representation_label
 
 MOST_NAMED = 4
 """Members that a sentence names; the table has them all."""
 
 
+def _label(name: str) -> str:
+    """What a predictor is given, in words."""
+    return "what the network encodes" if name == ENCODED else representation_label(name)
+
+
+ONE_SOURCE = (
+    "With one source no domain could be held out: these figures rest on how sure the model is of "
+    "itself. Label a few rows of a second domain before relying on them."
+)
+"""What is said beside forecasts that nothing was held out for."""
+
+
 def describe_candidate(row: pd.Series) -> str:
     """A row of the table of candidates, as a phrase."""
-    where = PLAIN_NAMES.get(row["representation"], row["representation"])
+    where = _label(row["representation"])
     prefix = row["candidate"].split(" on ")[0]
     return f"{prefix} on {where}"
 
@@ -89,7 +87,8 @@ def describe_left_out(table: pd.DataFrame) -> list[str]:
         if name in used:
             continue
         tried = part.sort_values("loss").iloc[0]
-        where = PLAIN_NAMES.get(str(name), str(name)).capitalize()
+        where = _label(str(name))
+        where = where[:1].upper() + where[1:]
         if tried["left_out"]:
             reason = tried["left_out"]
         elif tried["far_loss"] > 1.05 * best["far_loss"]:
@@ -106,3 +105,20 @@ def describe_left_out(table: pd.DataFrame) -> list[str]:
             reason = "it is as good, and not better by enough to pay for the risk"
         sentences.append(f"{where}: tried and left out; {reason}.")
     return sentences
+
+
+def describe_forecast(forecast: pd.DataFrame, column: str, one_source: bool) -> list[str]:
+    """What to expect in target domains, best and worst, from the table of forecasts."""
+    if not len(forecast):
+        return []
+    ordered = forecast.sort_values(column, ascending=column != "expected_accuracy")
+    names = [readable_name(str(name)) for name in ordered["domain"]]
+    expected = ordered[column].tolist()
+    low, high = ordered["low"].iloc[-1], ordered["high"].iloc[-1]
+    what = column.replace("expected_", "")
+    return [
+        f"Expected {what} by target domain: {ordered[column].mean():.3g} on average, from "
+        f"{expected[0]:.3g} ({names[0]}) to {expected[-1]:.3g} ({names[-1]}, "
+        f"80 % interval {low:.3g} to {high:.3g}).",
+        *([ONE_SOURCE] if one_source else []),
+    ]

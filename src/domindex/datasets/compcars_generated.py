@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from domindex.arrays import Floats
 from domindex.datasets.checks import Seed, check_count, check_seed
 from domindex.datasets.compcars_labels import TYPES, VIEWPOINTS, YEARS
 from domindex.datasets.pictures import pillow
 from domindex.errors import InputError
-
-Floats = NDArray[np.float64]
 
 MODELS_PER_TYPE = 2
 FRAME, PICTURE = 72, (104, 92)

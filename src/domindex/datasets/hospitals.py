@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from domindex.arrays import Floats
 from domindex.datasets.checks import Seed, Sizes, check_count, check_seed, check_sizes
-
-Floats = NDArray[np.float64]
 
 TOWNS = (
     "Ahlen",

@@ -10,13 +10,12 @@ from scipy import ndimage
 from scipy.linalg import expm
 from sklearn.datasets import load_digits
 
+from domindex.arrays import Floats
 from domindex.datasets.checks import Seed, check_count, check_noise, check_seed
 from domindex.datasets.dataset import DomainDataset
 from domindex.datasets.files import DataHome
 from domindex.datasets.real import load_real_dataset
 from domindex.errors import InputError
-
-Floats = NDArray[np.float64]
 
 BRIGHTEST = 16.0
 MNIST_BRIGHTEST = 255.0

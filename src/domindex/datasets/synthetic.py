@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.stats import qmc
 
+from domindex.arrays import Floats
 from domindex.datasets.checks import (
     Seed,
     Sizes,
@@ -20,7 +21,6 @@ from domindex.datasets.checks import (
 )
 from domindex.datasets.dataset import DomainDataset
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CIRCLE_RADIUS = 5.0

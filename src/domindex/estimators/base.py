@@ -17,19 +17,11 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags, check_random_stat
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from domindex.arrays import Floats
 from domindex.cluster import cluster_errors
-from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
-from domindex.data.bounds import InputBounds, warn_of_drawn_in
-from domindex.data.domain_data import Task
-from domindex.data.layout import read_layout
-from domindex.data.names import group_rows, warn_of_look_alikes
-from domindex.data.outliers import tame_labels
-from domindex.data.row_weights import with_row_weights
-from domindex.data.streamed_rows import sample_rows as sample_stream
-from domindex.data.streams import is_stream
 from domindex.errors import InputError
 from domindex.estimators.frames import (
-    ToldRows,
+    FitArguments,
     frame_preparation,
     named_column,
     prepared_inputs,
@@ -40,21 +32,27 @@ from domindex.estimators.frames import (
 )
 from domindex.estimators.row_sources import is_on_disk, row_source
 from domindex.estimators.streaming import (
-    SampledRows,
     first_rows,
     sample_query,
     sample_rows,
     streams,
 )
+from domindex.inputs import DomainData, check_domain_data, check_domain_names, check_inputs
+from domindex.inputs.bounds import InputBounds, warn_of_drawn_in
+from domindex.inputs.domain_data import Task
+from domindex.inputs.labels import tame_labels, with_row_weights
+from domindex.inputs.layout import read_layout
+from domindex.inputs.names import group_rows, warn_of_look_alikes
+from domindex.inputs.stream_summary import sample_rows as sample_stream
+from domindex.inputs.streams import is_stream
 from domindex.persistence.journal import Journal
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from domindex.networks.feature_extractor import FeatureExtractor, TrainedBackbone
-    from domindex.preparation import TablePreparation
+    from domindex.inputs.preparation import TablePreparation
+    from domindex.vdi.backbones import FeatureExtractor, TrainedBackbone
 
-Floats = NDArray[np.float64]
 Names = list[Hashable] | None
 
 
@@ -68,6 +66,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
     __metadata_request__score: ClassVar = {"sample_domain": True, "sample_weight": True}
+
+    _input_shape: tuple[int, ...]
+    """Of one row of X, before a backbone."""
 
     _extractor: FeatureExtractor | None = None
     """A frozen backbone, whose features stand for the inputs behind the gate."""
@@ -125,74 +126,58 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         >>> model.source_domains_
         [0, 1, 2]
         """
-        return self._fit_checked(X, y, sample_domain, source_domains)
+        return self._fit_copy(FitArguments(X, y, sample_domain, source_domains, None))
 
-    def _fit_checked(
-        self,
-        X: Any,
-        y: Any,
-        sample_domain: Any,
-        source_domains: Iterable[Hashable] | None,
-        sample_weight: Any = None,
-        journal: Journal | None = None,
-    ) -> Self:
+    def _fit_copy(self, given: FitArguments, journal: Journal | None = None) -> Self:
         """Fit a copy, and take over what it learned: a fit that is cut off changes nothing."""
         fitted = copy(self)
         fitted._journal = journal
-        fitted._fit_anew(X, y, sample_domain, source_domains, sample_weight)
+        fitted._check_parameters()
+        data = fitted._check_arguments(given)
+        with cluster_errors():
+            fitted._fit_data(data)
+        fitted._set_data_attributes(data)
         del fitted._journal
         self.__dict__ = fitted.__dict__
         return self
 
-    def _fit_anew(
-        self,
-        X: Any,
-        y: Any,
-        sample_domain: Any,
-        source_domains: Iterable[Hashable] | None,
-        sample_weight: Any,
-    ) -> None:
-        """Through the gate, and fit; of rows on disk, or read in parts, with a sample."""
-        self._check_parameters()
-        on_disk, self._extractor = is_on_disk(X), None
-        self._preparation, self._domain_column, self._target_column = None, None, None
-        self._bounds = None
-        streamed = is_stream(X)
-        if not on_disk and not streamed:
-            told = told_rows(ToldRows(X, y, sample_domain, source_domains, sample_weight))
-            X, y, sample_domain = told.X, told.y, told.sample_domain
-            source_domains, sample_weight = told.source_domains, told.sample_weight
-            self._domain_column, self._target_column = told.domain_column, told.target_column
-            self._preparation = frame_preparation(X, sample_domain, source_domains)
+    def _check_arguments(self, given: FitArguments) -> DomainData:
+        """One gate for rows in memory, on disk and in a stream: of the latter two, a sample."""
+        on_disk, streamed = is_on_disk(given.X), is_stream(given.X)
+        self._extractor = self._preparation = self._bounds = None
+        self._domain_column = self._target_column = None
         if on_disk:
-            rows = self._sampled(X, y, sample_domain, source_domains, sample_weight)
-            X, y, sample_domain, sample_weight, self._input_shape = rows
+            given = self._sample_disk(given)
         elif streamed:
-            _refuse_weights(sample_weight)
-            seed = self._stream_seed()
-            X, y, sample_domain = sample_stream(X, y, sample_domain, source_domains, seed)
+            given = self._sample_stream(given)
+        else:
+            given = told_rows(given)
+            self._domain_column, self._target_column = given.domain_column, given.target_column
+            self._preparation = frame_preparation(
+                given.X, given.sample_domain, given.source_domains
+            )
         data = check_domain_data(
-            X if self._preparation is None else prepared_inputs(self._preparation, X),
-            y,
-            sample_domain,
-            source_domains,
+            given.X if self._preparation is None else prepared_inputs(self._preparation, given.X),
+            given.y,
+            given.sample_domain,
+            given.source_domains,
             task=self._task_to_fit(),
             kind="table" if self._extractor is not None else getattr(self, "inputs", "table"),
         )
-        data = with_row_weights(data, sample_weight, getattr(self, "class_weight", None))
+        data = with_row_weights(data, given.sample_weight, getattr(self, "class_weight", None))
         self._check_data(data)
         data = tame_labels(data)
         if on_disk:
             data = self._within_bounds(data, rows_told=False)
             validate_data(self, X=np.empty((1, *self._input_shape)), skip_check_array=True)
-        else:
-            self._remember_columns(X)
-            self._input_shape = data.inputs.shape[1:]
-            data = self._within_bounds(data, rows_told=not streamed)
-            self._extractor = self._frozen_backbone(data.inputs)
-            data = self._through_backbone(data)
-        with cluster_errors():
-            self._fit_data(data)
+            return data
+        self._remember_columns(given.X)
+        self._input_shape = data.inputs.shape[1:]
+        data = self._within_bounds(data, rows_told=not streamed)
+        self._extractor = self._frozen_backbone(data.inputs)
+        return self._through_backbone(data)
+
+    def _set_data_attributes(self, data: DomainData) -> None:
         self.task_ = data.task
         self.domains_ = list(data.domains)
         self.source_domains_ = list(data.source_domains)
@@ -209,17 +194,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Examples
         --------
-        >>> from domindex import Training, VDIClassifier
-        >>> from domindex.datasets import make_circle
-        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
-        >>> model = VDIClassifier(**few, random_state=0)
-        >>> rows = {"sample_domain": data.sample_domain}
-        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
         >>> model.predict(data.X, **rows).shape
         (100,)
         """
-        return self._as_labels(self._predict_mean(*self._told_query(X, sample_domain)))
+        return self._as_labels(self._predict_mean(*self._query_with_domains(X, sample_domain)))
 
     @available_if(lambda self: self._predicts_classes())
     @streams
@@ -228,17 +206,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Examples
         --------
-        >>> from domindex import Training, VDIClassifier
-        >>> from domindex.datasets import make_circle
-        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
-        >>> model = VDIClassifier(**few, random_state=0)
-        >>> rows = {"sample_domain": data.sample_domain}
-        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
         >>> model.predict_proba(data.X, **rows).shape
         (100, 2)
         """
-        probabilities = self._predict_mean(*self._told_query(X, sample_domain))
+        probabilities = self._predict_mean(*self._query_with_domains(X, sample_domain))
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def score(
@@ -256,17 +227,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Examples
         --------
-        >>> from domindex import Training, VDIClassifier
-        >>> from domindex.datasets import make_circle
-        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
-        >>> model = VDIClassifier(**few, random_state=0)
-        >>> rows = {"sample_domain": data.sample_domain}
-        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
         >>> 0.0 <= model.score(data.X, data.y, **rows) <= 1.0
         True
         """
-        rows = scored_rows(ToldRows(X, y, sample_domain, None, sample_weight))
+        rows = scored_rows(FitArguments(X, y, sample_domain, None, sample_weight))
         predicted = self.predict(rows.X, sample_domain=rows.sample_domain)
         measure = accuracy_score if self._known_task() == "classification" else r2_score
         try:
@@ -291,32 +255,37 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _check_data(self, data: DomainData) -> None:
         """Refuse data that the method cannot serve."""
 
-    def _sampled(
-        self,
-        X: Any,
-        y: Any,
-        sample_domain: Any,
-        source_domains: Iterable[Hashable] | None,
-        sample_weight: Any,
-    ) -> SampledRows:
+    def _sample_disk(self, given: FitArguments) -> FitArguments:
         """Of rows on disk those that a fit rests on, through a frozen backbone, if any."""
-        source = row_source(X, sample_domain, getattr(self, "n_jobs", None))
-        if source.names_come_with_rows and y is not None:
+        source = row_source(given.X, given.sample_domain, getattr(self, "n_jobs", None))
+        if source.names_come_with_rows and given.y is not None:
             raise InputError(
                 "X is a Dataset, whose items (x, y, domain) hold their labels, and y is given too. "
                 "Leave it out."
             )
         if getattr(self, "backbone", None) is not None:
             self._extractor = self._frozen_backbone(check_inputs(first_rows(source)))
-        return sample_rows(source, y, source_domains, sample_weight, self._extractor, self._seed())
+        sources, weights = given.source_domains, given.sample_weight
+        rows = sample_rows(source, given.y, sources, weights, self._extractor, self._seed())
+        X, y, names, weights, self._input_shape = rows
+        return FitArguments(X, y, names, sources, weights)
+
+    def _sample_stream(self, given: FitArguments) -> FitArguments:
+        """Of rows that are read in parts, a sample."""
+        _refuse_weights(given.sample_weight)
+        names, sources = given.sample_domain, given.source_domains
+        sampled = sample_stream(given.X, given.y, names, sources, self._stream_seed())
+        return FitArguments(*sampled, sources, None)
 
     def _frozen_backbone(self, inputs: NDArray) -> FeatureExtractor | None:
         """The backbone that is to be left as it is, tried on some inputs; None without one."""
         given = getattr(self, "backbone", None)
         if given is None:
             return None
-        from domindex.networks.backbone_settings import as_backbone  # torch, where it is needed
-        from domindex.networks.feature_extractor import prepare_extractor
+        from domindex.vdi.backbones import (
+            as_backbone,  # torch, where it is needed
+            prepare_extractor,
+        )
 
         backbone = as_backbone(given)
         if backbone is None or not backbone.frozen:
@@ -328,8 +297,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         given = getattr(self, "backbone", None)
         if given is None or self._extractor is not None:
             return None
-        from domindex.networks.backbone_settings import as_backbone
-        from domindex.networks.feature_extractor import TrainedBackbone, prepare_extractor
+        from domindex.vdi.backbones import TrainedBackbone, as_backbone, prepare_extractor
 
         backbone = as_backbone(given)
         assert backbone is not None
@@ -457,7 +425,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             warn_of_look_alikes(names, self.domains_)
         return self._behind_gate(inputs, names), names
 
-    def _told_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
+    def _query_with_domains(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
         """The same, with a warning where no domain is told: for whatever depends on it."""
         inputs, names = self._check_query(X, sample_domain)
         if names is None:

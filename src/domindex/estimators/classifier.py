@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from domindex.data.domain_data import Task
-from domindex.data.labels import class_array
 from domindex.estimators.vdi import BaseVDI
-from domindex.training.settings import Network, Training
+from domindex.inputs.domain_data import Task
+from domindex.inputs.labels import class_array
+from domindex.vdi.settings import Network, Training
 
 
 class VDIClassifier(BaseVDI):

@@ -5,15 +5,13 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
+from domindex.arrays import Floats
 from domindex.committee.members import NetworkMember
-from domindex.data.messages import frames_inside
 from domindex.errors import CollapseWarning
-from domindex.model.fitted_indices import FittedIndices
+from domindex.inputs.messages import frames_inside
 from domindex.representations import PlacedRows
-
-Floats = NDArray[np.float64]
+from domindex.vdi.fitted_indices import FittedIndices
 
 ONE_PLACE = 1e-6
 """Of the unit scale of a map, and of the scale of z: beneath it, differences are rounding."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from domindex.data import DomainData
-from domindex.geometry.landmarks import MOST_DRAWN
+from domindex.geometry.neighbors import MOST_DRAWN
+from domindex.inputs import DomainData
 
 LONG = 10.0
 """Seconds below which nothing is said: it is over before it is read."""

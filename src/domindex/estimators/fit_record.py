@@ -11,11 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from domindex.committee.building import BuiltCommittee
-from domindex.committee.held_out_record import HeldOutRecord
-from domindex.committee.importance import MOST_GROUPS, column_importance
-from domindex.committee.side_by_side import Workers
-from domindex.data import DomainData
-from domindex.data.profiles import BINS, MOST_CELLS, ColumnProfile
+from domindex.committee.parallel import Workers
+from domindex.committee.record import MOST_GROUPS, HeldOutRecord, column_importance
+from domindex.inputs import DomainData
+from domindex.inputs.profiles import BINS, MOST_CELLS, ColumnProfile
 from domindex.persistence.table_states import table_from_state, table_state
 
 OF_OTHERS = " (others)"

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from domindex.data import check_domain_names
-from domindex.data import labels as label_rules
 from domindex.estimators.base import DomainEstimator
-from domindex.estimators.frames import ToldRows, is_frame, only_rows, pandas_frame, take_named
+from domindex.estimators.frames import FitArguments, is_frame, only_rows, pandas_frame, take_named
+from domindex.inputs import check_domain_names
+from domindex.inputs import labels as label_rules
 
 
 class FittedRows(NamedTuple):
@@ -43,7 +43,7 @@ def as_fitted(
     if not is_frame(X):
         return FittedRows(model, X, y, sample_domain, table)
     roles = (model._target_column, model._domain_column)
-    rows = take_named(ToldRows(X, y, sample_domain, None, None), *roles)
+    rows = take_named(FitArguments(X, y, sample_domain, None, None), *roles)
     rows = _labelled(rows, set(model.source_domains_))
     preparation = model._preparation
     if preparation is None:
@@ -54,7 +54,7 @@ def as_fitted(
     return FittedRows(_without_preparation(model), prepared, rows.y, rows.sample_domain, given)
 
 
-def _labelled(rows: ToldRows, sources: set[Any]) -> ToldRows:
+def _labelled(rows: FitArguments, sources: set[Any]) -> FitArguments:
     """Without rows of sources that have no label."""
     if rows.y is None or rows.sample_domain is None:
         return rows  # the gate says what is wrong

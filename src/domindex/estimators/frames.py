@@ -15,21 +15,21 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from domindex.data import check_domain_names
-from domindex.data import labels as label_rules
-from domindex.data.domain_data import HIDDEN_CLASS
-from domindex.data.messages import did_you_mean, preview
-from domindex.data.names import is_missing, number_names, order_names
-from domindex.data.streams import is_stream
-from domindex.data.validation import domain_roles
 from domindex.errors import InputError, NoDomainWarning, PreparationWarning
 from domindex.estimators.new_domains import frames_inside
 from domindex.estimators.row_sources import is_on_disk
-from domindex.preparation import InputRequest, TablePreparation
+from domindex.inputs import check_domain_names
+from domindex.inputs import labels as label_rules
+from domindex.inputs.domain_data import HIDDEN_CLASS
+from domindex.inputs.gate import domain_roles
+from domindex.inputs.messages import did_you_mean, preview
+from domindex.inputs.names import is_missing, number_names, order_names
+from domindex.inputs.preparation import InputRequest, TablePreparation
+from domindex.inputs.streams import is_stream
 
 
 @dataclass(frozen=True, eq=False)
-class ToldRows:
+class FitArguments:
     """What `fit` was given, as everything behind it takes it.
 
     Attributes
@@ -52,7 +52,7 @@ class ToldRows:
     target_column: str | None = None
 
 
-def told_rows(rows: ToldRows) -> ToldRows:
+def told_rows(rows: FitArguments) -> FitArguments:
     """Columns that were named taken out of X, sources told by labels where nothing else tells."""
     rows = take_named(rows)
     if rows.sample_domain is None or rows.y is None:
@@ -73,7 +73,9 @@ def told_rows(rows: ToldRows) -> ToldRows:
     return rows
 
 
-def take_named(rows: ToldRows, target: str | None = None, domain: str | None = None) -> ToldRows:
+def take_named(
+    rows: FitArguments, target: str | None = None, domain: str | None = None
+) -> FitArguments:
     """Labels and domains out of the columns of a data frame that name them.
 
     `target` and `domain` are the columns that did so in `fit`, for where nothing is said.
@@ -92,7 +94,7 @@ def take_named(rows: ToldRows, target: str | None = None, domain: str | None = N
     return replace(rows, X=without_columns(rows.X, (target, domain)))
 
 
-def scored_rows(rows: ToldRows) -> ToldRows:
+def scored_rows(rows: FitArguments) -> FitArguments:
     """Labels out of X where `y` names a column, and only rows that have one."""
     rows = take_named(rows)
     if is_on_disk(rows.X) or is_stream(rows.X):
@@ -237,7 +239,7 @@ def _take(X: Any, name: str, role: str) -> tuple[NDArray, Any]:
     return frame[name].to_numpy(), frame.drop(name).to_native()
 
 
-def _by_labels(rows: ToldRows, names: Sequence[Hashable]) -> ToldRows:
+def _by_labels(rows: FitArguments, names: Sequence[Hashable]) -> FitArguments:
     """Domains with a label as sources, where neither names nor signs say, and labels are left out.
 
     Rows of a source without a label are left out, with a word, as of a table.
@@ -262,7 +264,7 @@ def _by_labels(rows: ToldRows, names: Sequence[Hashable]) -> ToldRows:
     return only_rows(told, np.flatnonzero(~lost))
 
 
-def only_rows(rows: ToldRows, kept: NDArray[np.int64]) -> ToldRows:
+def only_rows(rows: FitArguments, kept: NDArray[np.int64]) -> FitArguments:
     """Those with these numbers, in all that was given by row."""
 
     def some(values: Any) -> Any:
@@ -286,7 +288,7 @@ def _row_is_source(
 
 
 def _refuse_placeholders(
-    rows: ToldRows, names: Sequence[Hashable], is_source: NDArray[np.bool_]
+    rows: FitArguments, names: Sequence[Hashable], is_source: NDArray[np.bool_]
 ) -> None:
     """−1 in all rows of targets is a placeholder; then it is no label in a source either.
 

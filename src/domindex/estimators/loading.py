@@ -10,9 +10,8 @@ from domindex.errors import InputError
 from domindex.estimators.classifier import VDIClassifier
 from domindex.estimators.regressor import VDIRegressor
 from domindex.estimators.vdi import BaseVDI
-from domindex.networks.backbone_settings import Backbone
-from domindex.networks.feature_extractor import give_template
 from domindex.persistence.model_folder import load_model
+from domindex.vdi.backbones import Backbone, give_template
 
 SAVED_ESTIMATORS: dict[str, type[BaseVDI]] = {
     "VDIClassifier": VDIClassifier,

@@ -10,21 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from domindex.data import DomainData, group_rows
-from domindex.data.parameters import MOST_DIMENSIONS, check_running, require_counts
-from domindex.estimators.base import Floats, Names
+from domindex.arrays import Floats
+from domindex.estimators.base import Names
 from domindex.estimators.streaming import streams
 from domindex.estimators.wrapping import WrappingEstimator, check_wrapped
 from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.flow_selection import (
-    DOMAINS_PER_NEIGHBOR,
-    FEW_NEIGHBORS,
-    MOST_NEIGHBORS,
-)
-from domindex.geometry.landmarks import LandmarkError
-from domindex.geometry.local_projection import RELIABLE
-from domindex.geometry.matching import MOST_COST
+from domindex.geometry.neighbors import LandmarkError
+from domindex.inputs import DomainData, group_rows
+from domindex.inputs.parameters import MOST_DIMENSIONS, check_running, require_counts
 from domindex.representations import PlacedRows, RepresentedRows
 from domindex.representations.flow import FlowAligned
 from domindex.representations.map_rows import rows_for_map
@@ -121,7 +115,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         >>> model.transform(data.X, **rows).shape
         (100, 2)
         """
-        return self._represent(*self._told_query(X, sample_domain)).features
+        return self._represent(*self._query_with_domains(X, sample_domain)).features
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Names of what `transform` gives: those of the inputs, for a row stays what it is.
@@ -151,11 +145,6 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         check_running(self)
         require_counts(self, "index_dim", most=MOST_DIMENSIONS)
         check_wrapped(self.estimator)
-
-    def _all_settings(self) -> dict[str, Any]:
-        """Constants that a fit depends on."""
-        neighbors = (*FEW_NEIGHBORS, MOST_NEIGHBORS, DOMAINS_PER_NEIGHBOR)
-        return {"neighbors": neighbors, "matching": MOST_COST, "reliable": RELIABLE}
 
     def _fit_representation(self, data: DomainData) -> None:
         geometry = DomainGeometry.fit(

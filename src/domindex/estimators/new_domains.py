@@ -11,17 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.data import DomainData, order_names
-from domindex.data.finite import require_finite_table
-from domindex.data.messages import preview
+from domindex.arrays import Floats
 from domindex.errors import InputError, OffMapWarning
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
+from domindex.geometry.neighbors import nearest_points
 from domindex.geometry.off_map import FALSE_ALARMS, OffMapTest
-from domindex.geometry.point_distances import nearest_points
-from domindex.model.fitted_indices import FittedIndices
+from domindex.inputs import DomainData, order_names
+from domindex.inputs.messages import preview
+from domindex.inputs.numbers import require_finite_table
 from domindex.representations import PlacedRows
-
-Floats = NDArray[np.float64]
+from domindex.vdi.fitted_indices import FittedIndices
 
 N_NEAREST = 3
 """Known domains that a table names as the nearest; enough to recognise a place."""

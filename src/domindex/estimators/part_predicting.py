@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from domindex.arrays import Ints
 from domindex.committee.committee import Committee, Prediction
-from domindex.data import check_inputs
 from domindex.estimators.vdi import BaseVDI
-from domindex.model.fitted_indices import FittedIndices
+from domindex.inputs import check_inputs
 from domindex.representations import PlacedRows
 from domindex.representations.base import DomainRows
-
-Numbers = NDArray[np.int64]
+from domindex.vdi.fitted_indices import FittedIndices
 
 
 def domains_to_sample(model: BaseVDI, present: Sequence[Hashable]) -> list[Hashable]:
@@ -67,7 +66,7 @@ class PartPredictor:
         return cls(model, committee, model._indices)
 
     def predict(
-        self, inputs: NDArray[np.float64], domains: Sequence[Hashable], rows: Numbers
+        self, inputs: NDArray[np.float64], domains: Sequence[Hashable], rows: Ints
     ) -> Prediction:
         """Of rows (rows, features), whose domains are `rows` (rows,) numbers into `domains`."""
         index = self.indices.domain_map.index

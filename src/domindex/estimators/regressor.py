@@ -6,11 +6,10 @@ from typing import Any, ClassVar, Literal, overload
 
 from numpy.typing import NDArray
 
-from domindex.committee.building import VALUE_ROUNDS
-from domindex.data.domain_data import Task
-from domindex.estimators.base import Floats
+from domindex.arrays import Floats
 from domindex.estimators.streaming import streams
 from domindex.estimators.vdi import BaseVDI
+from domindex.inputs.domain_data import Task
 
 
 class VDIRegressor(BaseVDI):
@@ -109,9 +108,6 @@ class VDIRegressor(BaseVDI):
 
     _task: ClassVar[Task] = "regression"
 
-    def _all_settings(self) -> dict[str, Any]:
-        return {**super()._all_settings(), "value_rounds": VALUE_ROUNDS}
-
     @overload
     def predict(
         self, X: Any, *, sample_domain: Any = ..., return_std: Literal[False] = ...
@@ -145,7 +141,7 @@ class VDIRegressor(BaseVDI):
         >>> mean.shape, bool((deviation > 0).all())
         ((100,), True)
         """
-        inputs, names = self._told_query(X, sample_domain)
+        inputs, names = self._query_with_domains(X, sample_domain)
         predicted = self._predict(inputs, names)
         assert predicted.deviation is not None
         mean, deviation = self._as_labels(predicted.mean), self._as_labels(predicted.deviation)

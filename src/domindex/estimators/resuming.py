@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import nn
 
-from domindex.data import DomainData
+from domindex.inputs import DomainData
 from domindex.persistence.journal import Journal
-from domindex.training.launching import is_leading
-from domindex.versions import versions
+from domindex.vdi.launching import is_leading
+from domindex.versions import source_hash, versions
 
 if TYPE_CHECKING:
     from domindex.estimators.vdi import BaseVDI
@@ -38,9 +38,7 @@ def opened_journal(folder: str | os.PathLike[str] | None) -> Iterator[Journal | 
         journal.close()
 
 
-def fit_facts(
-    model: BaseVDI, data: DomainData, seed: int, n_processes: int, constants: Mapping[str, Any]
-) -> dict[str, str]:
+def fit_facts(model: BaseVDI, data: DomainData, seed: int, n_processes: int) -> dict[str, str]:
     """Everything that determines a fit, as texts by the name that a user knows it by."""
     parameters = {
         name: _text(value)
@@ -53,7 +51,7 @@ def fit_facts(
         **parameters,
         "the seed": str(seed),
         "the number of processes": str(n_processes),
-        "a constant of domindex": _checksum(_text(constants)),
+        "the code of domindex": source_hash(),
         **{f"the version of {name}": number for name, number in versions().items()},
     }
 

@@ -15,10 +15,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from domindex.data.names import check_domain_names
+from domindex.arrays import Ints
 from domindex.errors import InputError
-
-Numbers = NDArray[np.int64]
+from domindex.inputs.names import check_domain_names
 
 READ_SECONDS = 120
 """A part of a dataset that takes longer to be read is taken to hang."""
@@ -30,7 +29,7 @@ ITEMS_AT_ONCE = 256
 class Part(NamedTuple):
     """Some rows: their numbers, the inputs, and, of a dataset, labels and names of domains."""
 
-    rows: Numbers
+    rows: Ints
     inputs: NDArray
     labels: list[Any]
     names: list[Hashable]
@@ -43,14 +42,14 @@ class RowSource(ABC):
     names_come_with_rows = False
 
     @abstractmethod
-    def parts(self, numbers: Iterable[Numbers]) -> Iterator[Part]:
+    def parts(self, numbers: Iterable[Ints]) -> Iterator[Part]:
         """Rows of the given numbers, a part at a time."""
 
     @abstractmethod
     def names(self) -> list[Hashable]:
         """The domain of every row."""
 
-    def read(self, rows: Numbers) -> Part:
+    def read(self, rows: Ints) -> Part:
         """Some rows at once."""
         (part,) = self.parts([rows])
         return part
@@ -70,7 +69,7 @@ class MappedRows(RowSource):
     def names(self) -> list[Hashable]:
         return check_domain_names(self.sample_domain, self.n_rows)
 
-    def parts(self, numbers: Iterable[Numbers]) -> Iterator[Part]:
+    def parts(self, numbers: Iterable[Ints]) -> Iterator[Part]:
         for rows in numbers:
             inputs = np.array(self.array[rows])
             _release(self.array)
@@ -110,7 +109,7 @@ class DatasetRows(RowSource):
             found += items[2]
         return found
 
-    def parts(self, numbers: Iterable[Numbers]) -> Iterator[Part]:
+    def parts(self, numbers: Iterable[Ints]) -> Iterator[Part]:
         wanted = [np.asarray(rows) for rows in numbers]
         batches = [
             batch
@@ -133,7 +132,7 @@ class DatasetRows(RowSource):
                 raise InputError(f"Items of the dataset have x of shapes {shapes}. Make them one.")
             yield Part(rows, np.concatenate(inputs), labels, names)
 
-    def _loaded(self, batches: Sequence[Numbers], names_only: bool = False) -> Iterator[Any]:
+    def _loaded(self, batches: Sequence[Ints], names_only: bool = False) -> Iterator[Any]:
         from torch.utils.data import DataLoader
 
         from domindex.estimators.dataset_items import CheckedItems, collected, collected_names

@@ -42,17 +42,10 @@ class ShownModel:
             by and no picture; all else was kept by the fit
         y : labels, as in `fit`; read in source domains only
         sample_domain : a domain name per row
-        details : title, table, columns, budget and what else `reporting.report_data` takes
+        **details : title, table, columns, budget and what else `reporting.report_data` takes
 
         Examples
         --------
-        >>> from domindex import Training, VDIClassifier
-        >>> from domindex.datasets import make_circle
-        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
-        >>> model = VDIClassifier(**few, random_state=0)
-        >>> rows = {"sample_domain": data.sample_domain}
-        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
         >>> model.report("report.html").name
         'report.html'
         """
@@ -67,17 +60,10 @@ class ShownModel:
         Parameters
         ----------
         ax : where to draw; a new figure where None
-        details : color, color_label, graph and what else `reporting.plot_domain_map` takes
+        **details : color, color_label, graph and what else `reporting.plot_domain_map` takes
 
         Examples
         --------
-        >>> from domindex import Training, VDIClassifier
-        >>> from domindex.datasets import make_circle
-        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
-        >>> model = VDIClassifier(**few, random_state=0)
-        >>> rows = {"sample_domain": data.sample_domain}
-        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
         >>> axes = model.plot_map()
         >>> axes.get_xlabel()
         'domain index 1'
@@ -97,13 +83,6 @@ class ShownModel:
 
         Examples
         --------
-        >>> from domindex import Training, VDIClassifier
-        >>> from domindex.datasets import make_circle
-        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
-        >>> model = VDIClassifier(**few, random_state=0)
-        >>> rows = {"sample_domain": data.sample_domain}
-        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
         >>> model.explain_domain(4).columns[:3].tolist()
         ['column', 'from_neighbours', 'from_sources']
         """
@@ -118,13 +97,6 @@ class ShownModel:
 
         Examples
         --------
-        >>> from domindex import Training, VDIClassifier
-        >>> from domindex.datasets import make_circle
-        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
-        >>> model = VDIClassifier(**few, random_state=0)
-        >>> rows = {"sample_domain": data.sample_domain}
-        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
         >>> model.map_[["domain", "role"]].iloc[[0, 4]].values.tolist()
         [[0, 'source'], [4, 'target']]
         """

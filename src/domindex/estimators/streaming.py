@@ -12,14 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from domindex.data.finite import require_finite_result
-from domindex.data.sampling import (
-    choose_rows,
-    most_rows,
-    parts_in_order,
-    random_parts,
-    rows_of_part,
-)
 from domindex.errors import InputError
 from domindex.estimators.row_sources import (
     RowSource,
@@ -27,9 +19,17 @@ from domindex.estimators.row_sources import (
     naming_dead_readers,
     row_source,
 )
+from domindex.inputs.numbers import require_finite_result
+from domindex.inputs.sampling import (
+    choose_rows,
+    most_rows,
+    parts_in_order,
+    random_parts,
+    rows_of_part,
+)
 
 if TYPE_CHECKING:
-    from domindex.networks.feature_extractor import FeatureExtractor
+    from domindex.vdi.backbones import FeatureExtractor
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 
-from domindex.data import DomainData
-from domindex.data.domain_data import Task
+from domindex.arrays import Floats
 from domindex.errors import InputError
-from domindex.estimators.base import DomainEstimator, Floats, Names
+from domindex.estimators.base import DomainEstimator, Names
 from domindex.estimators.streaming import streams
+from domindex.inputs import DomainData
+from domindex.inputs.domain_data import Task
 from domindex.representations import RepresentedRows
 
 
@@ -91,7 +92,7 @@ class WrappingEstimator(DomainEstimator):
         >>> model.predict(data.X, **rows).shape
         (100,)
         """
-        rows = self._represent(*self._told_query(X, sample_domain))
+        rows = self._represent(*self._query_with_domains(X, sample_domain))
         predicted = np.asarray(self.estimator_.predict(rows.features))
         if self.task_ == "classification":
             return predicted
@@ -115,7 +116,7 @@ class WrappingEstimator(DomainEstimator):
         >>> model.predict_proba(data.X, **rows).shape
         (100, 2)
         """
-        return self._predict_mean(*self._told_query(X, sample_domain))
+        return self._predict_mean(*self._query_with_domains(X, sample_domain))
 
     @available_if(_has_estimator)
     def score(

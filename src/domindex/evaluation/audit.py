@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from domindex.data import check_domain_names, check_inputs
+from domindex.arrays import Floats
 from domindex.evaluation.audit_rows import (
     check_model,
     on_one_scale,
@@ -30,8 +29,8 @@ from domindex.evaluation.probes import (
     probe_classes,
     probe_values,
 )
+from domindex.inputs import check_domain_names, check_inputs
 
-Floats = NDArray[np.float64]
 ConditionName = Literal["independent", "preserves_inputs", "label_sensitive"]
 
 MAX_LEAK = 0.1

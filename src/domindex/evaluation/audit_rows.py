@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
-from domindex.data import group_rows
-from domindex.data.labels import check_label_array, encode_classes, encode_values, hidden_marks
-from domindex.data.messages import preview
+from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.evaluation.probes import MIN_PER_CLASS, MIN_ROWS
+from domindex.inputs import group_rows
+from domindex.inputs.labels import check_label_array, encode_classes, encode_values, hidden_marks
+from domindex.inputs.messages import preview
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 MAX_PROBED_ROWS = 3000

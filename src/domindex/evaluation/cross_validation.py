@@ -12,12 +12,12 @@ import pandas as pd
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
-from domindex.data import check_domain_names, group_rows
-from domindex.data.labels import check_label_array, hidden_marks
-from domindex.data.messages import preview
 from domindex.errors import InputError, PreparationWarning
-from domindex.estimators.frames import ToldRows, only_rows, take_named
+from domindex.estimators.frames import FitArguments, only_rows, take_named
 from domindex.estimators.new_domains import frames_inside
+from domindex.inputs import check_domain_names, group_rows
+from domindex.inputs.labels import check_label_array, hidden_marks
+from domindex.inputs.messages import preview
 
 
 def cross_validate_domains(
@@ -65,7 +65,9 @@ def cross_validate_domains(
     >>> len(table), list(table.columns)
     (4, ['domain', 'fold', 'rows', 'accuracy'])
     """
-    told, names, sources = _labelled(ToldRows(X, y, sample_domain, source_domains, None), n_splits)
+    told, names, sources = _labelled(
+        FitArguments(X, y, sample_domain, source_domains, None), n_splits
+    )
     labels = check_label_array(told.y, len(names))
     shuffled = np.random.default_rng(random_state).permutation(len(sources))
     groups = dict(group_rows(names, len(names)))
@@ -82,7 +84,7 @@ def cross_validate_domains(
     return pd.DataFrame(records)
 
 
-def _fitted(model: Any, rows: ToldRows, said: set[str]) -> Any:
+def _fitted(model: Any, rows: FitArguments, said: set[str]) -> Any:
     """A copy of the model, fitted; what was `said` of its columns before is not said again."""
     names, sources = rows.sample_domain, rows.source_domains
     with warnings.catch_warnings(record=True) as caught:
@@ -96,7 +98,9 @@ def _fitted(model: Any, rows: ToldRows, said: set[str]) -> Any:
     return fitted
 
 
-def _labelled(rows: ToldRows, n_splits: int) -> tuple[ToldRows, list[Hashable], list[Hashable]]:
+def _labelled(
+    rows: FitArguments, n_splits: int
+) -> tuple[FitArguments, list[Hashable], list[Hashable]]:
     """Rows without those of sources that have no label, the domain of each, and the sources."""
     told = take_named(rows)
     labels = check_label_array(told.y, len(told.y))

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
@@ -21,10 +20,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from domindex.training.threads import one_thread
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+from domindex.arrays import Floats, Ints
+from domindex.vdi.threads import one_thread
 
 HELD_BACK = 0.25
 """Share of the training rows on which a model is chosen and its confidence set."""
@@ -41,7 +38,7 @@ RIDGES = np.logspace(-4, 4, 17)
 LANDMARKS = 200
 
 
-def class_scores(features: Floats, numbers: Numbers, asked: Floats, seed: int) -> Floats:
+def class_scores(features: Floats, numbers: Ints, asked: Floats, seed: int) -> Floats:
     """log q(c|f) of the `asked` rows, by the model that did best on held-back rows."""
     fit, check = train_test_split(
         np.arange(len(numbers)), test_size=HELD_BACK, random_state=seed, stratify=numbers

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from domindex.data import check_inputs
-from domindex.data.messages import preview
+from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
 from domindex.evaluation.probe_models import (
     class_scores,
@@ -25,9 +23,8 @@ from domindex.evaluation.probe_models import (
     fit_regression,
     quiet,
 )
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+from domindex.inputs import check_inputs
+from domindex.inputs.messages import preview
 
 FOLDS = 3
 
@@ -219,7 +216,7 @@ def _check_features(features: Any) -> Floats:
     return array.reshape(len(array), -1).astype(np.float64, order="C")
 
 
-def _check_classes(labels: Any, n_rows: int) -> Numbers:
+def _check_classes(labels: Any, n_rows: int) -> Ints:
     array = np.asarray(labels)
     if array.shape != (n_rows,):
         raise InputError(

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.metrics import r2_score
 
-from domindex.data import check_domain_names, group_rows
-from domindex.data.messages import preview
 from domindex.datasets import DomainDataset
 from domindex.errors import InputError
+from domindex.inputs import check_domain_names, group_rows
+from domindex.inputs.messages import preview
 
 Score = Callable[[Any, Any], float]
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from domindex.data.names import check_domain_names, number_names, order_names
-from domindex.data.validation import domain_roles
+from domindex.arrays import Ints
 from domindex.errors import InputError
+from domindex.inputs.gate import domain_roles
+from domindex.inputs.names import check_domain_names, number_names, order_names
 
 ScoreOn = Literal["both", "sources"]
-Numbers = NDArray[np.int64]
 
 
 class DomainKFold(BaseCrossValidator):
@@ -93,8 +93,8 @@ class DomainKFold(BaseCrossValidator):
         *,
         sample_domain: Any = None,
         source_domains: Any = None,
-    ) -> Iterator[tuple[Numbers, Numbers]]:
-        """Numbers of the rows to fit on, and of those held out, fold by fold.
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Ints of the rows to fit on, and of those held out, fold by fold.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class DomainKFold(BaseCrossValidator):
             is_test = fold_of_domain[row_domains] == fold
             yield np.flatnonzero(~is_test), np.flatnonzero(is_test)
 
-    def _deal(self, is_source: NDArray[np.bool_]) -> Numbers:
+    def _deal(self, is_source: NDArray[np.bool_]) -> Ints:
         """(domains,) the fold that holds each out; −1 for those that no fold does."""
         folds = np.full(len(is_source), -1, dtype=np.int64)
         rng = check_random_state(self.random_state)

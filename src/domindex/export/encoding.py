@@ -14,16 +14,16 @@ from torch import Tensor, nn
 
 from domindex.committee.members import NetworkMember
 from domindex.export.tables import NotExportableError, constant, rows_times
-from domindex.networks.alignments import (
+from domindex.vdi.alignments import (
     AffineAlignment,
     Alignment,
+    BackboneAlignment,
     FlowAlignment,
     IdentityAlignment,
 )
-from domindex.networks.backbone_alignment import BackboneAlignment
-from domindex.networks.blocks import Standardising, Whitening
-from domindex.networks.decoders import ClassPredictor, ValuePredictor
-from domindex.networks.feature_extractor import FeatureExtractor
+from domindex.vdi.backbones import FeatureExtractor
+from domindex.vdi.blocks import Standardising, Whitening
+from domindex.vdi.networks import ClassPredictor, ValuePredictor
 
 
 class Extracted(nn.Module):

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.committee.estimator_learner import EstimatorPredictor
-from domindex.data import check_domain_names, check_inputs
-from domindex.data.messages import preview
+from domindex.committee.learners.estimators import EstimatorPredictor
 from domindex.errors import InputError
 from domindex.export.exporting import (
     DESCRIPTION,
@@ -24,6 +22,8 @@ from domindex.export.exporting import (
     skops_name,
 )
 from domindex.export.onnx_files import INPUTS, onnx_session
+from domindex.inputs import check_domain_names, check_inputs
+from domindex.inputs.messages import preview
 from domindex.persistence.atomic import existing_folder
 from domindex.persistence.json_files import read_json
 from domindex.persistence.manifest import check_manifest

@@ -13,17 +13,17 @@ import torch
 from numpy.typing import NDArray
 
 from domindex.committee.committee import Committee
-from domindex.data.bounds import InputBounds
 from domindex.errors import InputError
 from domindex.export.onnx_files import require_onnx, run_onnx, write_onnx
 from domindex.export.program import Features, Program, build_program
 from domindex.export.tables import NotExportableError
-from domindex.model.fitted_indices import FittedIndices
-from domindex.networks.feature_extractor import FeatureExtractor
+from domindex.inputs.bounds import InputBounds
 from domindex.persistence.atomic import check_free, new_folder
 from domindex.persistence.json_files import write_json
 from domindex.persistence.manifest import write_manifest
 from domindex.persistence.plain_values import to_plain
+from domindex.vdi.backbones import FeatureExtractor
+from domindex.vdi.fitted_indices import FittedIndices
 from domindex.versions import versions
 
 Format = Literal["torch", "onnx"]

@@ -19,10 +19,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
-from domindex.committee.boosted_linear_learner import BoostedLinearPredictor
-from domindex.committee.estimator_learner import EstimatorPredictor
-from domindex.committee.learner import Predictor
-from domindex.committee.linear_learner import LinearPredictor
+from domindex.committee.learners.base import Predictor
+from domindex.committee.learners.boosted_linear import BoostedLinearPredictor
+from domindex.committee.learners.estimators import EstimatorPredictor
+from domindex.committee.learners.linear import LinearPredictor
 from domindex.export.tables import NotExportableError, constant
 from domindex.export.trees import boosting_module, forest_module
 

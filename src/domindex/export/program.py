@@ -10,17 +10,17 @@ import torch
 from torch import Tensor, nn
 
 from domindex.committee.committee import Committee
-from domindex.committee.estimator_learner import EstimatorPredictor
+from domindex.committee.learners.estimators import EstimatorPredictor
 from domindex.committee.members import EncodedMember, Member, NetworkMember, PredictorMember
-from domindex.data.bounds import InputBounds
 from domindex.export.encoding import Encoder, Extracted, Head
 from domindex.export.predicting import predictor_module
 from domindex.export.representing import representation_module
 from domindex.export.tables import NotExportableError, constant
-from domindex.model.fitted_indices import FittedIndices
-from domindex.networks.feature_extractor import FeatureExtractor
+from domindex.inputs.bounds import InputBounds
 from domindex.representations import PlacedRows
 from domindex.representations.base import DomainRows
+from domindex.vdi.backbones import FeatureExtractor
+from domindex.vdi.fitted_indices import FittedIndices
 
 
 @dataclass(frozen=True, eq=False)

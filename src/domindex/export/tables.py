@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from domindex.data.standardizing import InputScaler
+from domindex.inputs.standardizing import InputScaler
 
 
 class NotExportableError(Exception):

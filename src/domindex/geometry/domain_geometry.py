@@ -8,25 +8,30 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data import DomainData
-from domindex.data.standardizing import InputScaler
+from domindex.arrays import Floats
 from domindex.geometry.domain_map import DomainMap
-from domindex.geometry.flow import Moments, still_flow
-from domindex.geometry.flow_selection import (
+from domindex.geometry.flow import (
+    Moments,
     SelectedFlow,
     description_length,
     maps_along_neighborhoods,
     select_flow,
+    still_flow,
 )
 from domindex.geometry.grid_selection import SelectedGridFlow, select_grid_flow
-from domindex.geometry.landmarks import MOST_DRAWN, choose_landmarks
-from domindex.geometry.local_projection import RELIABLE, LocalProjection, local_projections
-from domindex.geometry.ring_coordinate import RingCoordinate
-from domindex.geometry.subspace import Subspace, moving_directions, principal_components
+from domindex.geometry.neighbors import MOST_DRAWN, choose_landmarks
+from domindex.geometry.rings import RingCoordinate
+from domindex.geometry.subspace import (
+    RELIABLE,
+    LocalProjection,
+    Subspace,
+    local_projections,
+    moving_directions,
+    principal_components,
+)
 from domindex.geometry.transport import Method
-
-Floats = NDArray[np.float64]
-
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import InputScaler
 
 DESCRIBED_COMPONENTS = 6
 """Principal components whose movement compares two projections: more would take seconds. Chosen

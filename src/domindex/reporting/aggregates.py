@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.data import check_inputs
-from domindex.data.names import is_missing
 from domindex.errors import InputError
+from domindex.inputs import check_inputs
+from domindex.inputs.names import is_missing
 from domindex.reporting.records import Value
 
 MAX_COLUMNS = 60

@@ -9,10 +9,10 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data import check_inputs, group_rows
-from domindex.data.labels import check_label_array
 from domindex.errors import InputError
 from domindex.evaluation import IndexAudit, audit_index
+from domindex.inputs import check_inputs, group_rows
+from domindex.inputs.labels import check_label_array
 
 SHARE_OF_FIT = 0.25
 """Of the time of a fit that its report may take where nothing else is asked for: a promise."""

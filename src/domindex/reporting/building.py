@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from domindex.data import DomainData, check_domain_data, check_domain_names, check_inputs
-from domindex.data.domain_data import Task
-from domindex.data.profiles import ColumnProfile
 from domindex.errors import InputError
 from domindex.estimators.fit_record import profile_features
 from domindex.estimators.fitted_rows import as_fitted
 from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import IndexAudit
 from domindex.geometry import DomainIndex
+from domindex.inputs import DomainData, check_domain_data, check_domain_names, check_inputs
+from domindex.inputs.domain_data import Task
+from domindex.inputs.profiles import ColumnProfile
 from domindex.progress import Progress
 from domindex.reporting.audit_words import audit_record
 from domindex.reporting.auditing import audit_within, budget_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from domindex.committee.two_ways import CLEARLY_APART
+from domindex.committee.committee import CLEARLY_APART
 from domindex.evaluation import IndexAudit
 from domindex.geometry import DomainIndex
 from domindex.reporting.distances import median_spacing, widest_distance

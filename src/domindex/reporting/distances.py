@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from domindex.data.messages import preview
+from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex
-from domindex.geometry.point_distances import nearest_points
-
-Floats = NDArray[np.float64]
+from domindex.geometry.neighbors import nearest_points
+from domindex.inputs.messages import preview
 
 ROUNDING = 1e-6
 """Median spacings below which a domain lies where a source does: what is left is rounding."""

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.data.messages import did_you_mean, preview
-from domindex.data.profiles import ColumnProfile
 from domindex.errors import InputError
+from domindex.inputs.messages import did_you_mean, preview
+from domindex.inputs.profiles import ColumnProfile
 from domindex.reporting.distances import distances_to_sources, nearest_domains
 from domindex.reporting.explaining import Comparison, compare
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data.profiles import ColumnProfile
+from domindex.arrays import Floats
+from domindex.inputs.profiles import ColumnProfile
 from domindex.reporting.records import ColumnRecord, DifferenceRecord, MissingRecord
-
-Floats = NDArray[np.float64]
 
 MOST_SHOWN = 5
 """Columns that are shown of a domain."""

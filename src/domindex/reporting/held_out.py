@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from domindex.committee.held_out_record import HeldOutRecord
+from domindex.committee.record import HeldOutRecord
 from domindex.reporting.records import HeldOutQuality, HeldOutScore
 
 REGRESSION_SCORE = "root mean squared error"

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data import check_inputs, group_rows
+from domindex.arrays import Floats
 from domindex.errors import InputError
-from domindex.networks.backbones import picture_axes
+from domindex.inputs import check_inputs, group_rows
+from domindex.vdi.builtin_backbones import picture_axes
 
-Floats = NDArray[np.float64]
 Colours = NDArray[np.uint8]
 Kind = Literal["nearest", "mean"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data.names import is_missing
-from domindex.data.profiles import BINS, MOST_CELLS, ColumnProfile
 from domindex.errors import InputError
+from domindex.inputs.names import is_missing
+from domindex.inputs.profiles import BINS, MOST_CELLS, ColumnProfile
 from domindex.reporting.aggregates import columns_by_name
 
 MOST_ROWS = 500

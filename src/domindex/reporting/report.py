@@ -9,8 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from domindex.data.readable_names import with_readable_names
 from domindex.errors import DomindexError, InputError
+from domindex.inputs.messages import with_readable_names
 from domindex.persistence.atomic import new_file
 from domindex.persistence.json_files import LARGEST
 from domindex.persistence.manifest import read_bounded

@@ -4,6 +4,7 @@ from domindex.representations.base import PlacedRows, Representation, Represente
 from domindex.representations.registry import (
     list_representations,
     register_representation,
+    representation_label,
     representation_named,
 )
 
@@ -13,5 +14,6 @@ __all__ = [
     "RepresentedRows",
     "list_representations",
     "register_representation",
+    "representation_label",
     "representation_named",
 ]

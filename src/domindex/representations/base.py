@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data import DomainData, group_rows
+from domindex.arrays import Floats
 from domindex.geometry import DomainMap
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.ring_coordinate import RingCoordinate
+from domindex.geometry.rings import RingCoordinate
+from domindex.inputs import DomainData, group_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-Floats = NDArray[np.float64]
 
 
 class DomainRows(NamedTuple):
@@ -206,12 +205,35 @@ class Representation(ABC):
 
     name: ClassVar[str]
 
+    label: ClassVar[str] = ""
+    """How it is called in sentences, after "on": "linear on raw inputs". Empty: by its name."""
+
     moves_domains: ClassVar[bool] = False
-    """Whether whole domains are moved onto each other, so that what tells them apart is lost."""
+    """Whether whole domains are moved onto each other, so that what separates them is lost."""
 
     uses_roles: ClassVar[bool] = False
     """Whether `fit` looks at who is source and who is target: then a fold fits it anew, with the
     held-out domain in the target's role."""
+
+    separability_of: ClassVar[str | None] = None
+    """Name of another representation where this one adds columns that name the domain: it follows
+    the domains, and its targets are as separable from sources as those of the other."""
+
+    change_rank: ClassVar[int | None] = None
+    """How much it changes the inputs, 0 for not at all: with a single source the least is chosen
+    that makes targets pass for it. None: not chosen then."""
+
+    may_balance: ClassVar[bool] = False
+    """Whether a linear rule is also tried on it with balancing weights: cheap, and of use where
+    its features are the row's own."""
+
+    keeps_grid: ClassVar[bool] = False
+    """Whether pictures and signals stay such: convolutions and nearest neighbours are tried."""
+
+    mixes_cells: ClassVar[bool] = False
+    """Whether a feature is made of many cells of a picture or a signal: not tried there, because
+    neither a neighbour nor a motion means anything then, and 28 × 28 cells take minutes. On
+    held-out domains it can look best all the same (seen on target scores of digits that grow)."""
 
     @property
     def spread_unit(self) -> float:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf
 
-from domindex.data import DomainData
-from domindex.data.standardizing import InputScaler
+from domindex.arrays import Floats
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import (
     PlacedRows,
     Representation,
@@ -23,8 +23,6 @@ from domindex.representations.domain_whitened import matrix_power, with_ridge
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +41,9 @@ class Coral(Representation):
     """
 
     name: ClassVar[str] = "coral"
+    label: ClassVar[str] = "inputs aligned by CORAL"
+    change_rank: ClassVar[int | None] = 7
+    mixes_cells: ClassVar[bool] = True
     moves_domains: ClassVar[bool] = True
     uses_roles: ClassVar[bool] = True
     scaler: InputScaler

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data import DomainData
-from domindex.data.standardizing import InputScaler
+from domindex.arrays import Floats
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import (
     PlacedRows,
     Representation,
@@ -28,8 +29,6 @@ from domindex.representations.row_normalised import (
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class DomainScaled(Shapes):
@@ -40,6 +39,9 @@ class DomainScaled(Shapes):
     """
 
     name: ClassVar[str] = "domain_scaled"
+    label: ClassVar[str] = "inputs scaled by domain"
+    change_rank: ClassVar[int | None] = 4
+    may_balance: ClassVar[bool] = True
     moves_domains: ClassVar[bool] = True
     domains: Mapping[Hashable, tuple[float, float]] = field(default_factory=dict)
 
@@ -102,6 +104,8 @@ class DomainCentred(Representation):
     """
 
     name: ClassVar[str] = "domain_centred"
+    label: ClassVar[str] = "domain-centred inputs"
+    change_rank: ClassVar[int | None] = 3
     moves_domains: ClassVar[bool] = True
     scaler: InputScaler
     offsets: Mapping[Hashable, Floats]
@@ -167,6 +171,9 @@ class DomainStandardised(DomainCentred):
     """Every feature minus its mean in the row's domain, over its deviation there."""
 
     name: ClassVar[str] = "domain_standardised"
+    label: ClassVar[str] = "domain-standardised inputs"
+    change_rank: ClassVar[int | None] = 5
+    may_balance: ClassVar[bool] = True
 
     @staticmethod
     def scale_of(cloud: Floats) -> Floats:
@@ -178,6 +185,10 @@ class WithMeans(DomainCentred):
     """The inputs beside their means in the row's domain: a rule may follow each domain's level."""
 
     name: ClassVar[str] = "with_means"
+    label: ClassVar[str] = "features + means of the domain"
+    separability_of: ClassVar[str | None] = "raw"
+    change_rank: ClassVar[int | None] = None
+    mixes_cells: ClassVar[bool] = True
     moves_domains: ClassVar[bool] = False
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:

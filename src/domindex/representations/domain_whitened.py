@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from domindex.data import DomainData
-from domindex.data.standardizing import InputScaler
+from domindex.arrays import Floats
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import (
     PlacedRows,
     Representation,
@@ -23,7 +23,6 @@ from domindex.representations.base import (
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Floats = NDArray[np.float64]
 
 MOST_NUMBERS = 20_000_000
 """Of all domains' matrices together: for memory, not tuned."""
@@ -48,6 +47,9 @@ class DomainWhitened(Representation):
     """
 
     name: ClassVar[str] = "domain_whitened"
+    label: ClassVar[str] = "domain-whitened inputs"
+    change_rank: ClassVar[int | None] = 8
+    mixes_cells: ClassVar[bool] = True
     moves_domains: ClassVar[bool] = True
     scaler: InputScaler
     within: Floats

@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from domindex.data import DomainData
-from domindex.data.standardizing import InputScaler
+from domindex.arrays import Floats
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.flow import AffineFlow
-from domindex.geometry.ring_coordinate import RingCoordinate
+from domindex.geometry.rings import RingCoordinate
 from domindex.geometry.subspace import Subspace
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import PlacedRows, Representation, RepresentedRows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +37,8 @@ class FlowAligned(Representation):
     """
 
     name: ClassVar[str] = "flow"
+    label: ClassVar[str] = "inputs aligned by the flow"
+    change_rank: ClassVar[int | None] = 9
     moves_domains: ClassVar[bool] = True
     scaler: InputScaler
     subspace: Subspace

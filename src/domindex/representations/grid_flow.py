@@ -6,21 +6,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from domindex.data import DomainData
-from domindex.data.layout import InputLayout
-from domindex.data.standardizing import InputScaler
+from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.grid_flow import GridFlow
-from domindex.geometry.ring_coordinate import RingCoordinate
+from domindex.geometry.rings import RingCoordinate
+from domindex.inputs import DomainData
+from domindex.inputs.layout import InputLayout
+from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import PlacedRows, Representation, RepresentedRows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +37,9 @@ class GridFlowAligned(Representation):
     """
 
     name: ClassVar[str] = "grid_flow"
+    label: ClassVar[str] = "inputs moved over their grid"
+    change_rank: ClassVar[int | None] = 6
+    keeps_grid: ClassVar[bool] = True
     moves_domains: ClassVar[bool] = True
     layout: InputLayout
     flow: GridFlow

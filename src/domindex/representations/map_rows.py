@@ -7,15 +7,19 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.data import DomainData
-from domindex.data.standardizing import InputScaler
-from domindex.geometry.entropy_balancing import balancing_weights, effective_sample_fraction
-from domindex.geometry.matching import MOST_COST, may_be_cut, resembling_rows
+from domindex.arrays import Floats
+from domindex.geometry.matching import (
+    MOST_COST,
+    balancing_weights,
+    effective_sample_fraction,
+    may_be_cut,
+    resembling_rows,
+)
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import PlacedRows
 from domindex.representations.domain_normalised import SHAPES
 from domindex.representations.row_normalised import inputs_share_units
-
-Floats = NDArray[np.float64]
 
 
 def rows_for_map(data: DomainData, most_cost: float = MOST_COST) -> list[NDArray[np.int64]] | None:

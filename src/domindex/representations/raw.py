@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from domindex.data import DomainData
-from domindex.data.standardizing import InputScaler
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import PlacedRows, Representation, RepresentedRows
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ class Raw(Representation):
     """A rule on the inputs themselves: right where only their mix differs between domains."""
 
     name: ClassVar[str] = "raw"
+    label: ClassVar[str] = "raw inputs"
+    change_rank: ClassVar[int | None] = 0
+    may_balance: ClassVar[bool] = True
+    keeps_grid: ClassVar[bool] = True
     scaler: InputScaler
 
     @classmethod
@@ -48,6 +52,11 @@ class WithIndex(Raw):
     """
 
     name: ClassVar[str] = "with_index"
+    label: ClassVar[str] = "features + domain index"
+    separability_of: ClassVar[str | None] = "raw"
+    change_rank: ClassVar[int | None] = None
+    may_balance: ClassVar[bool] = False
+    keeps_grid: ClassVar[bool] = False
     closes: bool = False
 
     @classmethod

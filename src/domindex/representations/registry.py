@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domindex.data.registry import Registry
+from domindex.inputs.parameters import Registry
 from domindex.representations.base import Representation
 from domindex.representations.coral import Coral
 from domindex.representations.domain_normalised import (
@@ -63,6 +63,18 @@ def representation_named(name: str) -> type[Representation]:
     'raw'
     """
     return REPRESENTATIONS[name]
+
+
+def representation_label(name: str) -> str:
+    """What sentences call the representation of that name: the name itself where it has no label.
+
+    Examples
+    --------
+    >>> from domindex.representations import representation_label
+    >>> representation_label("my own")
+    'my own'
+    """
+    return (REPRESENTATIONS[name].label if name in REPRESENTATIONS else "") or name
 
 
 def list_representations() -> list[str]:

@@ -12,18 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from domindex.data import DomainData
-from domindex.data.standardizing import SAME_UNITS, InputScaler
+from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import SAME_UNITS, InputScaler
 from domindex.representations.base import PlacedRows, Representation, RepresentedRows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Floats = NDArray[np.float64]
 
 SPREAD_FLOOR = 1e-2
 """Smallest spread of a row or a domain, relative to that of all inputs: what is flat has no shape.
@@ -108,6 +107,9 @@ class RowCentred(Shapes):
     """Each row minus its own mean."""
 
     name: ClassVar[str] = "row_centred"
+    label: ClassVar[str] = "rows minus their own mean"
+    change_rank: ClassVar[int | None] = 1
+    may_balance: ClassVar[bool] = True
     least_features: ClassVar[int] = 2
 
     @property
@@ -123,6 +125,9 @@ class RowStandardised(Shapes):
     """Each row minus its own mean, over its own deviation."""
 
     name: ClassVar[str] = "row_standardised"
+    label: ClassVar[str] = "rows standardised one by one"
+    change_rank: ClassVar[int | None] = 2
+    may_balance: ClassVar[bool] = True
     least_features: ClassVar[int] = 3
 
     def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 
 from domindex.errors import InputError
-from domindex.preparation import TablePreparation
+from domindex.inputs.preparation import TablePreparation
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.serving.settings import ServeSettings
 from domindex.serving.uploads import Upload, check_counts, check_size
-from domindex.tables.formulas import escape_formulas
 from domindex.tables.mapping import map_table
 from domindex.tables.predicting import coordinates_of, kept_columns, predict_rows, read_rows
+from domindex.tables.reading import escape_formulas
 from domindex.tables.run import RUN, Run, opened
 from domindex.tables.text_format import TextFormat
 

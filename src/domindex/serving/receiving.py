@@ -11,8 +11,8 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from domindex.data.readable_names import readable_name
 from domindex.errors import InputError
+from domindex.inputs.messages import readable_name
 from domindex.serving.settings import ServeSettings
 from domindex.serving.uploads import Upload
 from domindex.tables.reading import SUFFIXES

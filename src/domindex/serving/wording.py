@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from domindex.data.readable_names import readable_name
 from domindex.estimators import VDIClassifier
+from domindex.inputs.messages import readable_name
 from domindex.serving.asking import Answer, AskedRun
 
 FIRST_ROWS = 20

@@ -1,4 +1,4 @@
-"""Fit a table and keep everything about it in one folder."""
+"""Fit a table, write its run and report; and the demo that does all of it."""
 
 from __future__ import annotations
 
@@ -8,35 +8,36 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from domindex.cluster import spread_over
-from domindex.data.domain_data import Task
-from domindex.data.messages import preview
-from domindex.errors import ClassNameWarning, InputError
+from domindex.datasets import DomainDataset, make_domain_graph
+from domindex.errors import ClassNameWarning, DomindexError, InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.vdi import BaseVDI
-from domindex.persistence.atomic import check_free
-from domindex.preparation import InputRequest, Missing, TablePreparation
-from domindex.preparation.columns import require_roles
-from domindex.preparation.domain_rule import DomainRule
+from domindex.evaluation import index_correlation
+from domindex.inputs.columns import DomainRule, require_roles
+from domindex.inputs.domain_data import Task
+from domindex.inputs.messages import preview
+from domindex.inputs.preparation import InputRequest, Missing, TablePreparation
+from domindex.persistence.atomic import check_free, new_file
+from domindex.persistence.json_files import write_json
+from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
-from domindex.tables.configuration import check_settings
-from domindex.tables.fit_request import FitRequest, FitTable
-from domindex.tables.labels import Spelling
-from domindex.tables.reading import read_with_notes
-from domindex.tables.resuming import (
-    RunCheckpoint,
-    checkpoint_of,
-    kept_until_complete,
-)
-from domindex.tables.rows import LabelledRows, label_rows
-from domindex.tables.run import RUN, Run
-from domindex.tables.run_report import report_run
-from domindex.tables.sampling import read_sample
-from domindex.tables.streaming import Data, is_large, name_of
+from domindex.reporting import report_data, write_run_report
+from domindex.reporting.report import CONTENT_FILE
+from domindex.tables.labels import LabelledRows, Spelling, label_rows
+from domindex.tables.large import Data, is_large, name_of, read_sample
+from domindex.tables.mapping import index_table
+from domindex.tables.predicting import predict_table
+from domindex.tables.privacy import without_row_values
+from domindex.tables.reading import read_with_notes, write_table
+from domindex.tables.request import FitRequest, FitTable, check_settings
+from domindex.tables.run import RUN, Run, RunCheckpoint, checkpoint_of, kept_until_complete
 from domindex.tables.text_format import TextFormat
 from domindex.versions import versions
 
@@ -317,3 +318,141 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
         "versions": versions(),
         "stages": dict(zip(model.timings_["stage"], model.timings_["seconds"])),
     }
+
+
+def report_run(
+    run: Run,
+    model: Any,
+    inputs: pd.DataFrame,
+    rows: LabelledRows,
+    others: pd.DataFrame,
+    *,
+    share: bool = False,
+) -> list[str]:
+    """Gather the content of the report into the run and draw it; says what could not be done.
+
+    A fit is worth keeping without its report, so nothing is raised. `others` are columns that are
+    no inputs, by which the map can be coloured. `share` hides small counts.
+    """
+    try:
+        _gather(run, model, inputs, rows, others, share)
+    except DomindexError as error:
+        return [f"there is no report: {error}"]
+    try:
+        draw_report(run.folder)
+    except DomindexError as error:
+        return [f"the report was not drawn: {error}"]
+    return []
+
+
+def draw_report(folder: str | os.PathLike[str]) -> Path:
+    """Write the report of a run as one HTML file, from the content that was gathered.
+
+    Examples
+    --------
+    >>> from domindex.tables import draw_report
+    >>> draw_report("nothing-here")
+    Traceback (most recent call last):
+    domindex.errors.InputError: ...
+    """
+    return write_run_report(Run.open(folder).folder)
+
+
+def _gather(
+    run: Run,
+    model: Any,
+    inputs: pd.DataFrame,
+    rows: LabelledRows,
+    others: pd.DataFrame,
+    share: bool,
+) -> None:
+    content = report_data(
+        model,
+        inputs,
+        rows.labels.values,
+        rows.domains,
+        columns=others,
+        table=rows.table[[column.name for column in run.preparation().columns]],
+        title=f"{run.about['data']['file']}: {', '.join(run.about['targets'])}",
+        seconds=run.about["seconds"]["fitting"],
+        preparation=run.notes,
+    )
+    with new_file(run.folder / CONTENT_FILE, overwrite=True) as draft:
+        write_json(draft, without_row_values(content.to_dict(), share=share))
+
+
+N_DOMAINS = 24
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """The run, and how well it did on labels that it was not given."""
+
+    run: Run
+    figures: dict[str, float]
+
+    def summary(self) -> str:
+        return (
+            f"Accuracy in the domains without labels: {self.figures['target_accuracy']:.1%}. "
+            "Correlation of the map with the angles that were never given: "
+            f"{self.figures['index_correlation']:.3f}."
+        )
+
+
+def run_demo(
+    out: str | os.PathLike[str],
+    *,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    report: bool = True,
+    force: bool = False,
+    progress: bool = False,
+) -> DemoResult:
+    """Write family.csv, run/, predictions.csv and index.csv into the folder `out`.
+
+    Examples
+    --------
+    >>> from domindex.tables import run_demo
+    >>> run_demo("demo", settings={"effort": "much"})
+    Traceback (most recent call last):
+    domindex.errors.InputError: effort is 'much'...
+    """
+    folder = usable_path(out)
+    check_free(folder / "run", marker=RUN, overwrite=force)
+    family = make_domain_graph(n_domains=N_DOMAINS, random_state=seed)
+    write_table(_table(family), folder / "family.csv", overwrite=force)
+    run = fit_table(
+        folder / "family.csv",
+        target=["label"],
+        domain="domain",
+        out=folder / "run",
+        seed=seed,
+        settings=settings,
+        report=report,
+        force=force,
+        progress=progress,
+    )
+    predicted = predict_table(run, folder / "family.csv", progress=progress).table
+    assert predicted is not None
+    index = index_table(run).table
+    write_table(predicted, folder / "predictions.csv", overwrite=force)
+    write_table(index, folder / "index.csv", overwrite=force)
+    right = predicted["label"].to_numpy() == family.y
+    assert family.true_index is not None
+    numbers = [int(name) for name in index["domain"]]
+    figures = {
+        "target_accuracy": float(right[~family.is_source].mean()),
+        "index_correlation": float(
+            index_correlation(index[["x1", "x2"]].to_numpy(), family.true_index[numbers])
+        ),
+    }
+    return DemoResult(run, figures)
+
+
+def _table(family: DomainDataset) -> pd.DataFrame:
+    """As a user would have it: labels of the sources only."""
+    table = pd.DataFrame(family.X, columns=[f"input{n}" for n in range(family.X.shape[1])])
+    table["domain"] = family.sample_domain
+    labels = pd.Series(family.y).astype("Int64")
+    table["label"] = labels.mask(np.asarray(~family.is_source))
+    return table

@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.geometry.graph import point_graph
-from domindex.geometry.point_distances import nearest_points
+from domindex.geometry.index import point_graph
+from domindex.geometry.neighbors import nearest_points
 from domindex.persistence.atomic import check_free_file, new_file
 from domindex.persistence.paths import usable_path
 from domindex.progress import show_progress
 from domindex.reporting.distances import distances_to_sources
+from domindex.tables.labels import PreparedRows
 from domindex.tables.predicting import coordinates_of, read_rows, say_off_map
 from domindex.tables.reading import check_table_path, write_table
-from domindex.tables.rows import PreparedRows
 from domindex.tables.run import Run, opened
 from domindex.tables.text_format import TextFormat
 

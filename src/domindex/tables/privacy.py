@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from domindex.data.arrow_columns import is_blank
-from domindex.data.names import is_missing
-from domindex.preparation.requests import LEAST_SHARED
-from domindex.preparation.suspects import NEARLY_ALL
+from domindex.inputs.names import is_missing
+from domindex.inputs.preparation import LEAST_SHARED
+from domindex.inputs.streams import is_blank
+from domindex.inputs.suspect_columns import NEARLY_ALL
 
 LEAST_ROWS = 3
 """Rows of a domain from which on its means are shown: the mean of one row is that row."""

@@ -1,4 +1,4 @@
-"""CSV and Parquet from files and back, plain or gzipped, with a word on whatever is wrong."""
+"""CSV, Parquet and Excel from files and back, with notes on whatever had to be repaired."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ import os
 import warnings
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import TracebackType
 from typing import IO, Any, Literal
 
+import numpy as np
 import pandas as pd
 
-from domindex.data.messages import did_you_mean, preview
 from domindex.errors import InputError
+from domindex.inputs.messages import did_you_mean, preview
 from domindex.persistence.atomic import check_free_file, new_file
 from domindex.persistence.paths import usable_path
-from domindex.tables.debris import check_names, without_debris
 from domindex.tables.text_format import (
     DELIMITERS,
     FALLBACK_ENCODING,
@@ -33,6 +35,137 @@ from domindex.tables.text_format import (
     with_decimals,
     with_thousands,
 )
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a text begins that spreadsheets take for a formula."""
+
+
+def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """A copy in which texts that begin like a formula have an apostrophe before them.
+
+    Numbers are left alone. The apostrophe is part of the text for whatever is no spreadsheet, so
+    this is asked for and never done unasked.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from domindex.tables.reading import escape_formulas
+    >>> escape_formulas(pd.DataFrame({"site": ["=1+1", "north"], "x": [-1.0, 2.0]})).values.tolist()
+    [["'=1+1", -1.0], ['north', 2.0]]
+    """
+    escaped = table.copy()
+    for number, kind in enumerate(table.dtypes):
+        if kind.kind not in "biufc":
+            column = [_escaped(value) for value in table.iloc[:, number]]
+            escaped.isetitem(number, pd.Series(column, index=table.index, dtype=object))
+    escaped.columns = [_escaped(name) for name in table.columns]
+    return escaped
+
+
+def _escaped(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+MANY_COPIES = 0.2
+"""Share of rows that are copies of others from which on that is said."""
+
+
+def check_names(file: Path, columns: list[str]) -> None:
+    twice = [name for name, count in Counter(columns).items() if count > 1 and name.strip()]
+    if twice:
+        raise InputError(
+            f"{file} has several columns named {preview(twice)}. Give every column its own name."
+        )
+    blank = [number for number, name in enumerate(columns, start=1) if not name.strip()]
+    if blank:
+        raise InputError(
+            f"{file} has no name for column {preview(blank)}. Name it in the header; if it holds "
+            "row numbers, export without them (in pandas, to_csv(index=False))."
+        )
+
+
+def _without_empty(file: Path, table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Without columns and rows that hold nothing at all; other columns need a name."""
+    unnamed = [name for name in table.columns if _is_unnamed(str(name))]
+    empty = [name for name in unnamed if table[name].isna().all()]
+    if empty:
+        columns = "1 column" if len(empty) == 1 else f"{len(empty)} columns"
+        notes.append(f"Dropped {columns} without a name or a value.")
+        table = table.drop(columns=empty)
+    check_names(file, ["" if _is_unnamed(str(name)) else str(name) for name in table.columns])
+    blank = table.isna().all(axis=1)
+    if blank.any() and not blank.all():
+        notes.append(f"Dropped {int(blank.sum())} rows without a value.")
+        table = table[~blank].reset_index(drop=True)
+    return table
+
+
+def without_debris(
+    file: Path, table: pd.DataFrame, texts: set[str], notes: list[str]
+) -> pd.DataFrame:
+    """The table without what is no part of it, with a note on each; columns need a name."""
+    table = _without_empty(file, table, notes)
+    table = _without_marks(table, notes)
+    table = _without_headers(table, notes)
+    _note_copies(table, notes)
+    return _with_numbers(table, texts) if len(notes) else table
+
+
+def _without_marks(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Without lines of ======= and the like, which merging two versions of a file leaves."""
+    first = table.iloc[:, 0]
+    if first.dtype.kind in "biufmM" or table.shape[1] < 2:
+        return table
+    marks = first.astype(str).str.fullmatch(r"(=|<|>|-|#|\*){5,}.*") & table.iloc[:, 1:].isna().all(
+        axis=1
+    )
+    if not marks.any():
+        return table
+    notes.append(f"Dropped {int(marks.sum())} lines of marks such as {first[marks].iloc[0][:7]!r}.")
+    return table[~marks].reset_index(drop=True)
+
+
+def _without_headers(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Without rows that say the header again, as files that were put together have them."""
+    candidates = np.ones(len(table), dtype=bool)
+    for name in table.columns:
+        if table[name].dtype.kind in "biufmM":
+            return table
+        candidates &= (table[name].astype(object) == name).to_numpy(dtype=bool, na_value=False)
+        if not candidates.any():
+            return table
+    notes.append(f"Dropped {int(candidates.sum())} rows that say the header again.")
+    return table[~candidates].reset_index(drop=True)
+
+
+def _with_numbers(table: pd.DataFrame, texts: set[str]) -> pd.DataFrame:
+    """Columns that a line of something else had made texts as the numbers that they are."""
+    found = {}
+    for name in table.columns:
+        if name not in texts and table[name].dtype.kind not in "biufmM":
+            numbers = pd.to_numeric(table[name], errors="coerce")
+            if (numbers.isna() == table[name].isna()).all():
+                found[name] = numbers
+    return table.assign(**found)
+
+
+def _note_copies(table: pd.DataFrame, notes: list[str]) -> None:
+    """A word on rows that are exact copies of others, where they are many."""
+    try:
+        copies = int(table.duplicated().sum())
+    except TypeError:  # values that cannot be compared
+        return
+    if copies > MANY_COPIES * len(table):
+        notes.append(
+            f"{copies} of {len(table)} rows are exact copies of rows before them. Remove them if "
+            "they are not observations of their own."
+        )
+
+
+def _is_unnamed(name: str) -> bool:
+    """As pandas calls a column whose header is blank."""
+    return not name.strip() or name.startswith("Unnamed: ")
+
 
 Format = Literal["csv", "parquet", "excel"]
 Opener = Callable[[Path], IO[bytes]]
@@ -352,3 +485,50 @@ def _open(file: Path) -> IO[bytes]:
 
 def _short(error: Any) -> str:
     return " ".join(str(error).split())[:160]
+
+
+class PartWriter:
+    """A CSV or Parquet file to which frames with the same columns are appended."""
+
+    def __init__(self, path: Path, kind: Format) -> None:
+        self._path, self._kind = path, kind
+        self._sink: Any = None
+        self._writer: Any = None
+
+    def __enter__(self) -> PartWriter:
+        import pyarrow as pa
+
+        packed = self._path.suffix.lower() == ".gz"
+        self._sink = pa.output_stream(str(self._path), compression="gzip" if packed else None)
+        return self
+
+    def write(self, frame: pd.DataFrame) -> None:
+        """Append the rows of a frame."""
+        import pyarrow as pa
+
+        if self._writer is None:
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            self._schema = table.schema.remove_metadata()
+            self._writer = self._opened(self._schema)
+        table = pa.Table.from_pandas(frame, schema=self._schema, preserve_index=False)
+        self._writer.write_table(table)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._sink.close()
+
+    def _opened(self, schema: Any) -> Any:
+        if self._kind == "parquet":
+            from pyarrow import parquet
+
+            return parquet.ParquetWriter(self._sink, schema)
+        from pyarrow import csv
+
+        options = csv.WriteOptions(delimiter=delimiter_of(self._path, None), quoting_style="needed")
+        return csv.CSVWriter(self._sink, schema, write_options=options)

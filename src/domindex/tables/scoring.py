@@ -13,17 +13,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from domindex.data.arrow_columns import text_of
-from domindex.data.names import group_rows
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
-from domindex.preparation.columns import require_columns
-from domindex.preparation.requests import LEAST_SHARED
+from domindex.inputs.columns import require_columns
+from domindex.inputs.names import group_rows
+from domindex.inputs.preparation import LEAST_SHARED
+from domindex.inputs.streams import text_of
 from domindex.progress import show_progress
-from domindex.tables.labels import TableLabels, as_classes, read_labels
+from domindex.tables.labels import PreparedRows, TableLabels, as_classes, prepare_rows, read_labels
 from domindex.tables.predicting import predicted_columns, say_off_map
 from domindex.tables.reading import check_table_path, read_with_notes, write_table
-from domindex.tables.rows import PreparedRows, prepare_rows
 from domindex.tables.run import Run, opened
 from domindex.tables.text_format import TextFormat
 

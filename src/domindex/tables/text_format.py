@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from domindex.data.messages import preview
-from domindex.data.names import is_missing
 from domindex.errors import InputError
-from domindex.preparation.spelling import stands_for_none
+from domindex.inputs.columns import stands_for_none
+from domindex.inputs.messages import preview
+from domindex.inputs.names import is_missing
 
 DELIMITERS = {"\t": "a tab", ";": "a semicolon", "|": "a bar", ",": "a comma"}
 FALLBACK_ENCODING = "cp1252"

@@ -18,15 +18,14 @@ from domindex.benchmark.methods import Method, some_methods, vdi
 from domindex.benchmark.suite import Suite
 from domindex.benchmark.suites.datasets import library_datasets
 from domindex.benchmark.tables import by_method
-from domindex.committee.fit_context import FitContext
-from domindex.data import DomainData
+from domindex.committee.context import FitContext
 from domindex.datasets import DomainDataset
 from domindex.estimators.classifier import VDIClassifier
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.flow import Moments, still_flow
-from domindex.geometry.flow_selection import maps_along_neighborhoods, select_flow
-from domindex.model.fitted_indices import FittedIndices
-from domindex.training.settings import Network
+from domindex.geometry.flow import Moments, maps_along_neighborhoods, select_flow, still_flow
+from domindex.inputs import DomainData
+from domindex.vdi.fitted_indices import FittedIndices
+from domindex.vdi.settings import Network
 
 
 class WithoutBeta(VDIClassifier):

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.benchmark.suite import SuiteDataset
-from domindex.data.domain_data import Task
 from domindex.datasets import DomainDataset, load_dataset
 from domindex.datasets.files import DataHome
+from domindex.inputs.domain_data import Task
 
 TITLES: dict[str, tuple[str, Task]] = {
     "circle": ("Circle", "classification"),

@@ -19,7 +19,6 @@ from domindex.benchmark.suite import Suite, SuiteDataset
 from domindex.benchmark.suites.datasets import library_dataset
 from domindex.benchmark.summary import Summary
 from domindex.benchmark.tables import by_dataset, by_figure
-from domindex.data.layout import read_layout
 from domindex.datasets import (
     DomainDataset,
     load_moving_mnist,
@@ -29,6 +28,7 @@ from domindex.datasets import (
 )
 from domindex.datasets.files import DataHome
 from domindex.datasets.motions import MOTIONS
+from domindex.inputs.layout import read_layout
 
 DEEP = ("dann", "cida", "grda")
 """Networks that adapt, on the convolutional backbone; the last two are told the true index and the

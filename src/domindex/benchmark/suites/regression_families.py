@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
+from domindex.arrays import Floats
 from domindex.datasets import DomainDataset
 from domindex.datasets.files import DataHome
 
@@ -15,7 +15,6 @@ N_DOMAINS, N_SOURCES, N_ROWS, N_FEATURES = 24, 8, 60, 4
 NOISE = 0.1
 """Deviation of the noise in the outputs, as a share of theirs."""
 
-Floats = NDArray[np.float64]
 Rows = tuple[Floats, Floats]
 RowsAt = Callable[[float, np.random.Generator, Floats], Rows]
 """Inputs (rows, features) and outputs (rows, 1) of a domain, from its place, chance and slopes."""

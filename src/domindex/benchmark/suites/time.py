@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from domindex.arrays import Floats
 from domindex.benchmark.figures import timing_figures
 from domindex.benchmark.methods import Method, some_methods, vdi
 from domindex.benchmark.suite import Suite
@@ -19,12 +20,11 @@ from domindex.benchmark.suites.datasets import library_datasets
 from domindex.benchmark.summary import Summary
 from domindex.benchmark.tables import by_method
 from domindex.datasets import DomainDataset
-from domindex.training.settings import Training
+from domindex.vdi.settings import Training
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Floats = NDArray[np.float64]
 
 REPEATS = 5
 SHORTEST = Training(index_steps=1, steps=1)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from domindex.arrays import Floats
 from domindex.errors import DomindexError, InputError
 from domindex.geometry import DomainIndex
-
-Floats = NDArray[np.float64]
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#666666")
 """Okabe and Ito's colours, which people with any kind of colour vision tell apart."""

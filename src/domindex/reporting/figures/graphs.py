@@ -9,8 +9,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 
-from domindex.data.messages import preview
 from domindex.errors import InputError
+from domindex.inputs.messages import preview
 from domindex.reporting.figures.canvas import kinds, name_points, new_axes, source_marks, sources_of
 
 EDGE_STYLES = {

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from domindex.data.messages import preview
 from domindex.errors import InputError
+from domindex.inputs.messages import preview
 from domindex.reporting.figures.canvas import PALETTE, new_axes
 
 DASHES = ("-", "--", ":")

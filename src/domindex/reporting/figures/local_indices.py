@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from domindex.data import check_domain_names, check_inputs, group_rows
-from domindex.data.messages import preview
+from domindex.arrays import Floats
 from domindex.errors import InputError
-from domindex.reporting.figures.canvas import PALETTE, Floats, new_axes, short_name
+from domindex.inputs import check_domain_names, check_inputs, group_rows
+from domindex.inputs.messages import preview
+from domindex.reporting.figures.canvas import PALETTE, new_axes, short_name
 
 
 def plot_local_indices(

@@ -9,11 +9,11 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex
 from domindex.reporting.figures.canvas import (
     PALETTE,
-    Floats,
     as_index,
     height_of_map,
     kinds,

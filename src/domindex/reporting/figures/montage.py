@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
-from domindex.data import check_domain_names, check_inputs
+from domindex.inputs import check_domain_names, check_inputs
 from domindex.reporting.figures.canvas import (
     as_index,
     height_of_map,

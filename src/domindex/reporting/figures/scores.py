@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from domindex.data.messages import preview
 from domindex.errors import InputError
+from domindex.inputs.messages import preview
 from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.figures.canvas import (
     as_index,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.evaluation import index_correlation, procrustes_agreement
 from domindex.geometry import procrustes_align
 from domindex.reporting.figures.canvas import (
-    Floats,
     as_index,
     kinds,
     name_points,

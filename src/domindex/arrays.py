@@ -1,0 +1,7 @@
+"""Short names for the arrays that most functions take and return."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]

@@ -1,0 +1,109 @@
+"""Graph-relational adaptation, for domains whose graph is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.arrays import Floats
+from domindex.baselines.given import KnownDomains, check_domain_graph
+from domindex.baselines.networks import Adaptation, PlainModule
+from domindex.baselines.study import Study
+from domindex.inputs import DomainData
+from domindex.vdi.settings import Training
+
+NODE_DIM = 2
+
+LEAST_MODE = 1e-3
+"""Eigenvalues below it belong to parts of the graph that are not joined."""
+
+
+class GRDA(KnownDomains):
+    """Hide from z where its domain lies in a given graph (Xu et al., 2022).
+
+    The encoder sees x and an embedding of its domain's node; the adversary embeds z such that
+    inner products tell which domains are joined, and the encoder prevents it. A complete graph
+    would be `DANN`, a chain is close to `CIDA`. Nodes are embedded by the leading modes of the
+    graph's Laplacian.
+
+    Parameters
+    ----------
+    domain_graph : a `networkx.Graph` with the names of the domains as nodes, known or inferred, for
+        example by a fitted `VDIClassifier`'s `domain_graph(quantile=0.2)`
+    adaptation_weight : how much adapting counts beside predicting the sources; None is the method's
+        own default
+    task : "classification", "regression", or "auto" to tell by the source labels
+    latent_dim : components of the encoding z
+    width : size of hidden layers
+    backbone : a network that maps inputs to features, as for `VDIClassifier`; None takes inputs as
+        they are
+    training : how long and where it is trained, a `Training`
+    verbose : 1 shows a progress bar
+    random_state : seed; the same seed gives the same model
+
+    Examples
+    --------
+    >>> from domindex import Training
+    >>> from domindex.datasets import make_circle
+    >>> from domindex.baselines import GRDA
+    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
+    >>> model = GRDA(data.graph, training=Training(steps=5), random_state=0)
+    >>> names = data.sample_domain
+    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
+    >>> model.predict(data.X, sample_domain=names).shape
+    (80,)
+    """
+
+    _default_weight = 2.0
+
+    def __init__(
+        self,
+        domain_graph: Any = None,
+        *,
+        adaptation_weight: float | None = None,
+        task: str = "auto",
+        latent_dim: int = 16,
+        width: int = 64,
+        backbone: Any = None,
+        training: Training | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            adaptation_weight=adaptation_weight,
+            task=task,
+            latent_dim=latent_dim,
+            width=width,
+            backbone=backbone,
+            training=training,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.domain_graph = domain_graph
+
+    def _check_data(self, data: DomainData) -> None:
+        check_domain_graph(self.domain_graph, data.domains)
+
+    def _train(self, study: Study) -> PlainModule:
+        links = check_domain_graph(self.domain_graph, study.data.domains)
+        study.use_index(embed_nodes(links), links)
+        objective = Adaptation(study.module(), study.adversary("graph"), self._weight)
+        return study.train("encoding", objective)
+
+
+def embed_nodes(links: NDArray[np.bool_], n_components: int = NODE_DIM) -> Floats:
+    """Points (domains, n_components) of the slowest modes of a walk on the graph, at unit scale.
+
+    The leading eigenvectors v of the normalised Laplacian L v = λ v, each divided by √λ: squared
+    distances between points are then close to the time a walk takes from one node to the other.
+    """
+    root = np.sqrt(np.maximum(links.sum(axis=1), 1.0))
+    laplacian = np.eye(len(links)) - links / np.outer(root, root)
+    values, vectors = np.linalg.eigh(laplacian)
+    kept = slice(1, 1 + min(n_components, len(links) - 1))
+    points = vectors[:, kept] / root[:, None] / np.sqrt(np.maximum(values[kept], LEAST_MODE))
+    points = points * np.sign(points[np.abs(points).argmax(axis=0), np.arange(points.shape[1])])
+    points = points - points.mean(axis=0)
+    return points / (np.sqrt((points**2).mean()) or 1.0)

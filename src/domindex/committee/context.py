@@ -1,0 +1,133 @@
+"""What every stage of a fit is given beside the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from domindex.committee.settings import ChoiceSettings
+from domindex.inputs import DomainData
+from domindex.persistence.journal import Journal
+from domindex.progress import Progress, show_progress
+from domindex.timings import Timings
+from domindex.vdi.backbones import TrainedBackbone
+from domindex.vdi.places import Places
+from domindex.vdi.processes import Processes
+from domindex.vdi.rng import TorchRng, generators_kept
+from domindex.vdi.settings import Network, Training, TrainingSettings
+from domindex.vdi.threads import available_threads, one_thread
+from domindex.vdi.training import (
+    Callback,
+    Checkpoint,
+    DivergenceAlarm,
+    History,
+    ProgressBar,
+    Trainer,
+)
+
+if TYPE_CHECKING:
+    from domindex.vdi.training import TrainingFabric
+
+
+MOST_SEEN = 256
+LEAST_SEEN = 4
+"""Rows that a backbone is given in a step, all domains together, and at least of each of them: it
+takes nearly all of the time. Not tuned."""
+
+
+@dataclass(frozen=True, eq=False)
+class FitContext:
+    """Settings, chance, and who looks on.
+
+    Attributes
+    ----------
+    network : sizes of the networks and weights of their objective
+    trainer : runs the phases of a training
+    history : the record of what they ran
+    rng : the fit's own chance, for NumPy
+    progress : bars, perhaps silent
+    timings : seconds by stage
+    seed : of folds, draws and predictors
+    choices : every threshold by which something is chosen
+    n_threads : threads that work beside the networks may be shared among
+    backbone : what tells inputs to the networks, where one is trained
+    journal : finished pieces of the fit, kept where it may be cut off
+    chance : the fit's own, for torch
+    """
+
+    network: Network
+    trainer: Trainer
+    history: History
+    rng: np.random.Generator
+    progress: Progress
+    choices: ChoiceSettings = field(default_factory=ChoiceSettings)
+    timings: Timings = field(default_factory=Timings)
+    seed: int = 0
+    n_threads: int = 1
+    backbone: TrainedBackbone | None = None
+    journal: Journal = field(default_factory=Journal)
+    chance: TorchRng = field(default_factory=lambda: TorchRng(0))
+
+    @property
+    def training(self) -> TrainingSettings:
+        return self.trainer.settings
+
+    @property
+    def fabric(self) -> TrainingFabric:
+        return self.trainer.fabric
+
+
+@contextmanager
+def fit_context(
+    data: DomainData,
+    network: Network,
+    training: Training,
+    settings: TrainingSettings,
+    seed: int,
+    verbose: int,
+    choices: ChoiceSettings | None = None,
+    processes: Processes | None = None,
+    backbone: TrainedBackbone | None = None,
+    journal: Journal | None = None,
+) -> Iterator[FitContext]:
+    """One thread, a seed of the fit's own, and bars; the caller's generators are left as they were.
+
+    The same seed gives the same result. Where there are several `processes`, this one leads them. A
+    backbone is trained on as many threads as torch has, and on fewer rows of each domain in a step.
+    """
+    fabric = Places.of(training).fabric()
+    if backbone is not None:
+        settings = replace(settings, batch_size=_rows_of_a_domain(data, settings))
+    history = History(int(np.ceil(np.median(data.domain_sizes) / settings.batch_size)))
+    n_threads = available_threads()
+    devices = [fabric.device] if fabric.device.type == "cuda" else []
+    threads = one_thread() if backbone is None else nullcontext()
+    with threads, generators_kept(seed, devices), show_progress(verbose) as progress:
+        onlookers: list[Callback] = [DivergenceAlarm(), history, ProgressBar(progress)]
+        if journal is not None:
+            onlookers.append(Checkpoint(journal))
+        trainer = Trainer(fabric, settings, onlookers, processes)
+        rng = np.random.default_rng(seed)
+        choices = choices or ChoiceSettings()
+        yield FitContext(
+            network,
+            trainer,
+            history,
+            rng,
+            progress,
+            choices,
+            seed=seed,
+            n_threads=n_threads,
+            backbone=backbone,
+            journal=journal or Journal(),
+            chance=TorchRng(seed),
+        )
+
+
+def _rows_of_a_domain(data: DomainData, settings: TrainingSettings) -> int:
+    n_domains = min(data.n_domains, settings.max_domains)
+    return min(settings.batch_size, max(LEAST_SEEN, MOST_SEEN // n_domains))

@@ -1,0 +1,1 @@
+"""Learners: what can be fitted on the rows of a representation."""

@@ -1,0 +1,92 @@
+"""A linear rule plus gradient boosting of its residuals, for values.
+
+Trees predict nothing beyond the values that they have seen, and a linear rule does not bend. Where
+domains are bands of an input, or drift along one, targets lie beyond the sources: the sum of both
+extrapolates there, and bends where there are rows to bend on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numpy.typing import NDArray
+
+from domindex.arrays import Floats
+from domindex.committee.learners.base import Learner, Predictor
+from domindex.committee.learners.estimators import EstimatorPredictor, boosting
+from domindex.committee.learners.linear import LinearLearner, LinearPredictor
+from domindex.errors import PredictorError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+NAME = "boosted_linear"
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedLinearPredictor(Predictor):
+    """The sum of what both predict.
+
+    Attributes
+    ----------
+    linear : the rule that was fitted first
+    rest : boosting of its residuals
+    """
+
+    kind: ClassVar[str] = NAME
+    name: ClassVar[str] = NAME  # type: ignore[misc]
+    linear: LinearPredictor
+    rest: EstimatorPredictor
+
+    def predict(self, features: Floats) -> Floats:
+        return self.linear.predict(features) + self.rest.predict(features)
+
+    def state(self) -> dict[str, Any]:
+        return {"linear": self.linear.state(), "rest": self.rest.state()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        linear = LinearPredictor.from_state(state["linear"])
+        rest = EstimatorPredictor.from_state(state["rest"])
+        if linear.slopes.shape != (rest.n_features, rest.n_outputs):
+            raise ValueError("the linear rule does not fit the trees that are added to it")
+        if linear.is_class or rest.present is not None:
+            raise ValueError("a sum of predictions is for values, not for classes")
+        return cls(linear, rest)
+
+
+@dataclass(frozen=True)
+class BoostedLinearLearner:
+    """For values only: probabilities have no residuals that could be added up.
+
+    Attributes
+    ----------
+    linear, boosting : fitted one after the other, the second on the residuals of the first
+    in_threads : as in `LearnerByTask`
+    """
+
+    name: str = NAME
+    linear: LinearLearner = field(default_factory=LinearLearner)
+    boosting: Learner = field(default_factory=boosting)
+    in_threads: bool = True
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> BoostedLinearPredictor:
+        if n_classes is not None:
+            raise PredictorError(
+                f"The predictor {self.name!r} is for values, and there are {n_classes} classes. "
+                "Choose 'boosting' or 'linear' for classes."
+            )
+        linear = self.linear.fit(features, labels, None, seed, weights)
+        residuals = labels - linear.predict(features)
+        rest = self.boosting.fit(features, residuals, None, seed, weights)
+        assert isinstance(rest, EstimatorPredictor)
+        return BoostedLinearPredictor(linear, rest)

@@ -1,0 +1,383 @@
+"""Estimators like those of scikit-learn as learners: a user's own, trees, boosting, a kernel."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from domindex.arrays import Floats
+from domindex.cluster import on_this_machine
+from domindex.committee.learners.base import Learner, Predictor, weighted_rows
+from domindex.errors import InputError, PredictorError
+from domindex.inputs.domain_data import Task
+from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+_OTHER = {"classifier": "regression", "regressor": "classification"}
+
+
+def check_estimator(estimator: Any, task: Task) -> None:
+    """Refuse what cannot be fitted for `task`; nothing is fitted here."""
+    if isinstance(estimator, type):
+        raise InputError(
+            f"predictor is the class {estimator.__name__}. Pass an instance of it: "
+            f"{estimator.__name__}()."
+        )
+    name = type(estimator).__name__
+    missing = [
+        method for method in ("fit", "predict") if not callable(getattr(estimator, method, None))
+    ]
+    if missing:
+        raise InputError(
+            f"predictor is {estimator!r:.80}, a {name}, which has no {' and no '.join(missing)}. "
+            "Pass a name of list_predictors(), or an estimator like those of scikit-learn."
+        )
+    kind = estimator_kind(estimator)
+    if _OTHER.get(kind or "") == task:
+        wanted = "classifier" if task == "classification" else "regressor"
+        raise InputError(f"predictor is {name}, a {kind}, and the task is {task}. Pass a {wanted}.")
+    if task == "classification" and not callable(getattr(estimator, "predict_proba", None)):
+        raise InputError(
+            f"predictor is {name}, which has no predict_proba as it is set, and classes are "
+            f"predicted by their probabilities. Wrap it in CalibratedClassifierCV({name}(...)), "
+            "or choose another."
+        )
+
+
+def estimator_kind(estimator: Any) -> str | None:
+    """ "classifier" or "regressor", where the estimator says so itself."""
+    if hasattr(estimator, "__sklearn_tags__"):
+        kind = get_tags(estimator).estimator_type
+    else:
+        kind = getattr(estimator, "_estimator_type", None)
+    return kind if kind in _OTHER else None
+
+
+def takes_many_outputs(estimator: Any) -> bool:
+    """Whether it says that it can learn y of shape (rows, outputs)."""
+    if not hasattr(estimator, "__sklearn_tags__"):
+        return False
+    return bool(get_tags(estimator).target_tags.multi_output)
+
+
+def weight_argument(estimator: Any) -> str | None:
+    """What `fit` calls the weights of rows; None where it takes none.
+
+    A pipeline passes them to its last step.
+    """
+    if isinstance(estimator, Pipeline):
+        step, last = estimator.steps[-1]
+        inner = None if isinstance(last, str) or last is None else weight_argument(last)
+        return None if inner is None else f"{step}__{inner}"
+    try:
+        return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+    except (TypeError, ValueError):
+        return None
+
+
+def require_weights(estimator: Any, name: str) -> str:
+    """What `fit` calls the weights of rows; refused where it takes none."""
+    argument = weight_argument(estimator)
+    if argument is None:
+        raise InputError(
+            f"The predictor {name!r} cannot weigh rows: the fit of {type(estimator).__name__} has "
+            "no sample_weight. Fit it without weights, or choose another."
+        )
+    return argument
+
+
+ROUNDING = 1e-9
+"""How far below 0 a probability may be."""
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorPredictor(Predictor):
+    """Fitted estimators, and what their columns mean.
+
+    Attributes
+    ----------
+    name : what it is called in reports and errors
+    estimators : for classes one, and none where only one class was there to learn from; for
+        values one for all outputs, or one an output
+    n_features : columns of the features
+    n_outputs : how many classes there are, or values
+    present : (k,) numbers of the classes that were there to learn from; None for values
+    """
+
+    kind: ClassVar[str] = "estimator"
+    name: str
+    estimators: tuple[Any, ...]
+    n_features: int
+    n_outputs: int
+    present: NDArray[np.int64] | None = None
+
+    def predict(self, features: Floats) -> Floats:
+        if features.ndim != 2 or features.shape[1] != self.n_features:
+            raise self._error(f"was given shape {features.shape} for {self.n_features} features")
+        return self._values(features) if self.present is None else self._probabilities(features)
+
+    def state(self) -> dict[str, Any]:
+        fitted = estimator_bytes(list(self.estimators), f"The predictor {self.name!r}")
+        return {
+            "name": self.name,
+            "estimators": fitted,
+            "n_features": self.n_features,
+            "n_outputs": self.n_outputs,
+            "present": None if self.present is None else self.present.tolist(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        estimators = estimator_from_bytes(state["estimators"])
+        n_outputs, present = int(state["n_outputs"]), state["present"]
+        if present is not None:
+            present = np.array(present, dtype=np.int64)
+            expected = [1 if len(present) > 1 else 0]
+            steps = np.diff(present, prepend=-1, append=n_outputs)
+            if present.ndim != 1 or not len(present) or (steps < 1).any():
+                raise ValueError("the classes that were learned from are not among all classes")
+        else:
+            expected = [1, n_outputs]
+        if not isinstance(estimators, list) or len(estimators) not in expected:
+            raise ValueError("there are not as many estimators as outputs")
+        n_features = int(state["n_features"])
+        if n_features < 1 or n_outputs < 1:
+            raise ValueError("an estimator has no features or no outputs")
+        return cls(str(state["name"]), tuple(estimators), n_features, n_outputs, present)
+
+    def _probabilities(self, features: Floats) -> Floats:
+        assert self.present is not None
+        result = np.zeros((len(features), self.n_outputs))
+        if not self.estimators:
+            result[:, self.present] = 1.0
+            return result
+        (estimator,) = self.estimators
+        with _blamed(self.name, "predict"):
+            raw = np.asarray(estimator.predict_proba(features), dtype=np.float64)
+            order = np.asarray(getattr(estimator, "classes_", range(len(self.present))))
+            order = order.astype(np.int64)
+        self._require(raw, (len(features), len(self.present)), "probabilities")
+        if not np.array_equal(np.sort(order), np.arange(len(self.present))):
+            raise self._error(f"has other classes_ than it was given: {order!r:.80}")
+        total = raw.sum(axis=1, keepdims=True)
+        if (raw < -ROUNDING).any() or (total <= 0).any():
+            raise self._error("returned probabilities that are negative or all 0")
+        result[:, self.present[order]] = np.maximum(raw, 0.0) / total
+        return result
+
+    def _values(self, features: Floats) -> Floats:
+        columns = self.n_outputs // len(self.estimators)
+        parts = []
+        for estimator in self.estimators:
+            with _blamed(self.name, "predict"):
+                part = np.asarray(estimator.predict(features), dtype=np.float64)
+            if part.ndim == 1:
+                part = part[:, None]
+            self._require(part, (len(features), columns), "values")
+            parts.append(part)
+        return np.hstack(parts)
+
+    def _require(self, array: Floats, shape: tuple[int, int], what: str) -> None:
+        if array.shape != shape:
+            raise self._error(f"returned {what} of shape {array.shape} where {shape} was expected")
+        if not np.isfinite(array).all():
+            raise self._error(f"returned {what} with NaN or infinity")
+
+    def _error(self, what: str) -> PredictorError:
+        return PredictorError(
+            f"The predictor {self.name!r} {what}. Check its parameters, or choose another."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorLearner:
+    """Fits copies of `estimator`, which itself stays as it is.
+
+    Class numbers are told to it without gaps, as some estimators want them. An estimator that takes
+    one output only is fitted once an output. Where its random_state is None, it gets the seed.
+    """
+
+    name: str
+    estimator: Any
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> EstimatorPredictor:
+        features, labels, weights = weighted_rows(features, labels, weights)
+        n_features = features.shape[1]
+        if n_classes is not None:
+            present, numbers = np.unique(labels, return_inverse=True)
+            present, alone = present.astype(np.int64), len(present) == 1
+            fitted = () if alone else (self._fitted(features, numbers, seed, weights),)
+            return EstimatorPredictor(self.name, fitted, n_features, n_classes, present)
+        outputs = labels.shape[1]
+        if outputs > 1 and takes_many_outputs(self.estimator):
+            fitted = (self._fitted(features, labels, seed, weights),)
+        else:
+            fitted = tuple(self._fitted(features, column, seed, weights) for column in labels.T)
+        return EstimatorPredictor(self.name, fitted, n_features, outputs)
+
+    def _fitted(self, features: Floats, labels: NDArray, seed: int, weights: Floats | None) -> Any:
+        argument = None if weights is None else require_weights(self.estimator, self.name)
+        further = {} if argument is None else {argument: weights}
+        with _blamed(self.name, "fit"):
+            fresh = _copy(self.estimator, seed)
+            fresh.fit(features, np.ascontiguousarray(labels), **further)
+        return fresh
+
+
+@contextmanager
+def _blamed(name: str, task: str) -> Iterator[None]:
+    """Whatever an estimator raises, with its name."""
+    try:
+        with on_this_machine():
+            yield
+    except Exception as error:
+        raise PredictorError(
+            f"The predictor {name!r} failed to {task} ({type(error).__name__}: {error}). "
+            "Check its parameters, or choose another."
+        ) from error
+
+
+def _copy(estimator: Any, seed: int) -> Any:
+    """An unfitted copy with its random states set, those of its parts too."""
+    if not (hasattr(estimator, "get_params") and hasattr(estimator, "set_params")):
+        fresh = copy.deepcopy(estimator)
+        if getattr(fresh, "random_state", 0) is None:
+            fresh.random_state = seed
+        return fresh
+    fresh = clone(estimator)
+    unset = {
+        name: seed
+        for name, value in fresh.get_params().items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    return fresh.set_params(**unset) if unset else fresh
+
+
+N_TREES = 100
+"""Of extra trees, and iterations of boosting: scikit-learn's defaults."""
+
+LEAF_ROWS = 2
+"""In a leaf of extra trees, at least: a probability from one row is 0 or 1."""
+
+
+@dataclass(frozen=True)
+class LearnerByTask:
+    """One name for a learner of classes and one of values.
+
+    Attributes
+    ----------
+    in_threads : whether several may be fitted side by side in threads, and gain by it: they spend
+        their time in compiled code and share nothing
+    """
+
+    name: str
+    classes: Learner
+    values: Learner
+    in_threads: bool = False
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> Predictor:
+        learner = self.values if n_classes is None else self.classes
+        return learner.fit(features, labels, n_classes, seed, weights)
+
+
+@dataclass(frozen=True)
+class KernelLearner:
+    """A Gaussian kernel by a number of its landmarks, and a linear rule on them.
+
+    Attributes
+    ----------
+    components : landmarks, at most; never more than rows
+    strength : of the data against the penalty: C of logistic regression, 1/alpha of ridge
+    same_units : whether one number scales all features, as in `LinearLearner`
+    """
+
+    components: int = 200
+    strength: float = 10.0
+    name: str = "kernel"
+    same_units: bool = False
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> EstimatorPredictor:
+        features, labels, weights = weighted_rows(features, labels, weights)
+        if n_classes is None:
+            rule = Ridge(alpha=1 / self.strength)
+        else:
+            rule = LogisticRegression(C=self.strength, max_iter=1000)
+        landmarks = Nystroem(n_components=min(self.components, len(features)))
+        scaler = StandardScaler(with_std=not self.same_units)
+        if self.same_units:
+            landmarks.set_params(gamma=1 / (features.var(axis=0).sum() or 1.0))
+        learner = EstimatorLearner(self.name, make_pipeline(scaler, landmarks, rule))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return learner.fit(features, labels, n_classes, seed, weights)
+
+
+def trees() -> LearnerByTask:
+    """Extremely randomised trees, on one core."""
+    settings = {"n_estimators": N_TREES, "min_samples_leaf": LEAF_ROWS, "n_jobs": 1}
+    return LearnerByTask(
+        "trees",
+        EstimatorLearner("trees", ExtraTreesClassifier(**settings)),
+        EstimatorLearner("trees", ExtraTreesRegressor(**settings)),
+        in_threads=True,
+    )
+
+
+def boosting() -> LearnerByTask:
+    """Gradient boosting of trees on binned features."""
+    return LearnerByTask(
+        "boosting",
+        EstimatorLearner("boosting", HistGradientBoostingClassifier(max_iter=N_TREES)),
+        EstimatorLearner("boosting", HistGradientBoostingRegressor(max_iter=N_TREES)),
+        in_threads=True,
+    )
+
+
+def kernel() -> KernelLearner:
+    """A Gaussian kernel with 200 landmarks."""
+    return KernelLearner()

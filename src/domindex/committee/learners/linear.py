@@ -1,0 +1,211 @@
+"""Logistic regression for classes, ridge regression for values, saved as plain arrays."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from domindex.arrays import Floats
+from domindex.committee.learners.base import Predictor, weighted_rows
+from domindex.errors import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+LEAST_WEIGHT = 1e-12
+"""So that rows which all count for nothing still have a mean."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRule:
+    """y = z · slopes + intercept, slopes (p, outputs)."""
+
+    slopes: Floats
+    intercept: Floats
+
+    def predict(self, rows: Floats) -> Floats:
+        return rows @ self.slopes + self.intercept
+
+
+def solve_rules(
+    rows: Floats, values: Floats, weights: Floats, penalties: tuple[float, ...]
+) -> list[LinearRule]:
+    """Weighted ridge regressions, one a penalty: min Σ wᵢ |yᵢ − zᵢ·C − c|² + λ |C|², Σ w = 1."""
+    weights = weights + LEAST_WEIGHT
+    weights = weights / weights.sum()
+    centre, mean = weights @ rows, weights @ values
+    weighted = ((rows - centre) * weights[:, None]).T
+    eigenvalues, vectors = eigh(weighted @ (rows - centre))
+    products = vectors.T @ (weighted @ (values - mean))
+    stretched = np.maximum(eigenvalues, 0.0)
+    slopes = [vectors @ (products / (stretched + p)[:, None]) for p in penalties]
+    return [LinearRule(slope, mean - centre @ slope) for slope in slopes]
+
+
+MOST_ITERATIONS = 1000
+"""Of logistic regression; what it has found by then is used."""
+
+LEAST_SPREAD = 1e-12
+"""Relative to the size of a feature: below it, the feature is constant up to rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPredictor(Predictor):
+    """y = (x − centre) · slopes + intercept.
+
+    Attributes
+    ----------
+    centre : (p,) the mean of the rows that were learned from
+    slopes : (p, classes) or (p, outputs)
+    intercept : (classes,) or (outputs,); −∞ for a class that was not there to learn from
+    is_class : whether the outputs are log-odds
+    """
+
+    kind: ClassVar[str] = "linear"
+    name: ClassVar[str] = "linear"  # type: ignore[misc]
+    centre: Floats
+    slopes: Floats
+    intercept: Floats
+    is_class: bool
+
+    def predict(self, features: Floats) -> Floats:
+        raw = (features - self.centre) @ self.slopes + self.intercept
+        return softmax(raw, axis=1) if self.is_class else raw
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "centre": self.centre,
+            "slopes": self.slopes,
+            "intercept": self.intercept,
+            "is_class": self.is_class,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        centre, slopes, intercept = state["centre"], state["slopes"], state["intercept"]
+        if slopes.ndim != 2 or (*centre.shape, *intercept.shape) != slopes.shape:
+            raise ValueError("the slopes do not fit the intercept and the centre")
+        if centre.ndim != 1 or not np.isfinite(slopes).all() or not np.isfinite(centre).all():
+            raise ValueError("the slopes are no numbers")
+        return cls(centre, slopes, intercept, bool(state["is_class"]))
+
+
+@dataclass(frozen=True)
+class LinearLearner:
+    """Features are brought to unit variance; the penalty is relative to the mean loss of a row.
+
+    Classes: min mean(log loss) + penalty/2 · |slopes|². Values: min mean(|error|²) + penalty ·
+    |slopes|². Means are weighted where rows are.
+
+    Attributes
+    ----------
+    penalty : of the slopes
+    same_units : whether one number divides all features: a cell of a picture that is dark in nearly
+        all rows is not blown up, only to flash in a domain where something stands there
+    together : how many of the last features are coordinates of one point, and are divided by one
+        number: a map may be turned at will, and the rule shall not know how it lies
+    """
+
+    penalty: float = 1e-3
+    name: str = "linear"
+    same_units: bool = False
+    together: int = 0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.penalty) and self.penalty > 0):
+            raise InputError(f"penalty is {self.penalty!r}. Choose a finite number above 0.")
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> LinearPredictor:
+        features, labels, weights = weighted_rows(features, labels, weights)
+        weights = np.ones(len(features)) if weights is None else weights
+        centre = np.average(features, axis=0, weights=weights)
+        scale = np.sqrt(np.average((features - centre) ** 2, axis=0, weights=weights))
+        if self.same_units:
+            scale = np.full(len(scale), np.sqrt(np.mean(scale**2)))
+        if self.together:
+            scale[-self.together :] = np.sqrt(np.mean(scale[-self.together :] ** 2))
+        size = np.abs(features).max(axis=0)
+        scale = np.where(scale > LEAST_SPREAD * size, scale, np.inf)
+        scaled = (features - centre) / scale
+        if n_classes is None:
+            (rule,) = solve_rules(scaled, labels, weights, (self.penalty,))
+            slopes, intercept = rule.slopes, rule.intercept
+        else:
+            slopes, intercept = self._log_odds(scaled, labels, n_classes, weights)
+        return LinearPredictor(centre, slopes / scale[:, None], intercept, n_classes is not None)
+
+    def _log_odds(
+        self, scaled: Floats, labels: NDArray, n_classes: int, weights: Floats
+    ) -> tuple[Floats, Floats]:
+        """Slopes (p, classes) and intercept (classes,) of the classes that are there."""
+        slopes, intercept = np.zeros((scaled.shape[1], n_classes)), np.full(n_classes, -np.inf)
+        present = np.unique(labels)
+        if len(present) == 1:
+            intercept[present] = 0.0
+            return slopes, intercept
+        strength = 1 / (self.penalty * weights.sum())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            logistic = LogisticRegression(C=strength, max_iter=MOST_ITERATIONS)
+            logistic.fit(scaled, labels, sample_weight=weights)
+        coefficients, offsets = logistic.coef_, logistic.intercept_
+        if len(present) == 2:
+            coefficients = np.vstack([-coefficients, coefficients]) / 2
+            offsets = np.concatenate([-offsets, offsets]) / 2
+        slopes[:, present], intercept[present] = coefficients.T, offsets
+        return slopes, intercept
+
+
+@dataclass(frozen=True)
+class LinearMixture:
+    """Linear rules that differ in their penalty alone, each with its share: a linear rule again.
+
+    Their slopes are averaged. What it predicts are the rules' mean values, or the geometric mean of
+    their probabilities: see `mixed`.
+    """
+
+    rules: tuple[LinearLearner, ...]
+    shares: tuple[float, ...]
+    name: str = "linear"
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> LinearPredictor:
+        fitted = [rule.fit(features, labels, n_classes, seed, weights) for rule in self.rules]
+        return LinearPredictor(
+            fitted[0].centre,
+            np.tensordot(self.shares, np.stack([one.slopes for one in fitted]), axes=1),
+            np.tensordot(self.shares, np.stack([one.intercept for one in fitted]), axes=1),
+            n_classes is not None,
+        )
+
+    def mixed(self, predicted: Floats, is_class: bool) -> Floats:
+        """(n, columns) what the mixture predicts, from what its rules do (rules, n, columns).
+
+        Rules may be so sure of different classes that none is left: then what is nearly 0 counts.
+        """
+        if not is_class:
+            return np.tensordot(self.shares, predicted, axes=1)
+        known = np.maximum(predicted, np.finfo(np.float64).tiny)
+        return softmax(np.tensordot(self.shares, np.log(known), axes=1), axis=1)

@@ -1,0 +1,460 @@
+"""The variational network as a candidate, and predictors on what it encodes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from domindex.arrays import Floats, Ints
+from domindex.committee.candidates import Candidate
+from domindex.committee.context import FitContext
+from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, held_out_folds
+from domindex.committee.learners.linear import solve_rules
+from domindex.committee.members import (
+    EncodedMember,
+    Member,
+    NetworkMember,
+    fit_predictor,
+)
+from domindex.errors import InputError
+from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.subspace import misfit, principal_components, whitening
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import OutputScaler
+from domindex.representations import PlacedRows, Representation, RepresentedRows
+from domindex.representations.flow import FlowAligned
+from domindex.representations.raw import Raw
+from domindex.vdi.alignments import (
+    AffineAlignment,
+    Alignment,
+    BackboneAlignment,
+    FlowAlignment,
+    IdentityAlignment,
+)
+from domindex.vdi.batches import BatchSampler, TrainingRows
+from domindex.vdi.fitted_indices import FittedIndices
+from domindex.vdi.fitting import straighten, train_encoding
+from domindex.vdi.folds import train_encoding_folds
+from domindex.vdi.module import EncodingModule
+from domindex.vdi.networks import ClassPredictor, OutputPredictor, ValuePredictor
+
+GAIN_ROWS = 2000
+GAIN_FOLDS = 6
+"""Source rows that are looked at, and folds of their domains: for seconds, not tuned."""
+
+
+def plain_model(degree: int, is_class: bool) -> BaseEstimator:
+    """A plain model on polynomials of the features: quick, and the same everywhere."""
+    return make_pipeline(
+        PolynomialFeatures(degree, include_bias=False),
+        StandardScaler(),
+        LogisticRegression(max_iter=500) if is_class else Ridge(),
+    )
+
+
+def helps_on_held_out_domains(
+    base: Floats,
+    extra: Floats,
+    labels: NDArray,
+    domains: NDArray[np.int64],
+    clear_gain: float = 2.0,
+) -> bool:
+    """Whether adding `extra` features to `base` clearly lowers the error on held-out domains.
+
+    All arrays hold the source rows only; `labels` are whole numbers for classes, (rows,), or
+    values, (rows, outputs). Clearly: by more than `clear_gain` standard errors of the difference,
+    row by row. Without a second domain to hold out, rows are held out instead.
+    """
+    if len(base) < 2:
+        return False
+    rows = np.random.default_rng(0).permutation(len(base))[:GAIN_ROWS]
+    base, extra, labels, domains = base[rows], extra[rows], labels[rows], domains[rows]
+    lean = _held_out_errors(base, labels, domains, degree=2)
+    full = _held_out_errors(np.hstack([base, extra]), labels, domains, degree=1)
+    gain = lean - full
+    return bool(gain.mean() > clear_gain * gain.std() / np.sqrt(len(gain)))
+
+
+def _held_out_errors(
+    features: Floats, labels: NDArray, domains: NDArray[np.int64], degree: int
+) -> Floats:
+    """Error of every row under a model that never saw its domain: a wrong class, or squares."""
+    is_class = labels.dtype.kind in "iu"
+    predicted = np.full(labels.shape, -1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for test in held_out_folds(domains, GAIN_FOLDS):
+            train = np.setdiff1d(np.arange(len(labels)), test)
+            if not is_class or len(np.unique(labels[train])) > 1:
+                model = plain_model(degree, is_class).fit(features[train], labels[train])
+                predicted[test] = model.predict(features[test]).reshape(labels[test].shape)
+    if is_class:
+        return (predicted != labels).astype(np.float64)
+    spread = labels.std(axis=0)
+    return (((predicted - labels) / np.where(spread > 0, spread, 1.0)) ** 2).sum(axis=1)
+
+
+START_PENALTY = 1e-2
+"""Of the linear rule that a network for values starts on; it is trained from there. Not tuned."""
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkStart:
+    """An encoding before it is trained.
+
+    Attributes
+    ----------
+    representation : how rows are represented for the encoder
+    rows : all rows in it
+    alignment : how the encoder starts to align them
+    outputs : values of the representation to the network's scale and back; None for classes
+    local_dim, width : sizes of the networks
+    """
+
+    data: DomainData
+    geometry: DomainGeometry
+    representation: Representation
+    rows: RepresentedRows
+    alignment: Alignment
+    outputs: OutputScaler | None
+    local_dim: int
+    width: int
+
+    def module(self, known: Ints) -> EncodingModule:
+        """The untrained encoding; for values it starts on the linear rule of the known rows."""
+        index_dim = self.geometry.domain_map.coordinates.shape[1]
+        predictor = self._predictor(known)
+        return EncodingModule(self.alignment, predictor, self.local_dim, index_dim, self.width)
+
+    def _predictor(self, known: Ints) -> OutputPredictor:
+        if self.data.classes is not None:
+            return ClassPredictor(self.alignment.latent_dim, len(self.data.classes))
+        assert self.outputs is not None
+        predictor = ValuePredictor(self.alignment.latent_dim, self.data.labels.shape[1])
+        if not self.geometry.has_flow or isinstance(self.alignment, BackboneAlignment):
+            return predictor
+        values = self.outputs.apply(self.rows.part(known).normalize(self.data.labels[known]))
+        weights = np.full(len(known), 1.0 / len(known))
+        (rule,) = solve_rules(self._aligned()[known], values, weights, (START_PENALTY,))
+        return predictor.follow(rule.slopes, rule.intercept, may_bend=True)
+
+    def _aligned(self) -> Floats:
+        """All rows as the alignment starts to put them, (rows, latent_dim)."""
+        places = torch.tensor(self.geometry.domain_map.coordinates, dtype=torch.float32)
+        x = torch.as_tensor(self.rows.features, dtype=torch.float32)
+        latent = np.empty((self.data.n_rows, self.alignment.latent_dim))
+        with torch.no_grad():
+            for members, place in zip(self.data.rows_by_domain(), places):
+                latent[members] = self.alignment(x[members][None], place[None])[0][0].numpy()
+        return latent
+
+
+def network_start(
+    represented: RepresentedFolds, local_dim: int, context: FitContext
+) -> NetworkStart:
+    """An alignment for a representation.
+
+    What the flow aligns, the network aligns too, starting from there: it is given the inputs as
+    they are. A backbone is given rows of the inputs' shape, and what it tells of them is aligned.
+    """
+    data, geometry = represented.data, represented.geometry
+    representation, rows = represented.representation, represented.rows
+    width = context.network.width
+    alignment: Alignment
+    if context.backbone is not None:
+        with context.chance.as_default():
+            alignment = _behind_backbone(represented, context)
+    elif isinstance(representation, FlowAligned):
+        representation = Raw(geometry.scaler)
+        rows = RepresentedRows.plain(geometry.scaler.apply_flat(data.inputs))
+        alignment = flow_alignment(data, geometry, context)
+    elif not geometry.has_flow:
+        index_dim = geometry.domain_map.coordinates.shape[1]
+        with context.chance.as_default():
+            alignment = AffineAlignment(rows.features.shape[1], index_dim, width)
+    else:
+        projection = principal_components(rows.features, context.choices.max_latent)
+        with context.chance.as_default():
+            alignment = IdentityAlignment.onto(projection, width, may_bend=True)
+    outputs = None
+    if data.classes is None:
+        sources = data.row_is_source
+        values = rows.part(sources).normalize(data.labels[sources])
+        outputs = OutputScaler.fit(values, np.full(len(values), 1.0 / len(values)))
+    return NetworkStart(data, geometry, representation, rows, alignment, outputs, local_dim, width)
+
+
+def _behind_backbone(represented: RepresentedFolds, context: FitContext) -> BackboneAlignment:
+    """What the backbone tells of rows, aligned as β says in the paper's model, else as it is."""
+    backbone, geometry = context.backbone, represented.geometry
+    assert backbone is not None
+    extractor, representation = backbone.extractor, represented.representation
+    n_features, shape = represented.rows.features.shape[1], represented.data.inputs.shape[1:]
+    if n_features != math.prod(shape):
+        raise InputError(
+            f"The backbone takes rows of shape {shape}, but the representation "
+            f"{representation.name!r} has {n_features} features. Choose one that keeps the shape "
+            "of rows for the network, such as 'raw', or a frozen backbone."
+        )
+    is_raw = isinstance(representation, Raw)
+    extractor = extractor.undoing(geometry.scaler) if is_raw else extractor.without_scale()
+    n_inner, width = min(extractor.n_features, context.choices.max_latent), context.network.width
+    inner: Alignment
+    if geometry.has_flow:
+        inner = IdentityAlignment.onto(np.eye(n_inner), width, may_bend=True)
+    else:
+        index_dim = geometry.domain_map.coordinates.shape[1]
+        inner = AffineAlignment(n_inner, index_dim, width)
+    return BackboneAlignment(extractor, inner, n_inner, backbone.rate)
+
+
+def flow_alignment(
+    data: DomainData, geometry: DomainGeometry, context: FitContext
+) -> FlowAlignment:
+    """The network of a flow in closed form, straightened where the flow does not fit."""
+    selected, width = geometry.selected, context.network.width
+    with context.chance.as_default():
+        alignment = FlowAlignment.along(selected.flow, geometry.subspace, width)
+    rows = TrainingRows.of(data, geometry.scaler.apply(data.inputs), context.fabric.device)
+    coordinates = geometry.domain_map.coordinates
+    if selected.flow.family != "none" and selected.misfit > context.choices.max_misfit:
+        with context.chance.as_default():
+            bent = FlowAlignment.along(selected.freest, geometry.subspace, width)
+        bent.to(context.fabric.device)
+        batches = BatchSampler(
+            rows, context.training, context.rng, coordinates, chance=context.chance
+        )
+        straighten(bent, batches, context.progress)
+        bent.cpu()
+        if misfit(_aligned(bent, rows, coordinates)) < selected.misfit:
+            alignment = bent
+    aligned = _aligned(alignment, rows, coordinates)
+    pooled = np.concatenate(aligned)
+    alignment.use_spread(pooled.mean(axis=0), whitening(pooled))
+    if not _still_coordinates_help(aligned, data, geometry, context.choices.clear_gain):
+        alignment.drop_still()
+    return alignment
+
+
+def _aligned(alignment: FlowAlignment, rows: TrainingRows, coordinates: Floats) -> list[Floats]:
+    """The moving coordinates of each domain at β = 0."""
+    index = torch.tensor(coordinates, dtype=torch.float32)
+    with torch.no_grad():
+        return [
+            alignment.align(rows.represented[members].cpu()[None], index[number][None])[0]
+            .numpy()
+            .astype(np.float64)
+            for number, members in enumerate(map(torch.as_tensor, rows.data.rows_by_domain()))
+        ]
+
+
+def _still_coordinates_help(
+    aligned: list[Floats], data: DomainData, geometry: DomainGeometry, clear_gain: float
+) -> bool:
+    """Whether the coordinates that the flow leaves alone are worth their noise."""
+    still = geometry.subspace.still
+    if not still.size:
+        return False
+    order = np.concatenate(data.rows_by_domain())
+    is_source = data.row_is_source[order]
+    rows = order[is_source]
+    return helps_on_held_out_domains(
+        np.concatenate(aligned)[is_source],
+        geometry.scaler.apply_flat(data.inputs[rows]) @ still,
+        data.labels[rows],
+        data.row_domains[rows],
+        clear_gain,
+    )
+
+
+FoldKey = tuple[str, bytes, bytes]
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedFolds(RepresentedFolds):
+    """z of the rows of every fold, by the network that was denied the labels it holds out.
+
+    A network has seen labels, so no rows are encoded once for all: z of a held-out row from a
+    network that knew its label would be no test. `rows` are as the networks are given them.
+    """
+
+    encoded: dict[FoldKey, tuple[RepresentedRows, RepresentedRows]] = field(default_factory=dict)
+
+    @classmethod
+    def of_networks(
+        cls,
+        networks: Sequence[NetworkMember],
+        folds: Sequence[Fold],
+        represented: RepresentedFolds,
+        indices: FittedIndices,
+    ) -> EncodedFolds:
+        """One network a fold; `represented` is what they are given."""
+        encoded = {
+            _key(fold): (
+                network.represent(represented.learned_from(fold), indices),
+                network.represent(represented.held_out(fold), indices),
+            )
+            for fold, network in zip(folds, networks)
+        }
+        given = represented.data, represented.geometry, networks[0].representation
+        return cls(*given, represented.rows, represented.is_cut, encoded=encoded)
+
+    def of(self, fold: Fold) -> tuple[RepresentedRows, RepresentedRows]:
+        return self.encoded[_key(fold)]
+
+
+def encode_all(
+    network: NetworkMember, represented: RepresentedFolds, indices: FittedIndices
+) -> RepresentedFolds:
+    """All rows as the network of the fit encodes them, to fit a member on."""
+    coordinates = represented.geometry.domain_map.coordinates
+    placed = PlacedRows.of_data(represented.data, coordinates)
+    rows = network.represent(placed, indices)
+    given = represented.data, represented.geometry, network.representation
+    return RepresentedFolds(*given, rows, represented.is_cut)
+
+
+def _key(fold: Fold) -> FoldKey:
+    return fold.kind, fold.train.tobytes(), fold.held_out.tobytes()
+
+
+FOLD_STEPS = 0.5
+BACKBONE_FOLD_STEPS = 0.2
+"""Share of the steps that a network takes in a fold, without a backbone and with one: for time. Its
+losses are a little too high, so that it has to be clearly better to be believed."""
+
+
+def fit_network(start: NetworkStart, indices: FittedIndices, context: FitContext) -> NetworkMember:
+    """Train the variational network on all sources."""
+    data = start.data
+    batches = _batches(start, context)
+    in_training = indices.module.float().to(context.fabric.device)
+    with context.chance.as_default():
+        untrained = start.module(np.flatnonzero(data.row_is_source))
+    module = train_encoding(
+        untrained,
+        in_training,
+        batches,
+        context.network.adversary,
+        context.network.weights(),
+        context.trainer,
+        context.history,
+    )
+    indices.module.cpu().double()
+    return NetworkMember(start.representation, module, start.outputs)
+
+
+def fit_encoded(
+    candidate: Candidate,
+    network: NetworkMember,
+    represented: RepresentedFolds,
+    indices: FittedIndices,
+    seed: int,
+) -> EncodedMember:
+    """A candidate's learner on what the trained network makes of all source rows."""
+    member = fit_predictor(candidate, encode_all(network, represented, indices), seed)
+    return EncodedMember(network, member.predictor, member.is_class)
+
+
+def fit_network_folds(
+    start: NetworkStart, rows: HeldOutRows, indices: FittedIndices, context: FitContext
+) -> list[NetworkMember]:
+    """A network for every fold, denied the labels of the domains that it holds out.
+
+    All folds are trained as one. A far fold is denied the labels of the domains in between as well.
+    """
+    data = start.data
+    held_out = np.ones((len(rows.folds), data.n_domains), dtype=bool)
+    for number, fold in enumerate(rows.folds):
+        held_out[number, np.unique(data.row_domains[fold.train])] = False
+    share = FOLD_STEPS if context.backbone is None else BACKBONE_FOLD_STEPS
+    in_training = indices.module.float().to(context.fabric.device)
+    with context.chance.as_default():
+        untrained = [start.module(fold.train) for fold in rows.folds]
+    modules = train_encoding_folds(
+        untrained,
+        in_training,
+        _batches(start, context),
+        held_out & data.is_source,
+        context.network.adversary,
+        context.network.weights(),
+        context.trainer,
+        n_steps=max(1, int(share * context.training.steps)),
+    )
+    indices.module.cpu().double()
+    return [NetworkMember(start.representation, module, start.outputs) for module in modules]
+
+
+def predict_network_folds(
+    networks: Sequence[NetworkMember],
+    represented: RepresentedFolds,
+    rows: HeldOutRows,
+    indices: FittedIndices,
+) -> Floats:
+    """(n, columns) for the held-out rows, each by the network of its fold."""
+    folds = zip(rows.folds, networks)
+    parts = [network.predict(represented.held_out(fold), indices) for fold, network in folds]
+    return np.concatenate(parts)
+
+
+def _batches(start: NetworkStart, context: FitContext) -> BatchSampler:
+    data, geometry = start.data, start.geometry
+    scaled = geometry.scaler.apply(data.inputs)
+    rows = TrainingRows.of(data, scaled, context.fabric.device)
+    rows = rows.represented_as(start.rows, data.weights)
+    if start.outputs is not None:
+        rows = rows.with_labels(start.outputs.apply(start.rows.normalize(data.labels)))
+    coordinates = geometry.domain_map.coordinates
+    return BatchSampler(rows, context.training, context.rng, coordinates, chance=context.chance)
+
+
+@dataclass(eq=False)
+class NetworkCandidate:
+    """Trained once for its folds and, where a member needs it, once on all sources: by itself it
+    predicts, and other predictors stand on what it encodes.
+
+    Attributes
+    ----------
+    start : where its training starts
+    represented : what it is given
+    fitted : the network of all sources, once it was asked for
+    """
+
+    start: NetworkStart
+    represented: RepresentedFolds
+    indices: FittedIndices
+    context: FitContext
+    fitted: NetworkMember | None = None
+
+    @classmethod
+    def begin(
+        cls, represented: RepresentedFolds, indices: FittedIndices, context: FitContext
+    ) -> NetworkCandidate:
+        start = network_start(represented, indices.module.local_dim, context)
+        return cls(start, represented, indices, context)
+
+    def hold_out(self, rows: HeldOutRows) -> tuple[Floats, EncodedFolds]:
+        """What the networks of the folds predict of held-out rows, (n, columns), and encode."""
+        networks = fit_network_folds(self.start, rows, self.indices, self.context)
+        predicted = predict_network_folds(networks, self.represented, rows, self.indices)
+        encoded = EncodedFolds.of_networks(networks, rows.folds, self.represented, self.indices)
+        return predicted, encoded
+
+    def member(self, candidate: Candidate, seed: int) -> Member:
+        """The network itself, or the candidate's learner on what it encodes."""
+        if self.fitted is None:
+            self.fitted = fit_network(self.start, self.indices, self.context)
+        if candidate.learner is None:
+            return self.fitted
+        return fit_encoded(candidate, self.fitted, self.represented, self.indices, seed)

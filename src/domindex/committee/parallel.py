@@ -1,0 +1,84 @@
+"""Independent pieces of a fit in parallel, on the cores there are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits
+
+from domindex.cluster import cluster_errors
+
+Result = TypeVar("Result")
+
+MOST_THREADS = 4
+"""Side by side: beyond it they wait for the interpreter's lock, which trees need between their
+splits."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does independent pieces of work; the results are the same with any.
+
+    Attributes
+    ----------
+    n_jobs : processes, as in joblib
+    n_threads : threads of this process, used where `n_jobs` is None: for work that spends its
+        time in compiled code which lets others run. Each piece gets one, so that pieces need not
+        wait for each other, as they would inside of every tree.
+    """
+
+    n_jobs: int | None = None
+    n_threads: int = 1
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether work may be shared among threads: not where a number of processes was named."""
+        alone = self.n_jobs is None and effective_n_jobs(None) == 1
+        return alone and self.n_threads > 1
+
+    def run(
+        self,
+        function: Callable[..., Result],
+        arguments: Sequence[tuple[Any, ...]],
+        *,
+        in_threads: bool = False,
+    ) -> Iterator[Result]:
+        """The results in the order of the arguments, as they are known.
+
+        `in_threads` says that the work may be done in threads: it changes nothing that is shared,
+        draws from no generator that is, and gains by it.
+        """
+        n_threads = min(self.n_threads, MOST_THREADS, len(arguments))
+        if not (in_threads and self.has_threads and n_threads > 1):
+            jobs = (delayed(function)(*given) for given in arguments)
+            with cluster_errors():
+                yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
+            return
+        threads = Parallel(n_jobs=n_threads, backend="threading", return_as="generator")
+        with warnings.catch_warnings():  # threads swap the filters of warnings: ours come back
+            warnings.showwarning = _without_false_alarms(warnings.showwarning)
+            yield from threads(delayed(_on_one_thread)(function, given) for given in arguments)
+
+
+def _without_false_alarms(show: Callable[..., None]) -> Callable[..., None]:
+    """Warnings as ever, but for one of scikit-learn's.
+
+    Its forests hand the filters of warnings from thread to thread, and take them to be lost where
+    another thread has just emptied them to put its own in place: then it warns for every tree.
+    """
+
+    def shown(message: Warning | str, *given: Any, **named: Any) -> None:
+        if "sklearn.utils.parallel.delayed" not in str(message):
+            show(message, *given, **named)
+
+    return shown
+
+
+def _on_one_thread(function: Callable[..., Result], given: tuple[Any, ...]) -> Result:
+    """A new thread does not inherit the limit of the one that it was started from."""
+    with threadpool_limits(limits=1):
+        return function(*given)

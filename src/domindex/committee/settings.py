@@ -1,0 +1,73 @@
+"""Every number by which something is chosen, in one place, each with where it was set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from domindex.geometry.matching import MOST_COST
+from domindex.geometry.subspace import RELIABLE
+
+
+@dataclass(frozen=True)
+class ChoiceSettings:
+    """One configuration for every dataset.
+
+    No target label is read in `fit`. But some of these were *found* with target scores in view: on
+    TPT-48 where marked T, on Circle, DG-15 and DG-60 and families of that kind where marked C, on
+    the suite of real datasets, with their own and other sources, where marked R. docs/committee.md
+    says how much each matters.
+
+    Attributes
+    ----------
+    most_matching_cost : below it, sources are cut to the rows that resemble the targets'
+        (`geometry.matching`). T
+    reliable_shapes : correlation between halves of the domains from which inner shapes count on
+        the map (`geometry.subspace`). T
+    max_misfit : of a flow, beyond which inputs are taken to be bent and straightened first. C
+    clear_gain : standard errors by which still coordinates must lower the held-out error. C
+    near_folds, far_folds : how many there are at most; for time, not tuned
+    most_train_rows, most_held_out_rows : in a fold; for time, not tuned
+    told_folds : folds of each kind in which held-out sources are told from others; for time
+    penalties : of linear rules, relative to the mean loss of a row; a grid of decades
+    smoothing : share of every probability that is spread over all classes, so that one confident
+        mistake does not decide; not tuned
+    insurance : standard errors of its paired gain on the best plain candidate that any other
+        candidate pays, widened for few held-out domains as Student's quantile is. R
+    shape_price : of a unit of discriminability that targets have beyond held-out sources, in units
+        of what the held-out losses can resolve. R, C
+    reach_price : of a prediction outside the reach of known outputs, per unit of spread: the slope
+        of a squared error of one spread; not tuned
+    move_tolerance : AUC by which a representation that moves domains may leave targets easier to
+        tell from sources than they are as they come, or else is left out; and by which it must
+        leave them harder to tell, or else pays what these pay; about two standard errors of it. R
+    softness : relative loss at which a candidate no longer counts among the best few. R
+    bootstrap : draws of held-out domains over which stacking is averaged; for time, not tuned
+    steps : of stacking in every draw; a tenth and ten times as many change little. R
+    least_weight : below it a member is left out; for time, not tuned
+    coverage : share of held-out residuals that an interval of that probability shall hold;
+        a definition, not tuned
+    max_latent : components of z; rows with more features are reduced to their principal ones;
+        for memory, not tuned
+    """
+
+    most_matching_cost: float = MOST_COST
+    reliable_shapes: float = RELIABLE
+    max_misfit: float = 1.15
+    clear_gain: float = 2.0
+    near_folds: int = 4
+    far_folds: int = 6
+    most_train_rows: int = 4000
+    most_held_out_rows: int = 1000
+    told_folds: int = 2
+    penalties: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    smoothing: float = 0.02
+    insurance: float = 1.0
+    shape_price: float = 1.0
+    reach_price: float = 2.0
+    move_tolerance: float = 0.03
+    softness: float = 0.05
+    bootstrap: int = 20
+    steps: int = 600
+    least_weight: float = 0.02
+    coverage: float = 0.9
+    max_latent: int = 128

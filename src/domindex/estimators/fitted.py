@@ -1,0 +1,369 @@
+"""What a fitted model holds: its attributes, and how it is saved, opened again and exported."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from domindex.arrays import Floats
+from domindex.committee.committee import Committee
+from domindex.committee.forecast import Forecaster
+from domindex.errors import InputError
+from domindex.estimators.base import DomainEstimator
+from domindex.estimators.fit_record import FitRecord
+from domindex.export import export_predictor
+from domindex.geometry.neighbors import LandmarkError
+from domindex.geometry.off_map import OffMapTest
+from domindex.inputs.bounds import InputBounds
+from domindex.inputs.domain_data import Task
+from domindex.inputs.preparation import TablePreparation
+from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
+from domindex.persistence.model_folder import save_model
+from domindex.persistence.table_states import table_from_state, table_state
+from domindex.vdi.backbones import OWN, Backbone, FeatureExtractor, as_backbone
+from domindex.vdi.fitted_indices import FittedIndices
+from domindex.vdi.launching import is_leading
+from domindex.vdi.settings import Network, Training
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+from domindex.export.exporting import Source
+from domindex.vdi.alignments import BackboneAlignment
+
+
+class FittedCommittee(DomainEstimator):
+    """The state of a fitted model; `BaseVDI` adds how it is fitted and asked."""
+
+    _task: ClassVar[Task]
+    predictor: Any
+    candidates: Sequence[tuple[str, Any]] | None
+    backbone: Any
+    _record: FitRecord | None
+
+    def _set_fitted(
+        self,
+        indices: FittedIndices,
+        committee: Committee,
+        forecaster: Forecaster,
+        off_map_test: OffMapTest,
+    ) -> None:
+        self._indices, self._committee, self._forecaster = indices, committee, forecaster
+        self._off_map_test = off_map_test
+        self.off_map_domains_: list[Hashable] = []
+        self.domain_index_, self.domain_index_std_ = indices.index()
+        self.domain_indices_ = self.domain_index_.coordinates
+        self.domain_angles_ = self.domain_index_.angles
+        self._n_features_out = indices.module.local_dim
+
+    @property
+    def added_domains_(self) -> list[Hashable]:
+        """Names of the domains that were added after the fit, in their order.
+
+        Examples
+        --------
+        >>> model.added_domains_
+        []
+        """
+        domain_map = self._indices.domain_map
+        return list(domain_map.index.domains[domain_map.n_fitted :])
+
+    @property
+    def domain_distances_(self) -> Floats:
+        """(domains, domains), the transport distances behind the map.
+
+        Of more than 500 domains (domains, landmarks), in the order of `landmark_domains_`. Those of
+        added domains are measured when first asked for.
+
+        Examples
+        --------
+        >>> model.domain_distances_.shape
+        (5, 5)
+        """
+        return self._indices.domain_map.all_transport
+
+    @property
+    def landmark_domains_(self) -> list[Hashable] | None:
+        """Names of the domains that the map was drawn from; None where it was drawn from all.
+
+        Examples
+        --------
+        >>> model.landmark_domains_ is None  # all five are in the map's own distances
+        True
+        """
+        index = self._indices.domain_map.index
+        if index.landmarks is None:
+            return None
+        return [index.domains[number] for number in index.landmarks]
+
+    @property
+    def landmark_error_(self) -> LandmarkError | None:
+        """How well the map follows exact distances on random pairs; None without landmarks.
+
+        Measured when first asked for, in about a second.
+
+        Examples
+        --------
+        >>> model.landmark_error_ is None
+        True
+        """
+        return self._indices.domain_map.landmark_error
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the fitted model to a folder, to be opened by `domindex.load`.
+
+        Weights are kept as safetensors and everything else as JSON, so that opening it runs no
+        code. An existing model is refused unless `overwrite`. Of several processes that a launcher
+        started and that fitted it together, the first writes.
+
+        Examples
+        --------
+        >>> import domindex
+        >>> saved = model.save("model")
+        >>> domindex.load("model").domains_
+        [0, 1, 2, 3, 4]
+        """
+        check_is_fitted(self)
+        if getattr(self, "n_processes_", 1) > 1 and not is_leading():
+            return
+        if not type(self).__module__.startswith("domindex."):
+            raise InputError(
+                f"The model is a {type(self).__name__}, and only VDIClassifier and VDIRegressor "
+                "themselves can be saved. Use pickle, which keeps everything and runs code when "
+                "opened."
+            )
+        save_model(self, path, overwrite=overwrite)
+
+    def export(
+        self, path: str | os.PathLike[str], *, format: str = "torch", overwrite: bool = False
+    ) -> None:
+        """Write what predicts in known domains to a folder that needs no estimator.
+
+        "torch" writes a `torch.export` program, and skops files for predictors that torch has no
+        form of; "onnx" writes one ONNX file, where every predictor has one. The program takes rows
+        and the numbers of their domains in `domains_`; `domindex.load_exported` takes names. It is
+        compared with `predict` before it is written.
+
+        Examples
+        --------
+        >>> exported = model.export("predictor")
+        >>> from domindex import load_exported
+        >>> load_exported("predictor").predict(data.X, sample_domain=data.sample_domain).shape
+        (100,)
+        """
+        check_is_fitted(self)
+        export_predictor(exported_source(self), path, format, overwrite=overwrite)
+
+    def state(self) -> dict[str, Any]:
+        """The fitted model: plain values and arrays, nested.
+
+        Examples
+        --------
+        >>> "committee" in model.state()
+        True
+        """
+        extractor, preparation, bounds = self._extractor, self._preparation, self._bounds
+        return {
+            "parameters": self._parameter_state(),
+            "extractor": None if extractor is None else extractor.state(),
+            "preparation": None if preparation is None else json.dumps(preparation.to_dict()),
+            "bounds": None if bounds is None else bounds.state(),
+            "domain_column": self._domain_column,
+            "target_column": self._target_column,
+            "input_shape": list(self._input_shape),
+            "n_features_in": int(self.n_features_in_),
+            "feature_names_in": [str(n) for n in getattr(self, "feature_names_in_", [])],
+            "source_domains": [self.domains_.index(name) for name in self.source_domains_],
+            "single_output": bool(self._single_output),
+            "indices": self._indices.state(),
+            "committee": self._committee.state(),
+            "forecaster": self._forecaster.state(),
+            "off_map_test": self._off_map_test.state(),
+            "off_map_domains": [self.domains_.index(name) for name in self.off_map_domains_],
+            "timings": table_state(self.timings_),
+            "forecast": table_state(self.forecast_),
+            "representation": self.representation_,
+            "candidates": table_state(self.candidates_),
+            "history": table_state(self.history_),
+            "flow": self.flow_,
+            "grid_flow": self.grid_flow_,
+            "record": None if self._record is None else self._record.state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """The model that `state` described; ValueError where that is damaged.
+
+        Examples
+        --------
+        >>> VDIClassifier.from_state(model.state()).domains_
+        [0, 1, 2, 3, 4]
+        """
+        kinds: dict[str, Callable[..., Any]] = {
+            "network": Network,
+            "training": Training,
+            "backbone": Backbone,
+            "predictor": estimator_from_bytes,
+            "candidates": _unpacked_pairs,
+            "class_weight": _unpacked_mapping,
+        }
+        model = cls(
+            **{
+                name: kinds[name](**value) if isinstance(value, dict) else value
+                for name, value in state["parameters"].items()
+            }
+        )
+        model._restore(state)
+        return model
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Take back what was learned."""
+        indices = FittedIndices.from_state(state["indices"])
+        committee = Committee.from_state(state["committee"])
+        forecaster = Forecaster.from_state(state["forecaster"])
+        test = OffMapTest.from_state(state["off_map_test"])
+        if test.views.offset.shape != indices.scaler.offset.shape:
+            raise ValueError("the views of the rows do not fit the scale")
+        self._set_fitted(indices, committee, forecaster, test)
+        self._input_shape = tuple(int(size) for size in state["input_shape"])
+        shape = self._input_shape
+        if state.get("extractor") is not None:
+            self._extractor = FeatureExtractor.from_state(state["extractor"])
+            if self._extractor.input_shape != shape:
+                raise ValueError("the shape of the inputs does not fit the backbone")
+            shape = (self._extractor.n_features,)
+        if shape != indices.module.flatten.input_shape:
+            raise ValueError("the shape of the inputs does not fit the networks")
+        if state.get("preparation") is not None:
+            self._preparation = TablePreparation.from_dict(json.loads(state["preparation"]))
+            if len(self._preparation.features) != self._input_shape[0]:
+                raise ValueError("the preparation does not fit the inputs")
+        if state.get("bounds") is not None:
+            self._bounds = InputBounds.from_state(state["bounds"])
+            if self._bounds.columns.low.shape != self._input_shape:
+                raise ValueError("the bounds do not fit the inputs")
+            if self._bounds.domains != indices.domain_map.index.domains:
+                raise ValueError("the bounds do not fit the map")
+        self._domain_column = state.get("domain_column")
+        self._target_column = state.get("target_column")
+        self.n_features_in_ = int(state["n_features_in"])
+        if state["feature_names_in"]:
+            self.feature_names_in_ = np.array(state["feature_names_in"], dtype=object)
+        self.task_ = self._task
+        self.domains_ = list(indices.domain_map.index.domains)
+        self.source_domains_ = [self.domains_[number] for number in state["source_domains"]]
+        self.off_map_domains_ = [self.domains_[number] for number in state["off_map_domains"]]
+        self.timings_ = table_from_state(state["timings"])
+        self._single_output = bool(state["single_output"])
+        self.representation_ = str(state["representation"])
+        self.candidates_ = table_from_state(state["candidates"])
+        self.forecast_ = table_from_state(state["forecast"])
+        self.history_ = table_from_state(state["history"])
+        self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
+        self._restore_record(state.get("record"))
+        self.n_processes_ = 1
+        self._require_working()
+
+    def _restore_record(self, state: dict[str, Any] | None) -> None:
+        """Models of before there was one have none."""
+        self._record = None if state is None else FitRecord.from_state(state)
+        n_fitted = len(self.domains_) - len(self.added_domains_)
+        if self._record is not None and len(self._record.rows) != n_fitted:
+            raise ValueError("the record of the fit does not fit the map")
+
+    def _require_working(self) -> None:
+        """That the parts fit each other: a row of a known domain has a finite prediction.
+
+        Of classes, which are different ones, it has a probability each.
+        """
+        row = np.zeros((1, *self._input_shape))
+        if self._extractor is not None:
+            row = self._extractor.table(row)
+        found = self._predict_mean(row, self.domains_[:1])
+        if not np.isfinite(found).all():
+            raise ValueError("it predicts NaN")
+        classes = getattr(self, "classes_", None)
+        if classes is not None and not len(set(classes.tolist())) == len(classes) == found.shape[1]:
+            raise ValueError("the classes are not those that it predicts")
+
+    def _parameter_state(self) -> dict[str, Any]:
+        """Constructor arguments; settings objects as dictionaries of theirs."""
+        state = {
+            name: value.get_params() if isinstance(value, (Network, Training)) else value
+            for name, value in self.get_params(deep=False).items()
+        }
+        state["backbone"] = _backbone_parameters(self.backbone)
+        state["predictor"] = _packed(self.predictor)
+        if self.candidates is not None:
+            pairs = [[name, _packed(predictor)] for name, predictor in self.candidates]
+            state["candidates"] = {"pairs": pairs}
+        if isinstance(state.get("class_weight"), Mapping):
+            state["class_weight"] = {
+                "items": [list(item) for item in state["class_weight"].items()]
+            }
+        return state
+
+
+def exported_source(model: FittedCommittee) -> Source:
+    """InputError where rows go through more than numbers before they are predicted from."""
+    if model._preparation is not None:
+        raise InputError(
+            "The model was fitted on a data frame with texts or gaps, whose preparation is no part "
+            "of an exported program. Fit on numbers, or keep the model with model.save(path)."
+        )
+
+    def predict(X: NDArray, names: list[Hashable]) -> tuple[NDArray, ...]:
+        said = model._predict(model._behind_gate(X, names), names)
+        return (said.mean,) if said.deviation is None else (said.mean, said.deviation)
+
+    network = model._committee.network
+    trained = network is not None and isinstance(network.module.alignment, BackboneAlignment)
+    return Source(
+        model._committee,
+        model._indices,
+        model._extractor,
+        model._bounds,
+        tuple(model._input_shape),
+        model.classes_.tolist() if hasattr(model, "classes_") else None,
+        model._single_output,
+        predict,
+        model._extractor is not None or trained,
+    )
+
+
+def _backbone_parameters(given: Any) -> Any:
+    """A name as it is; settings as a dictionary, in which a module of the user's is left open."""
+    if given is None or isinstance(given, str):
+        return given
+    backbone = as_backbone(given)
+    assert backbone is not None
+    parameters = backbone.get_params(deep=False)
+    if backbone.weights is not None:
+        parameters["weights"] = os.fspath(backbone.weights)
+    return {**parameters, "module": backbone.module if backbone.name != OWN else None}
+
+
+def _packed(predictor: Any) -> Any:
+    """A name as it is, an estimator of the user's as bytes."""
+    if isinstance(predictor, str):
+        return predictor
+    what = f"The predictor {type(predictor).__name__}"
+    return {"packed": estimator_bytes(predictor, what)}
+
+
+def _unpacked_pairs(pairs: list[Any]) -> list[tuple[str, Any]]:
+    return [
+        (str(name), estimator_from_bytes(**one) if isinstance(one, dict) else one)
+        for name, one in pairs
+    ]
+
+
+def _unpacked_mapping(items: list[Any]) -> dict[Any, float]:
+    """By pairs in the state, where keys of a dictionary are texts."""
+    return dict(items)

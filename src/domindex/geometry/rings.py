@@ -1,0 +1,459 @@
+"""How domains wind around a circle: when a loop of them appears, and when it is filled.
+
+Let every domain have an angle. Join domains that are closer than some length ε. The angles' steps
+along the joins, each taken the short way, add up to a whole number of turns around every closed
+path: its winding. A loop is there from the least ε at which some closed path winds (`birth`) up to
+the least ε at which three domains, all joined, wind by themselves (`death`): between the two no
+triangle can fill it. These are lower and upper ends of a bar of first persistent homology, found
+without a library of it, because the angles say which loop is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.isotonic import isotonic_regression
+
+from domindex.arrays import Floats, Ints
+from domindex.geometry.neighbors import nearest_links
+from domindex.geometry.scaling import classical_scaling, geodesic_distances
+from domindex.geometry.transport import check_distances, thin, transport_distances
+
+TURN = 2.0 * np.pi
+HALF_TURN_ROUNDING = 1e-9
+"""Angles this close to −π are π: processors round differently, and half a turn has one name."""
+
+ROUNDS = 3
+"""Of least squares: directions of close domains may change in the first."""
+
+SHORTEST = 1e-3
+"""Share of the median distance that a join counts for at least: equal domains must not divide by
+zero. Rounding, not tuned."""
+
+
+def wrap_angle(angles: Floats) -> Floats:
+    """The same angles in (−π, π]; what is within rounding of half a turn is π, never −π.
+
+    Examples
+    --------
+    >>> from domindex.geometry.rings import wrap_angle
+    >>> wrap_angle(np.array([-np.pi, 0.0, 1.5 * np.pi, np.pi + 1e-15])).round(3).tolist()
+    [3.142, 0.0, -1.571, 3.142]
+    """
+    wrapped = np.pi - np.mod(np.pi - angles, TURN)
+    return np.where(wrapped < HALF_TURN_ROUNDING - np.pi, np.pi, wrapped)
+
+
+def birth_of_winding(distances: Floats, angles: Floats) -> float:
+    """The least length of joins (domains, domains) at which a closed path winds; inf if none does.
+
+    Joins are added from the shortest. Each component keeps angles that add up along its joins; the
+    first join between two of its domains that does not fit them closes a winding path.
+    """
+    first, second = np.triu_indices(len(angles), k=1)
+    order = np.argsort(distances[first, second], kind="stable")
+    component, lifted = np.arange(len(angles)), np.array(angles, dtype=np.float64)
+    for one, other in zip(first[order].tolist(), second[order].tolist()):
+        step = float(wrap_angle(angles[other] - angles[one]))
+        off = lifted[one] + step - lifted[other]
+        if component[one] != component[other]:
+            joined = component == component[other]
+            lifted[joined] += off
+            component[joined] = component[one]
+        elif abs(off) > np.pi:
+            return float(distances[one, other])
+    return float("inf")
+
+
+def death_of_winding(distances: Floats, angles: Floats) -> float:
+    """The least length of joins at which a triangle of domains winds; inf if none does."""
+    steps = wrap_angle(angles[None, :] - angles[:, None])
+    least = np.inf
+    for one in range(len(angles) - 2):
+        rest = slice(one + 1, None)
+        around = steps[one, rest][:, None] + steps[rest, rest] + steps[rest, one][None, :]
+        longest = np.maximum(distances[one, rest][:, None], distances[one, rest][None, :])
+        sides = np.maximum(longest, distances[rest, rest])[np.abs(around) > np.pi]
+        least = min(least, float(sides.min(initial=np.inf)))
+    return float(least)
+
+
+def harmonic_angles(distances: Floats, angles: Floats, reach: float) -> Floats:
+    """Angles (domains,) that turn as `angles` do, and as evenly as distances allow.
+
+    Minimises Σ (step of a pair)² / distance over pairs within `reach`: every domain lies at the
+    mean of its neighbours, and single misplaced domains are straightened out.
+    """
+    n_domains = len(angles)
+    first, second = _joins(distances, reach)
+    weights = join_weights(distances[first, second], typical_distance(distances))
+    jump = angles[second] - angles[first]
+    turns = np.round((jump - wrap_angle(jump)) / TURN)
+    laplacian = np.zeros((n_domains, n_domains))
+    laplacian[first, second] = laplacian[second, first] = -weights
+    laplacian[np.diag_indices(n_domains)] = -laplacian.sum(axis=1)
+    pull = np.zeros(n_domains)
+    np.add.at(pull, second, TURN * weights * turns)
+    np.add.at(pull, first, -TURN * weights * turns)
+    smooth = np.linalg.lstsq(laplacian, pull, rcond=None)[0]
+    return wrap_angle(smooth.astype(np.float64))
+
+
+def arc_angles(distances: Floats, angles: Floats, reach: float) -> tuple[Floats, float]:
+    """Angles (domains,) whose steps are in proportion to distances, and radians per length.
+
+    Least squares, over pairs within `reach`, of the step of a pair from the step that its distance
+    makes at one rate all round, in the direction that `angles` have; so the angle measures arc
+    length, however unevenly domains lie along the ring.
+    """
+    n_domains = len(angles)
+    first, second = _joins(distances, reach)
+    lengths, pairs = distances[first, second], np.arange(len(first))
+    rate = 0.0
+    for _ in range(ROUNDS):
+        jump = angles[second] - angles[first]
+        step = wrap_angle(jump)
+        design = csr_array(
+            (
+                np.concatenate(
+                    [np.ones(len(pairs)), -np.ones(len(pairs)), -np.sign(step) * lengths]
+                ),
+                (
+                    np.tile(pairs, 3),
+                    np.concatenate([second, first, np.full(len(pairs), n_domains)]),
+                ),
+            ),
+            shape=(len(pairs), n_domains + 1),
+        )
+        goal = design.T @ (TURN * np.round((jump - step) / TURN))
+        solved = np.linalg.lstsq((design.T @ design).toarray(), goal, rcond=None)[0]
+        angles, rate = wrap_angle(solved[:-1]), float(solved[-1])
+    return angles, rate
+
+
+def _joins(distances: Floats, reach: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs within `reach`, and every domain with its two nearest."""
+    joined = (distances <= reach) | nearest_links(distances, 2)
+    first, second = np.nonzero(np.triu(joined, k=1))
+    return first, second
+
+
+def typical_distance(distances: Floats) -> float:
+    """The median distance of two domains that do not coincide."""
+    return float(np.median(distances[distances > 0.0]))
+
+
+def join_weights(lengths: Floats, typical: float) -> Floats:
+    """1 / length of each join, bounded where domains coincide; `typical` is the unit."""
+    return 1.0 / np.maximum(lengths, SHORTEST * typical)
+
+
+FEWEST_DOMAINS = 6
+"""Below which no loop is believed: five points on an arc look like five on a ring. A regular ring
+of 6 has a persistence of 1.73 and one of 7 has 2.25, so in practice it takes 7."""
+
+LEAST_PERSISTENCE = 2.0
+EVEN_PERSISTENCE, EVEN_STEP = 1.85, 1.15
+"""Width of the hole over the widest step around it from which a loop is believed; and the same
+where that step is at most so many times the median one, as in an evenly filled ring of few domains.
+An arc of 300 degrees has 1.73 however many domains lie on it. Set on generated rings, arcs, lines,
+blobs, spheres, grids, trees and random walks of 8 to 48 domains, see docs/loops.md; with the maps
+of rotating digits (2.47) and of all other datasets at hand (at most 1.51) in view."""
+
+MOST_OFF_RING = 0.75
+"""Length, in widths of the hole, that a step to the next domain, or between two domains at one
+angle, may have: what is longer is a tail, a second loop or a filled disc. Set with the above."""
+
+SHORT_NEIGHBORHOODS = (2, 3, 4, 5)
+"""Neighbours through which geodesics are drawn to find angles to begin with."""
+
+MOST_LANDMARKS = 100
+"""Domains, spread as evenly as they can be, on which a loop is looked for; for time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """Domains on a ring, with an angle each.
+
+    Attributes
+    ----------
+    angles : (domains,) in (−π, π], by arc length; the first domain is at 0, and angles rise, on the
+        whole, in the order of the domains
+    birth : the widest step that it takes to go around, in the unit of the distances
+    death : width of the hole: the least side of a triangle of domains that spans it
+    rate : radians per unit of distance
+    distances : (domains, domains) between the domains
+
+    Examples
+    --------
+    Twelve months lie on a ring, and the first half of them does not:
+
+    >>> import numpy as np
+    >>> from domindex.geometry.rings import find_loop
+    >>> turn = 2 * np.pi * np.arange(12) / 12
+    >>> points = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    >>> distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    >>> loop = find_loop(distances)
+    >>> np.rad2deg(loop.angles).round().astype(int).tolist()
+    [0, 30, 60, 90, 120, 150, 180, -150, -120, -90, -60, -30]
+    >>> find_loop(distances[:6, :6]) is None
+    True
+    """
+
+    angles: Floats
+    birth: float
+    death: float
+    rate: float
+    distances: Floats
+
+    @property
+    def persistence(self) -> float:
+        """Width of the hole over the widest step around it: the larger, the surer."""
+        return self.death / self.birth
+
+    @property
+    def reach(self) -> float:
+        """Distance up to which neighbours have a say in the angle of a domain."""
+        return float(np.sqrt(self.birth * self.death))
+
+    @property
+    def order(self) -> Ints:
+        """Ints of the domains, once around from angle 0."""
+        return np.argsort(np.mod(self.angles, TURN), kind="stable")
+
+    @cached_property
+    def typical(self) -> float:
+        """The median distance of two domains that do not coincide."""
+        return typical_distance(self.distances)
+
+    def locate(self, gaps: Floats) -> float:
+        """The angle of a new domain at distances `gaps` (domains,) from the known ones.
+
+        By the rule of the known ones: each neighbour within reach says where it belongs by its own
+        angle and the distance, on the side where the closest ones lie, and the mean counts.
+        """
+        near = gaps <= max(self.reach, float(np.partition(gaps, 1)[1]))
+        angles, weights = self.angles[near], join_weights(gaps[near], self.typical)
+        centre = angles[np.argmin(gaps[near])]
+        centre += weights @ wrap_angle(angles - centre) / weights.sum()
+        for _ in range(ROUNDS):
+            steps = wrap_angle(angles - centre)
+            centre += float(np.mean(steps - np.sign(steps) * self.rate * gaps[near]))
+        return float(wrap_angle(centre))
+
+    def state(self) -> dict[str, Any]:
+        figures = {name: float(getattr(self, name)) for name in ("birth", "death", "rate")}
+        return {"angles": self.angles, **figures}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], distances: Floats) -> Loop:
+        """What `state` described, of domains at these distances."""
+        angles = state["angles"]
+        birth, death, rate = (float(state[name]) for name in ("birth", "death", "rate"))
+        if angles.shape != (len(distances),) or not (np.abs(angles) <= np.pi).all():
+            raise ValueError("the angles of the loop do not match the domains")
+        if not (0.0 < birth < death < np.inf and 0.0 < rate < np.inf):
+            raise ValueError("the loop of the map has no width")
+        return cls(angles, birth, death, rate, distances)
+
+
+def find_loop(distances: ArrayLike) -> Loop | None:
+    """The loop on which all domains lie, by their distances (domains, domains), if there is one.
+
+    Geodesics unroll the domains to a first circle of angles. The loop that these go around is
+    measured, its angles are brought to arc length, and it is believed if the hole is wide beside
+    the widest step around it, and no domain lies off the ring.
+    """
+    matrix = check_distances(distances)
+    if len(matrix) < FEWEST_DOMAINS or not matrix.any():
+        return None
+    landmarks = _spread_out(matrix)
+    near = matrix[np.ix_(landmarks, landmarks)]
+    found = [_measured(near, neighbors) for neighbors in SHORT_NEIGHBORHOODS]
+    loops = [loop for loop in found if loop is not None]
+    if not loops:
+        return None
+    best = max(loops, key=lambda loop: loop.persistence)
+    if not _believed(best):
+        return None
+    angles, rate = arc_angles(near, best.angles, best.reach)
+    best = replace(best, angles=angles, rate=rate)
+    loop = replace(best, angles=_of_all(best, landmarks, matrix), distances=matrix)
+    return loop if rate > 0.0 and _on_ring(loop) else None
+
+
+def _measured(distances: Floats, neighbors: int) -> Loop | None:
+    """The loop around the middle of the geodesic map, if there is any."""
+    circle = classical_scaling(geodesic_distances(distances, neighbors), 2)
+    angles = np.arctan2(circle[:, 1], circle[:, 0])
+    for _ in range(2):
+        birth = birth_of_winding(distances, angles)
+        death = death_of_winding(distances, angles) if np.isfinite(birth) else 0.0
+        if not 0.0 < birth < death < np.inf:
+            return None
+        rough = Loop(angles, birth, death, TURN / distances.sum(), distances)
+        angles = harmonic_angles(distances, angles, rough.reach)
+    return rough
+
+
+def _believed(loop: Loop) -> bool:
+    order = loop.order
+    typical = float(np.median(loop.distances[order, np.roll(order, -1)]))
+    is_even = loop.birth <= EVEN_STEP * typical
+    return loop.persistence >= (EVEN_PERSISTENCE if is_even else LEAST_PERSISTENCE)
+
+
+def _on_ring(loop: Loop) -> bool:
+    """Whether domains that follow each other, or share an angle, are close."""
+    order = loop.order
+    steps = loop.distances[order, np.roll(order, -1)]
+    apart = np.abs(wrap_angle(loop.angles[:, None] - loop.angles[None, :]))
+    beside = loop.distances[apart <= TURN / len(order) / 2]
+    return bool(max(steps.max(), beside.max()) <= MOST_OFF_RING * loop.death)
+
+
+def _of_all(loop: Loop, landmarks: Ints, distances: Floats) -> Floats:
+    """Angles of all domains from those of the landmarks, in a direction of their own."""
+    angles = np.empty(len(distances))
+    angles[landmarks] = loop.angles
+    for number in np.setdiff1d(np.arange(len(distances)), landmarks):
+        angles[number] = loop.locate(distances[number, landmarks])
+    angles -= angles[0]
+    rises = wrap_angle(np.diff(angles)).sum() >= 0
+    return wrap_angle(angles if rises else -angles)
+
+
+def _spread_out(distances: Floats) -> Ints:
+    """Domains, each as far from the ones before as can be; all where they are few."""
+    if len(distances) <= MOST_LANDMARKS:
+        return np.arange(len(distances))
+    chosen, away = [0], distances[0].copy()
+    while len(chosen) < MOST_LANDMARKS:
+        chosen.append(int(np.argmax(away)))
+        away = np.minimum(away, distances[chosen[-1]])
+    return np.sort(chosen)
+
+
+MOST_OPENING = np.deg2rad(25.0)
+"""From which a ring of the map is one turn of a helix in the inputs. Generated rings open by up to
+8 degrees, rotating digits (8 by 8 pixels, 180 degrees) by 18, rotating MNIST (28 by 28, the same
+motion) by 33: its upside-down digits are told from upright ones. Set with these in view."""
+
+ACROSS = np.pi / 2
+"""Pairs up to so far apart speak for an opening between them; not tuned."""
+
+
+def comes_back(loop: Loop, clouds: Sequence[Floats]) -> bool:
+    """Whether the loop closes among all inputs (rows, features) of each domain, too."""
+    distances = transport_distances([thin(cloud) for cloud in clouds], method="sliced")
+    return opening(distances, loop.angles) <= MOST_OPENING
+
+
+def opening(distances: Floats, angles: Floats) -> float:
+    """The widest opening of a ring by other distances (domains, domains) between its domains.
+
+    Distances rise with the angle between two domains; the rise that holds all round says at which
+    angle a pair would usually be as far apart as it is. Where the ring is open, pairs on both sides
+    look farther apart than their angles are, by the angle that is given, the largest of all places.
+    """
+    first, second = np.triu_indices(len(angles), k=1)
+    apart = np.abs(wrap_angle(angles[second] - angles[first]))
+    usual = _usual_angles(apart, distances[first, second])
+    order = np.argsort(np.mod(angles, 2 * np.pi), kind="stable")
+    steps = np.mod(angles[np.roll(order, -1)] - angles[order], 2 * np.pi)
+    widest = 0.0
+    for middle in angles[order] + steps / 2:
+        one, other = wrap_angle(angles[first] - middle), wrap_angle(angles[second] - middle)
+        across = (one * other < 0) & (np.abs(one - other) <= ACROSS)
+        if across.any():
+            widest = max(widest, float(np.median((usual - apart)[across])))
+    return widest
+
+
+def _usual_angles(apart: Floats, distances: Floats) -> Floats:
+    """The mean angle between pairs that are as far apart as each, by an isotonic regression."""
+    order = np.argsort(apart, kind="stable")
+    rising = isotonic_regression(distances[order])
+    levels, level = np.unique(rising, return_inverse=True)
+    means = np.bincount(level, apart[order]) / np.bincount(level)
+    return np.interp(distances, levels, means)
+
+
+LEAST_CHANCE = 0.1
+"""From which the other way round is in question: an interval of 80 % leaves out as much a side."""
+
+
+@dataclass(frozen=True)
+class RingCoordinate:
+    """Angles told from the middle of the sources, with the cut opposite.
+
+    Domains at the cut can be reached both ways: at t, and at t minus a full turn.
+
+    Attributes
+    ----------
+    middle : angle halfway along the arc that holds all sources
+    half_width : of that arc; sources have coordinates within ± half_width
+
+    Examples
+    --------
+    With sources at 0 and 60 degrees the coordinate runs to ± 180 from 30:
+
+    >>> import numpy as np
+    >>> from domindex.geometry.rings import RingCoordinate
+    >>> angles = np.deg2rad([0, 60, 120, 180, -120, -60])
+    >>> ring = RingCoordinate.opposite(angles, np.array([True, True, False, False, False, False]))
+    >>> np.rad2deg(ring.of(angles)).round().astype(int).tolist()
+    [-30, 30, 90, 150, -150, -90]
+    >>> np.rad2deg(ring.of(angles, other_way=True)).round().astype(int).tolist()
+    [330, -330, -270, -210, 210, 270]
+    >>> ring.in_question(angles).tolist()
+    [False, False, True, True, True, True]
+    """
+
+    middle: float
+    half_width: float
+
+    @classmethod
+    def opposite(cls, angles: Floats, is_source: NDArray[np.bool_]) -> RingCoordinate:
+        """Cut in the middle of the widest arc without a source; (domains,) each."""
+        sources = np.sort(angles[is_source])
+        gaps = np.diff(np.append(sources, sources[0] + TURN))
+        widest = int(np.argmax(gaps))
+        cut = sources[widest] + gaps[widest] / 2
+        return cls(float(wrap_angle(cut - np.pi)), float((TURN - gaps[widest]) / 2))
+
+    def of(self, angles: ArrayLike, other_way: bool = False) -> Floats:
+        """The coordinate in (−π, π], or the same place reached the other way round."""
+        along = wrap_angle(np.asarray(angles, dtype=np.float64) - self.middle)
+        return along - np.where(along > 0, TURN, -TURN) if other_way else along
+
+    def chance_of_other_way(self, angles: ArrayLike) -> Floats:
+        """That the long way round is the right one, if something breaks along the way.
+
+        A rule that is carried once around and does not come back as it was must break somewhere
+        among the domains without labels. With nothing known of where, the long way is right with
+        the share of that arc which the short way takes: ½ opposite to the sources, 0 among them.
+        """
+        away = np.abs(self.of(angles))
+        short = np.maximum(away - self.half_width, 0.0)
+        return short / (TURN - 2.0 * self.half_width)
+
+    def in_question(self, angles: ArrayLike) -> NDArray[np.bool_]:
+        """Where that chance is too large to be left out of an interval of 80 %."""
+        return self.chance_of_other_way(angles) >= LEAST_CHANCE
+
+    def state(self) -> dict[str, Any]:
+        return {"middle": float(self.middle), "half_width": float(self.half_width)}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> RingCoordinate:
+        middle, half_width = float(state["middle"]), float(state["half_width"])
+        if not (abs(middle) <= np.pi and 0.0 <= half_width <= np.pi):
+            raise ValueError("the coordinate along the ring is no angle")
+        return cls(middle, half_width)

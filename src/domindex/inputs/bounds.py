@@ -1,0 +1,372 @@
+"""How far a value may lie from the others, so that no row can pull a domain across the map."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.arrays import Floats
+from domindex.errors import ExtremeValueWarning
+from domindex.inputs.domain_data import DomainData
+from domindex.inputs.messages import frames_inside, shortened
+from domindex.inputs.names import group_rows, number_names, order_names
+
+TRIMMED = 0.05
+"""Share of a domain's rows, at each end, that have no say in where its bulk lies; at least one."""
+
+BEYOND = 2.0
+"""A value may lie this many widths of a domain's bulk beyond the next one. Wide enough that a
+normal column is never touched: from a bulk of 3.3 deviations it takes a gap of 6.6. Not tuned."""
+
+MOSTLY = 0.5
+"""Share of rows from which on a column is told by its other values: zeros of an amount."""
+
+FEW = 2
+"""Rows of a domain that are no bulk."""
+
+CELLS_AT_ONCE = 2**23
+"""Values that are sorted at once, for memory."""
+
+MOST_NAMED = 5
+"""Columns that a warning names."""
+
+
+class ColumnBounds(NamedTuple):
+    """Of columns, (columns,) each: what lies below `low` or above `high` is too far out.
+
+    A domain that was not among those looked at may lie `reach` beyond its own bulk.
+    """
+
+    low: Floats
+    high: Floats
+    reach: Floats
+
+
+class Limits(NamedTuple):
+    """Of a domain, (columns,) each: what lies below `low` counts as `lowest`, what lies above
+    `high` as `highest`."""
+
+    low: Floats
+    high: Floats
+    lowest: Floats
+    highest: Floats
+
+    def apply(self, inputs: NDArray) -> NDArray:
+        """Rows (rows, columns), in the precision they came in."""
+        upper = np.where(inputs > self.high, self.highest, inputs)
+        return np.where(inputs < self.low, self.lowest, upper).astype(inputs.dtype, copy=False)
+
+
+def bounds_of(numbers: Floats, domains: Sequence[Hashable]) -> tuple[float, float, float]:
+    """Of one column (rows,), NaN where it is missing, by the domain of every row."""
+    row_domains = number_names(domains, list(dict.fromkeys(domains)))
+    low, high, reach = column_bounds(numbers[:, None], row_domains)
+    return float(low[0]), float(high[0]), float(reach[0])
+
+
+def column_bounds(values: NDArray, row_domains: NDArray[np.int64]) -> ColumnBounds:
+    """How far values (rows, columns), NaN where missing, may lie from the others of their column.
+
+    The bulk of a domain is what is left without `TRIMMED` of its rows at each end, so that one row
+    has no say in it. Beyond the bulks of all domains, which are never touched however far apart
+    they lie, a tail goes on for as long as the next value is within `BEYOND` widths of a bulk: the
+    median one, or that of the domain that reaches furthest. So the tail of a skewed column stays
+    as it is, and what lies beyond a gap is too far out. In a column that mostly has one value, such
+    as 0, the others are looked at; where a single row differs, the column is taken to be constant.
+    Rounded outwards, so that no row can be read off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from domindex.inputs.bounds import column_bounds
+    >>> ages = np.array([[31.0], [35.0], [40.0], [44.0], [38.0], [410.0]])
+    >>> column_bounds(ages, np.array([0, 0, 0, 1, 1, 1])).high
+    array([62.])
+    """
+    size = max(1, CELLS_AT_ONCE // max(1, len(values)))
+    parts = [
+        _bounds_of_some(values[:, start : start + size].astype(np.float64), row_domains)
+        for start in range(0, values.shape[1], size)
+    ]
+    return ColumnBounds(*(np.concatenate(part) for part in zip(*parts)))
+
+
+@dataclass(frozen=True, eq=False)
+class InputBounds:
+    """What is too far out, learned in a fit, and what it counts as, for rows of then and of later.
+
+    A fit is better off without a row that holds one: whatever it counts as, it would pull its
+    domain along. Where it must count as something, in predictions or because it is one of many, a
+    value that is too far out is the nearest that its own domain has. A domain that was not in the
+    fit may lie where it likes: its bulk widens the bounds for its own rows. So a domain far out
+    stays far out, and a row that is far from all of them and from its domain does not.
+
+    Attributes
+    ----------
+    columns : what is too far out for domains of the fit
+    domains : names of known domains, those of the fit first
+    lowest, highest : (domains, columns) the ends of what each has within bounds
+    added_low, added_high : (added, columns) bounds of domains that were added later, the last ones
+    """
+
+    columns: ColumnBounds
+    domains: tuple[Hashable, ...]
+    lowest: Floats
+    highest: Floats
+    added_low: Floats
+    added_high: Floats
+
+    @classmethod
+    def fit(cls, data: DomainData) -> InputBounds:
+        """From the inputs of all domains, (rows, columns)."""
+        found = column_bounds(data.inputs, data.row_domains)
+        ends = [_ends(data.inputs[rows], found.low, found.high) for rows in data.rows_by_domain()]
+        lowest, highest = (np.stack(part) for part in zip(*ends))
+        nobody = np.zeros((0, len(found.low)))
+        return cls(found, data.domains, lowest, highest, nobody, nobody)
+
+    def apply(
+        self,
+        inputs: NDArray,
+        groups: Iterable[tuple[Hashable | None, NDArray[np.int64]]],
+    ) -> NDArray:
+        """Rows (rows, columns) within bounds; the same array where none lies beyond them.
+
+        `groups` has a name and numbers of rows for every domain. One that is not known is bounded
+        by these rows too.
+        """
+        beyond = self._beyond(inputs)
+        if not beyond.any():
+            return inputs
+        result, numbers = inputs.copy(), {name: n for n, name in enumerate(self.domains)}
+        for name, rows in groups:
+            if beyond[rows].any():
+                part, number = inputs[rows], numbers.get(name)
+                limits = self._of_new(part) if number is None else self._of_known(number)
+                result[rows] = limits.apply(part)
+        return result
+
+    def rows_to_learn_from(self, data: DomainData) -> NDArray[np.int64]:
+        """Without rows that hold values too far out, as long as they can be spared.
+
+        They can where they are few of their domain, one or `TRIMMED` of its rows, and not all that
+        a class has. In a column that is taken to be constant, one row differs, and may stay.
+        """
+        low, high, _ = self.columns
+        varies = low < high
+        inputs = data.inputs[:, varies]
+        spared = ((inputs < low[varies]) | (inputs > high[varies])).any(axis=1)
+        sizes, counts = data.domain_sizes, np.bincount(data.row_domains, spared, data.n_domains)
+        few = counts <= np.minimum(np.maximum(1, TRIMMED * sizes), sizes - 1)
+        spared &= few[data.row_domains]
+        if data.task == "classification":
+            lost = set(data.labels[data.row_counts]) - set(data.labels[data.row_counts & ~spared])
+            spared &= ~np.isin(data.labels, list(lost))
+        return np.flatnonzero(~spared)
+
+    def apply_by_row(self, inputs: NDArray) -> NDArray:
+        """The same of rows whose domains are not asked for: drawn in to the bounds of the fit."""
+        low, high, _ = self.columns
+        return Limits(low, high, low, high).apply(inputs) if self._beyond(inputs).any() else inputs
+
+    def limits(self) -> Limits:
+        """Of all known domains, (domains, columns) each."""
+        return Limits(
+            *(np.stack(part) for part in zip(*map(self._of_known, range(len(self.domains)))))
+        )
+
+    def with_domains(self, inputs: NDArray, names: Sequence[Hashable]) -> InputBounds:
+        """With domains that are added, in their order, by their rows."""
+        new = [self._of_new(inputs[rows]) for _, rows in group_rows(names, len(inputs))]
+        low, high, lowest, highest = (np.stack(part) for part in zip(*new))
+        return InputBounds(
+            self.columns,
+            (*self.domains, *order_names(names)),
+            np.vstack([self.lowest, lowest]),
+            np.vstack([self.highest, highest]),
+            np.vstack([self.added_low, low]),
+            np.vstack([self.added_high, high]),
+        )
+
+    def _beyond(self, inputs: NDArray) -> NDArray[np.bool_]:
+        """(rows,) whether a value of the row lies beyond the bounds of the fit."""
+        low, high, _ = self.columns
+        return np.asarray(((inputs < low) | (inputs > high)).any(axis=1))
+
+    def _of_known(self, number: int) -> Limits:
+        low, high, _ = self.columns
+        added = number - (len(self.domains) - len(self.added_low))
+        if added >= 0:
+            low, high = self.added_low[added], self.added_high[added]
+        return Limits(low, high, self.lowest[number], self.highest[number])
+
+    def _of_new(self, inputs: NDArray) -> Limits:
+        """Of a domain with these rows: as far as its bulk takes it."""
+        low, high, reach = self.columns
+        bulk_low, bulk_high = _bulk(np.sort(inputs.astype(np.float64), axis=0))
+        reach = np.maximum(reach, BEYOND * (bulk_high - bulk_low))
+        low, high = np.minimum(low, bulk_low - reach), np.maximum(high, bulk_high + reach)
+        return Limits(low, high, *_ends(inputs, low, high))
+
+    def state(self) -> dict[str, Any]:
+        return {
+            **self.columns._asdict(),
+            "domains": self.domains,
+            "lowest": self.lowest,
+            "highest": self.highest,
+            "added_low": self.added_low,
+            "added_high": self.added_high,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> InputBounds:
+        columns = ColumnBounds(state["low"], state["high"], state["reach"])
+        domains, shape = tuple(state["domains"]), columns.low.shape
+        ends = state["lowest"], state["highest"]
+        added = state["added_low"], state["added_high"]
+        if any(part.ndim != 1 or part.shape != shape for part in columns):
+            raise ValueError("the bounds do not fit each other")
+        if any(part.shape != (len(domains), *shape) for part in ends):
+            raise ValueError("the bounds do not fit the domains")
+        if any(part.shape[1:] != shape or len(part) > len(domains) for part in added):
+            raise ValueError("the bounds do not fit the domains that were added")
+        for low, high in (columns[:2], ends, added):
+            if low.shape != high.shape or not (low <= high).all():
+                raise ValueError("a lower bound lies above the upper one")
+        return cls(columns, domains, *ends, *added)
+
+
+def warn_of_drawn_in(
+    inputs: NDArray,
+    bounded: NDArray,
+    names: Sequence[Hashable] | None,
+    n_left_out: int,
+    *,
+    rows_told: bool,
+) -> None:
+    """Say once which columns of X hold values that are too far out, those with most of them first.
+
+    `rows_told` says whether the rows are numbered as the user's are.
+    """
+    changed = np.asarray(inputs != bounded)
+    counts = changed.sum(axis=0)
+    columns = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+    if not len(columns):
+        return
+    told = range(inputs.shape[1]) if names is None else list(names)
+    said = []
+    for column in columns[:MOST_NAMED]:
+        row = int(np.abs(inputs[:, column] - bounded[:, column]).argmax())
+        where = f" in row {row}" if rows_told else ""
+        others = f" and {counts[column] - 1} more" if counts[column] > 1 else ""
+        said.append(
+            f"{shortened(told[column])} holds {inputs[row, column]:.6g}{where}, which counts as "
+            f"{bounded[row, column]:.6g}{others}"
+        )
+    more = len(columns) - len(said)
+    warnings.warn(
+        f"{int(counts.sum())} value(s) of X lie far beyond those of all domains: column "
+        f"{'; column '.join(said)}{f'; and {more} more columns' if more else ''}. {n_left_out} "
+        "row(s) are left out of learning, so that none of them moves its domain; elsewhere, and in "
+        "predictions, such values count as the nearest of their domain. Correct them.",
+        ExtremeValueWarning,
+        stacklevel=frames_inside(),
+    )
+
+
+def _bounds_of_some(values: Floats, row_domains: NDArray[np.int64]) -> ColumnBounds:
+    n_known = (~np.isnan(values)).sum(axis=0)
+    columns = np.arange(values.shape[1])
+    common = np.sort(values, axis=0)[np.maximum(n_known - 1, 0) // 2, columns]
+    n_common = (values == common).sum(axis=0)
+    mostly_one = n_common > MOSTLY * n_known
+    told = np.where(mostly_one & (values == common), np.nan, values)
+    lows, highs = _bulks(told, row_domains)
+    ordered = np.sort(told, axis=0)
+    pooled_low, pooled_high = _bulk(ordered)
+    found = ColumnBounds(*(np.empty(len(columns)) for _ in range(3)))
+    for column in columns:
+        n_told = int((~np.isnan(ordered[:, column])).sum())
+        hub = float(common[column]) if mostly_one[column] else None
+        if mostly_one[column] and n_told == 1:
+            bounds = (common[column], common[column], 0.0)
+        else:
+            bulks = np.column_stack([lows[:, column], highs[:, column]])
+            bulks = bulks[~np.isnan(bulks[:, 0])]
+            pooled = np.array([pooled_low[column], pooled_high[column]])
+            bounds = _reached(ordered[:n_told, column], bulks, pooled, hub)
+        for part, bound in zip(found, bounds):
+            part[column] = bound
+    return found
+
+
+def _reached(
+    ordered: Floats, bulks: Floats, pooled: Floats, hub: float | None
+) -> tuple[float, float, float]:
+    """Bounds and reach of one column, by its values in order and its domains' bulks (domains, 2).
+
+    `pooled` is the bulk of all rows together, `hub` the one value that most have, if any.
+    """
+    free = (-np.inf, np.inf, np.inf)
+    if not len(ordered):
+        return free
+    lows, highs = (bulks if len(bulks) else pooled[None]).T
+    if hub is not None:
+        lows, highs = np.minimum(lows, hub), np.maximum(highs, hub)
+    least, most = float(min(lows.min(), pooled[0])), float(max(highs.max(), pooled[1]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        widths = highs - lows
+        width = float(np.median(widths) or widths.max() or most - least)
+        reaches = BEYOND * np.maximum(widths, width)
+        high = _tail_end(ordered, most, highs, reaches)
+        low = -_tail_end(-ordered[::-1], -least, -lows, reaches)
+    if not width or not np.isfinite([low, high]).all():
+        return free
+    unit = 10.0 ** np.floor(np.log10(max(width, 1e-9 * max(-low, high))) - 1)
+    return float(np.floor(low / unit) * unit), float(np.ceil(high / unit) * unit), BEYOND * width
+
+
+def _tail_end(ordered: Floats, end: float, tops: Floats, reaches: Floats) -> float:
+    """How far up values may lie, if `end` is the highest end of a bulk, each ending at `tops`."""
+    step = float(reaches[(tops + reaches).argmax()])
+    tail = np.concatenate([[end], ordered[np.searchsorted(ordered, end, side="right") :]])
+    gaps = np.flatnonzero(np.diff(tail) > step)
+    return float(tail[gaps[0]] if len(gaps) else tail[-1]) + step
+
+
+def _bulks(told: Floats, row_domains: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Lower and upper ends (domains, columns) of what each domain has beside NaN; NaN for few."""
+    order = np.argsort(row_domains, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(row_domains))[:-1])
+    lows, highs = np.full((2, len(groups), told.shape[1]), np.nan)
+    for number, rows in enumerate(groups):
+        ordered = np.sort(told[rows], axis=0)
+        enough = (~np.isnan(ordered)).sum(axis=0) > FEW
+        if enough.any():
+            low, high = _bulk(ordered)
+            lows[number, enough], highs[number, enough] = low[enough], high[enough]
+    return lows, highs
+
+
+def _ends(inputs: NDArray, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """(columns,) the least and the largest value within bounds; the bounds where there is none."""
+    values = inputs.astype(np.float64)
+    inside = np.where((values < low) | (values > high), np.nan, values)
+    lowest, highest = np.fmin.reduce(inside, axis=0), np.fmax.reduce(inside, axis=0)
+    return np.where(np.isnan(lowest), low, lowest), np.where(np.isnan(highest), high, highest)
+
+
+def _bulk(ordered: Floats) -> tuple[Floats, Floats]:
+    """(columns,) ends of what is left when `TRIMMED` of each column, at least one, are cut.
+
+    `ordered` (rows, columns) rises, and NaN come last. Of one or two, nothing is cut.
+    """
+    counts, columns = (~np.isnan(ordered)).sum(axis=0), np.arange(ordered.shape[1])
+    cut = np.maximum(1, np.ceil(TRIMMED * counts)).astype(np.int64)
+    cut = np.minimum(cut, np.maximum(counts - 1, 0) // 2)
+    return ordered[cut, columns], ordered[np.maximum(counts - 1 - cut, 0), columns]

@@ -1,0 +1,698 @@
+"""Columns of a table as features: numbers, categories, dates, and the names of domains."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field
+from math import ceil
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from domindex.arrays import Floats
+from domindex.errors import InputError
+from domindex.inputs.bounds import bounds_of
+from domindex.inputs.messages import nearest_name, preview
+from domindex.inputs.names import is_missing
+from domindex.inputs.stream_summary import ColumnFacts
+from domindex.inputs.streams import is_blank, text_of
+
+MISSING_WORDS = frozenset(["na", "n/a", "nan", "null", "none", "-", "?", "missing", "#n/a", "."])
+"""What stands for a missing value in a column of numbers. Among texts they are texts."""
+
+
+def number_of(value: object) -> float:
+    """NaN for anything that is not a number."""
+    if isinstance(value, str) and ("_" in value or stands_for_none(value)):
+        return np.nan
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:  # a whole number beyond floats
+        return np.inf
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def stands_for_none(value: object) -> bool:
+    """Whether a value in a column of numbers or dates means that there is none."""
+    if isinstance(value, str):
+        return not value.strip() or value.strip().lower() in MISSING_WORDS
+    return is_missing(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A column of a table.
+
+    Attributes
+    ----------
+    values : (rows, features)
+    missing : (rows,), where it had no value
+    n_bounded : how many values were drawn in
+    unknown : texts that are none of its categories
+    """
+
+    values: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    n_bounded: int = 0
+    unknown: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class InputChanges:
+    """What was done to columns.
+
+    Attributes
+    ----------
+    filled : how often a missing value was filled in simply
+    bounded : how often a value was drawn in
+    unknown : texts that are no category
+    drawn : how often a missing value was drawn from what other inputs say of it
+    categories : columns of categories, in which the commonest was filled in; elsewhere the median
+    """
+
+    filled: Counter[str] = field(default_factory=Counter)
+    bounded: Counter[str] = field(default_factory=Counter)
+    unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    drawn: Counter[str] = field(default_factory=Counter)
+    categories: frozenset[str] = frozenset()
+
+    def __add__(self, other: InputChanges) -> InputChanges:
+        names = dict.fromkeys([*self.unknown, *other.unknown])
+        none: frozenset[str] = frozenset()
+        both = {n: self.unknown.get(n, none) | other.unknown.get(n, none) for n in names}
+        counts = (self.filled + other.filled, self.bounded + other.bounded)
+        categories = self.categories | other.categories
+        return InputChanges(*counts, both, self.drawn + other.drawn, categories)
+
+    def notes(self, least_shown: int = 1, *, with_texts: bool = True) -> tuple[str, ...]:
+        """Sentences; counts below `least_shown` are not said, and texts only where asked for."""
+        notes = []
+        for what, part in filled_by(self.filled, self.categories).items():
+            listed = counted(part, least_shown)
+            notes.append(f"Filled in missing inputs by the sources' {what}: {listed}.")
+        drawn = +self.drawn
+        if drawn:
+            listed = counted(drawn, least_shown)
+            notes.append(f"Drew missing inputs from what the others say of them: {listed}.")
+        if self.bounded:
+            listed = counted(self.bounded, least_shown)
+            notes.append(f"Drew in values far beyond those of all domains: {listed}.")
+        for name, texts in self.unknown.items() if with_texts else ():
+            notes.append(
+                f"Column {name!r} holds {preview(sorted(texts), 3)}, which fit never saw or saw "
+                f"rarely; {'it counts' if len(texts) == 1 else 'they count'} as none of its "
+                "categories."
+            )
+        return tuple(notes)
+
+
+def filled_by(filled: Mapping[str, int], categories: Set[str]) -> dict[str, Counter[str]]:
+    """How often each column was filled in, by what with; nothing where nothing was."""
+    kinds = {"median": filled.keys() - categories, "commonest category": filled.keys() & categories}
+    return {
+        what: Counter({name: filled[name] for name in filled if name in names})
+        for what, names in kinds.items()
+        if names
+    }
+
+
+def counted(counts: Counter[str], least: int) -> str:
+    """Columns with their counts, most first; those below `least` are not said."""
+    said = (
+        (name, count if count >= least else f"below {least}")
+        for name, count in counts.most_common()
+    )
+    return preview((f"{name} ({count})" for name, count in said), 5)
+
+
+PARTS = ("year", "month", "weekday", "hour")
+"""What is taken of a date: numbers, Monday is 0."""
+
+_CLOCK = r"(?P<hour>\d{1,2})[:.](?P<minute>\d{2})([:.]\d{2}([.,]\d+)?)?"
+_YEAR_FIRST = re.compile(
+    rf"(?P<year>\d{{4}})[-/.](?P<first>\d{{1,2}})[-/.](?P<second>\d{{1,2}})([T ]{_CLOCK}.*)?"
+)
+_YEAR_LAST = re.compile(
+    rf"(?P<first>\d{{1,2}})[-/.](?P<second>\d{{1,2}})[-/.](?P<year>\d{{4}})([T ]{_CLOCK}.*)?"
+)
+_TIME = re.compile(rf"{_CLOCK}")
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """A column of dates or times of day, one feature for each of `parts`.
+
+    Attributes
+    ----------
+    name : of the column
+    parts : those of `PARTS` that change
+    fills : stand in for missing ones, one a part
+    month_first : whether 3/4/2020 is in March
+    """
+
+    name: str
+    parts: tuple[str, ...]
+    fills: tuple[float, ...]
+    month_first: bool = False
+
+    @property
+    def features(self) -> list[str]:
+        return [f"{self.name}: {part}" for part in self.parts]
+
+    def encode(self, column: pd.Series) -> Encoded:
+        """(rows, parts), and where there was no date."""
+        parts = date_parts(column, self.month_first)
+        chosen = parts[:, [PARTS.index(part) for part in self.parts]]
+        missing = np.isnan(chosen)
+        return Encoded(
+            np.where(missing, np.array(self.fills), chosen), np.asarray(missing.any(axis=1))
+        )
+
+
+def learn_dates(column: pd.Series, is_source: NDArray[np.bool_]) -> DateColumn | None:
+    """The parts that change; None where none does."""
+    month_first = is_month_first(column)
+    parts = date_parts(column, month_first)
+    known = [part[~np.isnan(part)] for part in parts.T]
+    changing = [number for number, part in enumerate(known) if len(np.unique(part)) > 1]
+    if not changing:
+        return None
+    fills = []
+    for number in changing:
+        labelled = parts[is_source, number]
+        labelled = labelled[~np.isnan(labelled)]
+        fills.append(float(np.median(labelled if len(labelled) else known[number])))
+    names = tuple(PARTS[number] for number in changing)
+    return DateColumn(str(column.name), names, tuple(fills), month_first)
+
+
+def are_dates(texts: Sequence[str]) -> bool:
+    """Whether all of these texts are dates, or all are times of day."""
+    if not texts:
+        return False
+    patterns = (_YEAR_FIRST, _YEAR_LAST)
+    dates = all(any(one.fullmatch(text.strip()) for one in patterns) for text in texts)
+    return dates or all(_is_time(text.strip()) for text in texts)
+
+
+def is_month_first(column: pd.Series) -> bool:
+    """By a day above 12 in the second place, and none in the first; else the day comes first."""
+    if column.dtype.kind == "M":
+        return False
+    found = [_YEAR_LAST.fullmatch(str(value).strip()) for value in column if not is_blank(value)]
+    pairs = [(int(one["first"]), int(one["second"])) for one in found if one]
+    return any(second > 12 for _, second in pairs) and all(first <= 12 for first, _ in pairs)
+
+
+def date_parts(column: pd.Series, month_first: bool) -> NDArray[np.float64]:
+    """(rows, parts), NaN where there is no date, or no such part of one."""
+    values = column.tolist()
+    distinct = {value: _parts(value, month_first) for value in dict.fromkeys(values)}
+    wrong = [value for value, parts in distinct.items() if parts is None]
+    if wrong:
+        raise InputError(
+            f"Column {column.name!r} should hold dates, but holds {preview(wrong, 2)}. Correct "
+            "these values, or leave them empty."
+        )
+    return np.array([distinct[value] for value in values], dtype=np.float64)
+
+
+def calendar_names(column: pd.Series, by: str, month_first: bool) -> list[str | None]:
+    """The year, or the month of a year, of every date, as names such as 2004 and 2004-03."""
+    parts = date_parts(column, month_first)
+    if by == "year":
+        return [None if np.isnan(year) else f"{int(year)}" for year in parts[:, 0]]
+    return [
+        None if np.isnan(year + month) else f"{int(year)}-{int(month):02}"
+        for year, month in parts[:, :2]
+    ]
+
+
+def _parts(value: object, month_first: bool) -> tuple[float, ...] | None:
+    """In the order of `PARTS`; None for what is no date."""
+    nothing = (np.nan,) * len(PARTS)
+    if is_blank(value) or stands_for_none(value) or value is pd.NaT:
+        return nothing
+    if isinstance(value, datetime.datetime):
+        return (value.year, value.month, value.weekday(), value.hour)
+    if isinstance(value, datetime.date):
+        return (value.year, value.month, value.weekday(), np.nan)
+    if isinstance(value, datetime.time):
+        return (np.nan, np.nan, np.nan, value.hour)
+    text = str(value).strip()
+    found = _YEAR_FIRST.fullmatch(text) or _YEAR_LAST.fullmatch(text)
+    if found is None:
+        return (*nothing[:3], float(_TIME.fullmatch(text)["hour"])) if _is_time(text) else None  # type: ignore[index]
+    first, second = int(found["first"]), int(found["second"])
+    swapped = _YEAR_FIRST.fullmatch(text) is None and not month_first
+    month, day = (second, first) if swapped else (first, second)
+    hour = np.nan if found["hour"] is None else float(found["hour"])
+    try:
+        return (
+            float(found["year"]),
+            float(month),
+            float(datetime.date(int(found["year"]), month, day).weekday()),
+            hour,
+        )
+    except ValueError:
+        return None
+
+
+def _is_time(text: str) -> bool:
+    found = _TIME.fullmatch(text)
+    return found is not None and (text.count(":") + text.count(".") > 1 or ":" in text)
+
+
+Kind = Literal["numbers", "texts", "dates"]
+
+_WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?P<unit> ?%| [^\W\d]\S*)")
+MOST_WITH_UNIT = 20
+"""Different numbers with a unit, such as doses, that may be categories."""
+
+
+def kind_of(column: pd.Series, *, in_rows: bool = True) -> Kind:
+    """Whether a column holds numbers, texts or dates; mixtures and anything else are refused.
+
+    `in_rows` says that the values stand as in the table, so that an error may name a row.
+    """
+    if column.dtype.kind in "biuf":
+        return "numbers"
+    if column.dtype.kind in "mM":
+        if column.dtype.kind == "m":
+            raise a_date(column)
+        return "dates"
+    values = [value for value in column.tolist() if not is_missing(value)]
+    if all(isinstance(value, str) for value in values):
+        return _kind_of_texts(column, values, in_rows)
+    if all(isinstance(v, bool | int | float | np.number | decimal.Decimal) for v in values):
+        return "numbers"
+    if all(isinstance(value, datetime.date | datetime.time) for value in values):
+        return "dates"
+    if any(isinstance(value, datetime.date | datetime.timedelta) for value in values):
+        raise a_date(column)
+    kinds = sorted({type(value).__name__ for value in values})
+    raise InputError(
+        f"Column {column.name!r} holds {' and '.join(kinds)} values, such as {values[0]!r}. "
+        f"Turn it into numbers or texts, or leave it out (--exclude {column.name})."
+    )
+
+
+def numbers_of(column: pd.Series) -> NDArray[np.float64]:
+    """The column as floats, NaN where a value is missing; refused where one is no number."""
+    if column.dtype.kind in "biuf":
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        values = column.tolist()
+        numbers = np.array([number_of(value) for value in values])
+        unread = np.flatnonzero(np.isnan(numbers)).tolist()
+        wrong = [row for row in unread if not stands_for_none(values[row])]
+        if wrong:
+            raise InputError(
+                f"Column {column.name!r} should hold numbers, but {len(wrong)} of its "
+                f"{len(values)} values are none, the first {values[wrong[0]]!r} in row "
+                f"{wrong[0] + 1}. Correct them, or leave them empty."
+            )
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if len(infinite):
+        raise InputError(
+            f"Column {column.name!r} is infinite in {len(infinite)} rows, the first is row "
+            f"{infinite[0] + 1}. Correct these values, or leave them empty."
+        )
+    return numbers
+
+
+def texts_of(column: pd.Series) -> list[str | None]:
+    """The column as texts, None where a value is missing; whole numbers without a point."""
+    return [None if is_blank(value) else text_of(value) for value in column.tolist()]
+
+
+def check_domain_column(column: pd.Series) -> list[str]:
+    """Names of domains, one per row, none blank."""
+    names = texts_of(column)
+    blank = [row for row, name in enumerate(names, start=1) if name is None]
+    if blank:
+        raise InputError(
+            f"The domain column {column.name!r} is blank in {len(blank)} of {len(names)} rows, the "
+            f"first is row {blank[0]}. Name the domain of these rows, or leave them out."
+        )
+    return [name for name in names if name is not None]
+
+
+def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> Kind:
+    distinct = list(dict.fromkeys(values))
+    given = [value for value in distinct if not stands_for_none(value)]
+    numeric = [value for value in given if not np.isnan(number_of(value))]
+    if given and len(numeric) == len(given):
+        return "numbers"
+    if are_dates(given):
+        return "dates"
+    _refuse_units(column.name, given)
+    if numeric:
+        others = [value for value in given if value not in set(numeric)]
+        where = f" (first in row {column.tolist().index(others[0]) + 1})" if in_rows else ""
+        raise InputError(
+            f"Column {column.name!r} mixes numbers and texts: {preview(numeric, 3)}, but also "
+            f"{preview(others, 3)}{where}. Correct it, pass "
+            f"--categorical {column.name} to take all values for categories, or leave it out "
+            f"(--exclude {column.name})."
+        )
+    return "texts"
+
+
+def _refuse_units(name: object, values: Sequence[str]) -> None:
+    """Numbers with a unit behind them, too many of them to be categories, would be as many."""
+    if len(values) <= MOST_WITH_UNIT:
+        return
+    found = [_WITH_UNIT.fullmatch(value.strip()) for value in values]
+    units = {one["unit"] for one in found if one is not None}
+    if all(found) and len(units) == 1:
+        raise InputError(
+            f"Column {name!r} holds numbers with a unit: {preview(values, 3)}. Write the numbers "
+            f"alone, and {units.pop()!r} into the column's name; or pass --categorical {name} to "
+            f"take all values for categories, or leave it out (--exclude {name})."
+        )
+
+
+def a_date(column: pd.Series, *, is_target: bool = False) -> InputError:
+    """For dates where there can be none."""
+    values = [str(value) for value in column.tolist() if not is_missing(value)][:2]
+    otherwise = "name another target" if is_target else f"leave it out (--exclude {column.name})"
+    return InputError(
+        f"Column {column.name!r} holds dates or times ({preview(values, 2)}), which are not taken "
+        "as they are. Turn them into numbers that mean something, such as the month or the days "
+        f"since a start, or {otherwise}."
+    )
+
+
+def require_columns(columns: Iterable[str], names: Sequence[str], role: str) -> None:
+    """All of `names` are columns; those that are not are reported together."""
+    require_roles(columns, {role: names})
+
+
+def require_roles(columns: Iterable[str], roles: Mapping[str, Sequence[str]]) -> None:
+    """All names of all roles are columns; those that are not are reported at once.
+
+    One error a run would cost a user as many runs as there are slips.
+    """
+    known = list(columns)
+    absent = {
+        role: [name for name in dict.fromkeys(names) if name not in known]
+        for role, names in roles.items()
+    }
+    absent = {role: names for role, names in absent.items() if names}
+    if not absent:
+        return
+    wrong = [name for names in absent.values() for name in names]
+    listed = " and ".join(f"{preview(names)} for the {role}" for role, names in absent.items())
+    near = dict.fromkeys(nearest_name(name, known) for name in wrong)
+    meant = " and ".join(repr(name) for name in near if name is not None)
+    hint = f"Did you mean {meant}?" if meant else "Spell them as in the header."
+    if not meant and len(known) == 1:
+        hint = "The file was read as one column: say what stands between columns (--sep)."
+    raise InputError(f"There is no column {listed}; there are {preview(known, 12)}. {hint}")
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers.
+
+    Attributes
+    ----------
+    name : of the column
+    fill : stands in for missing ones
+    low, high : what lies beyond is too far out
+    reach : values are cut so far beyond these, lest one decides on what gaps are filled with. What
+        they count as, an estimator knows: it depends on the domain. 0 in runs of before
+    """
+
+    name: str
+    fill: float
+    low: float = -np.inf
+    high: float = np.inf
+    reach: float = 0.0
+
+    @property
+    def features(self) -> list[str]:
+        return [self.name]
+
+    def encode(self, column: pd.Series) -> Encoded:
+        """(rows, 1), where they were missing, and how many are too far out."""
+        numbers = numbers_of(column)
+        missing = np.isnan(numbers)
+        bounded = np.clip(numbers, self.low - self.reach, self.high + self.reach)
+        n_bounded = int(((numbers < self.low) | (numbers > self.high)).sum())
+        return Encoded(np.where(missing, self.fill, bounded)[:, None], missing, n_bounded)
+
+
+def learn_numbers(
+    column: pd.Series,
+    is_source: NDArray[np.bool_],
+    domains: Sequence[str],
+    facts: ColumnFacts | None,
+    least: int,
+) -> NumberColumn | None:
+    """None for a column that never changes, or in fewer than `least` rows."""
+    name, numbers = str(column.name), numbers_of(column)
+    known = ~np.isnan(numbers)
+    ends = (
+        [float(end) for end in (numbers[known].min(), numbers[known].max())] if known.any() else []
+    )
+    if facts is not None:
+        if facts.infinite:
+            raise InputError(
+                f"Column {name!r} is infinite in {facts.infinite} rows. Correct these values, or "
+                "leave them empty."
+            )
+        ends += [end for end in (facts.low, facts.high) if not np.isnan(end)]
+    if not ends or min(ends) == max(ends):
+        return None
+    if facts is None and len(numbers[known]) - _commonest(numbers[known])[1] < least:
+        return None
+    low, high, reach = bounds_of(numbers, domains)
+    labelled = numbers[known & is_source]
+    middle = labelled if len(labelled) else numbers[known] if known.any() else np.array(ends)
+    with np.errstate(over="ignore"):
+        halfway = float(np.median(middle))
+    if not np.isfinite(halfway):
+        halfway = float(middle[0])
+    if np.sum(numbers == halfway) == 1:
+        halfway = _rounded(halfway, numbers[known])
+    fill = float(np.clip(halfway, low, high))
+    if not np.isfinite(low):
+        return NumberColumn(name, fill)
+    return NumberColumn(name, fill, low, high, reach)
+
+
+def _rounded(value: float, values: Floats) -> float:
+    """To a hundredth of what lies between the quartiles: a value that one row has is not told."""
+    with np.errstate(over="ignore"):
+        width = float(np.subtract(*np.quantile(values, [0.75, 0.25])))
+    if not 0.0 < width < np.inf:
+        return value
+    unit = 10.0 ** np.floor(np.log10(width) - 2)
+    return float(np.round(value / unit) * unit) if unit > 0 else value
+
+
+def _commonest(values: Floats) -> tuple[float, int]:
+    if not len(values):
+        return np.nan, 0
+    distinct, counts = np.unique(values, return_counts=True)
+    return float(distinct[counts.argmax()]), int(counts.max())
+
+
+LEAST_SHARE = 0.005
+"""Share of the rows that a category has to have for a feature of its own. On the scale on which
+domains are compared, a row of a category with share p lies 1 / √p deviations away: at 0.5 % it is
+14, and a few rows of a rarer one would outweigh all other columns. Leaves room for 100 categories
+of equal size; not tuned."""
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A column of texts, one feature for each category.
+
+    The features of a row always add up to 1. Were they 0 in the few rows of rare categories, their
+    sum would be a direction in which nothing ever differs but these rows.
+
+    Attributes
+    ----------
+    name : of the column
+    levels : the categories
+    fill : the one that stands in for missing ones
+    shares : of the rows in each, which a text that is none of them is given; none for all 0
+    has_others : whether a last feature, instead, is for all texts that are none of the levels
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    fill: str
+    shares: tuple[float, ...] = ()
+    has_others: bool = False
+
+    @property
+    def features(self) -> list[str]:
+        named = [f"{self.name}={level}" for level in self.levels]
+        return [*named, f"{self.name} (others)"] if self.has_others else named
+
+    def encode(self, column: pd.Series) -> Encoded:
+        """(rows, levels), where texts were missing, and the texts that are no level."""
+        places, distinct = _distinct(column)
+        texts = texts_of(distinct)
+        is_missing = np.array([text is None for text in texts], dtype=bool)
+        position = {level: number for number, level in enumerate(self.levels)}
+        filled = [self.fill if text is None else text for text in texts]
+        codes = np.array([position.get(text, -1) for text in filled], dtype=np.int64)
+        one_hot = np.vstack([np.eye(len(self.features))[: len(self.levels)], self._of_others()])
+        return Encoded(
+            one_hot[codes[places]],
+            is_missing[places],
+            unknown=frozenset(text for text, code in zip(filled, codes) if code < 0),
+        )
+
+    def _of_others(self) -> NDArray[np.float64]:
+        """(features,), what a text that is none of the levels becomes."""
+        if self.has_others:
+            return np.eye(len(self.features))[-1]
+        return np.array(self.shares or np.zeros(len(self.levels)))
+
+
+def least_count(n_rows: int, floor: int = 2) -> int:
+    """Rows that a category, or a change in a column of numbers, takes to count."""
+    return max(floor, ceil(LEAST_SHARE * n_rows))
+
+
+def learn_categories(
+    column: pd.Series,
+    is_source: NDArray[np.bool_],
+    domains: Sequence[str],
+    facts: ColumnFacts | None,
+    floor: int,
+) -> tuple[CategoryColumn | None, int]:
+    """The column, None where fewer than two categories are left, and how many were pooled.
+
+    A category counts where it is common enough, and occurs in more than one domain: one that does
+    not can only tell the name of its domain.
+    """
+    texts = texts_of(column)
+    counts = Counter(text for text in texts if text is not None)
+    homes = _homes(texts, domains)
+    if facts is not None and facts.texts:
+        counts = facts.texts
+    least = least_count(sum(counts.values()), floor)
+    many = len(set(domains)) > 1
+    levels = sorted(
+        text for text, count in counts.items() if count >= least and (homes[text] > 1 or not many)
+    )
+    n_pooled = len(counts) - len(levels)
+    if not levels or len(counts) < 2 or (len(levels) < 2 and not _splits(counts, levels, least)):
+        return None, n_pooled
+    labelled = Counter(t for t, source in zip(texts, is_source) if source and t in set(levels))
+    shown = labelled or Counter({level: counts[level] for level in levels})
+    fill = min(shown, key=lambda text: (-shown[text], text))
+    has_others = _splits(counts, levels, least) and _spread(texts, domains, set(levels), many)
+    if has_others:
+        return CategoryColumn(str(column.name), tuple(levels), fill, (), True), n_pooled
+    if len(levels) < 2:
+        return None, n_pooled
+    total = sum(counts[level] for level in levels)
+    shares = tuple(counts[level] / total for level in levels)
+    return CategoryColumn(str(column.name), tuple(levels), fill, shares), n_pooled
+
+
+def _splits(counts: Counter[str], levels: Sequence[str], least: int) -> bool:
+    """Whether all the texts that are no level, together, are enough for a feature."""
+    return sum(counts.values()) - sum(counts[level] for level in levels) >= least
+
+
+def _spread(
+    texts: Sequence[str | None], domains: Sequence[str], levels: set[str], many: bool
+) -> bool:
+    """Whether the texts that are no level are of more than one domain."""
+    homes = {d for text, d in zip(texts, domains) if text is not None and text not in levels}
+    return len(homes) > 1 or not many
+
+
+def _homes(texts: Sequence[str | None], domains: Sequence[str]) -> Counter[str]:
+    """In how many domains each text occurs."""
+    pairs = {(text, domain) for text, domain in zip(texts, domains) if text is not None}
+    return Counter(text for text, _ in pairs)
+
+
+def _distinct(column: pd.Series) -> tuple[NDArray[np.int64], pd.Series]:
+    """(rows,) places in the different values of a column, and these; mixtures stay as they are."""
+    kinds = "biuf"
+    if column.dtype.kind in kinds or pd.api.types.infer_dtype(column, skipna=True) == "string":
+        places, values = pd.factorize(column, use_na_sentinel=False)
+        return places, pd.Series(values, name=column.name)
+    return np.arange(len(column)), column
+
+
+CALENDAR = ("year", "month")
+
+
+@dataclass(frozen=True)
+class DomainRule:
+    """How a column names domains.
+
+    Attributes
+    ----------
+    by : None takes the texts of the column; "year" or "month" those of its dates, such as 2004-03;
+        a number takes bands of that width, each named by its lower end
+    month_first : whether 3/4/2020 is in March
+    """
+
+    by: str | None = None
+    month_first: bool = False
+
+    @classmethod
+    def fit(cls, column: pd.Series, by: str | None) -> DomainRule:
+        """What was asked for, once it can be done."""
+        if by in CALENDAR and kind_of(column) != "dates":
+            raise InputError(
+                f"Domains are asked for by {by}, and column {column.name!r} holds no dates: "
+                f"{preview(column.tolist(), 2)}. Leave out --domain-by, or name a column of dates."
+            )
+        if by is None or by in CALENDAR:
+            return cls(by, by is not None and is_month_first(column))
+        if not _width(by) > 0:
+            raise InputError(
+                f"Domains are asked for by {by!r}. Choose month or year for dates, or the width of "
+                "bands for numbers, such as 0.5."
+            )
+        return cls(by)
+
+    def names(self, column: pd.Series) -> list[str]:
+        """The domain of every row, none blank."""
+        if self.by is None:
+            return check_domain_column(column)
+        if self.by in CALENDAR:
+            given = calendar_names(column, self.by, self.month_first)
+        else:
+            numbers, width = numbers_of(column), _width(self.by)
+            ends = np.round(np.floor(numbers / width) * width, 9).tolist()
+            given = [None if np.isnan(end) else text_of(end + 0.0) for end in ends]
+        return check_domain_column(pd.Series(given, name=column.name, dtype=object))
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> DomainRule:
+        by = content.get("by")
+        if not (by is None or by in CALENDAR or (isinstance(by, str) and _width(by) > 0)):
+            raise ValueError(f"domains by {by!r}")
+        return cls(by, bool(content.get("month_first", False)))
+
+
+def _width(by: str) -> float:
+    try:
+        return float(by) if np.isfinite(float(by)) else 0.0
+    except ValueError:
+        return 0.0

@@ -1,0 +1,392 @@
+"""Labels and row weights: classes to numbers, values to floats, targets hidden, outliers moved."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import type_of_target
+
+from domindex.arrays import Floats
+from domindex.errors import ClassNameWarning, ExtremeValueWarning, InputError
+from domindex.inputs.domain_data import HIDDEN_CLASS, DomainData, Task
+from domindex.inputs.messages import frames_inside, preview
+from domindex.inputs.names import is_missing
+from domindex.inputs.numbers import (
+    SMALLEST,
+    masked,
+    plain_array,
+    require_distinct_columns,
+    require_moderate,
+    tensor_to_array,
+)
+
+CLASS_TYPES = frozenset(
+    ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "O"]
+)
+"""How NumPy writes the types of class labels, beside "U" for texts."""
+
+
+def check_label_array(y: Any, n_rows: int) -> NDArray:
+    """`y` as an array of one entry (or one row of outputs) per row of X, values untouched."""
+    if y is None:
+        raise InputError(
+            "y is None: this estimator requires y to be passed, but the target y is None. "
+            "Pass the labels of the source rows; entries of target rows are ignored."
+        )
+    native = nw.to_native(y, pass_through=True)
+    require_distinct_columns(native, "y")
+    frame = nw.from_native(native, allow_series=True, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame | nw.Series):
+        array = np.asarray(frame.to_numpy())
+    elif hasattr(native, "detach"):
+        array = tensor_to_array(native, "y")
+    else:
+        array = plain_array(native, "y")
+    if array.ndim == 0 or len(array) != n_rows:
+        count = "a single value" if array.ndim == 0 else f"{len(array)} entries"
+        raise InputError(
+            f"y has {count}, but X has {n_rows} rows (inconsistent numbers of samples). "
+            "Pass one label per row; targets may hold any placeholder."
+        )
+    if array.ndim > 2:
+        raise InputError(
+            f"y has shape {array.shape}. Pass (rows,) for one output, (rows, outputs) for several."
+        )
+    if np.iscomplexobj(array):
+        raise InputError(f"Complex data not supported: y has dtype {array.dtype}.")
+    if array.dtype.kind in "Mm":
+        raise InputError(
+            f"y has dtype {array.dtype}, times. Pass numbers, such as days since the first: "
+            "(y - y.min()) / numpy.timedelta64(1, 'D'); or, for classes, texts: y.astype(str)."
+        )
+    if 0 in array.shape:
+        raise InputError(f"y has shape {array.shape}. Pass at least one output.")
+    return array
+
+
+def guess_task(y: NDArray, labelled: NDArray[np.bool_]) -> Task:
+    """Classification for texts, booleans and whole numbers in one column; regression otherwise."""
+    if y.ndim == 2 and y.shape[1] > 1:
+        return "regression"
+    known = y.reshape(len(y))[labelled]
+    if known.dtype.kind == "f" and not np.all(np.mod(known[np.isfinite(known)], 1) == 0):
+        return "regression"
+    return "classification"
+
+
+def encode_classes(y: NDArray, source_rows: NDArray[np.bool_]) -> tuple[NDArray, NDArray[np.int64]]:
+    """Sorted classes of the source rows, and every row's class number, targets hidden."""
+    if y.ndim == 2:
+        if y.shape[1] != 1:
+            raise InputError(
+                f"y has {y.shape[1]} columns, but a classifier predicts one label. "
+                "Pass a 1-D array of classes, or use regression for several outputs."
+            )
+        message = "A column-vector y was passed when a 1d array was expected; it is flattened."
+        warnings.warn(message, DataConversionWarning, stacklevel=4)
+        y = y[:, 0]
+    known = y[source_rows]
+    if known.dtype == object:
+        _require_one_type(known)
+    if known.dtype.kind == "f" and not np.isfinite(known).all():
+        raise InputError(
+            "y contains infinity in source rows, which is no class. Drop these rows, or name the "
+            "classes."
+        )
+    if _kind_of(known) == "continuous":
+        raise InputError(
+            f"Unknown label type: y holds continuous values such as {known[0]!r}, "
+            "but a classifier needs classes. Use a regressor, or bin the values first."
+        )
+    try:
+        classes, numbers = np.unique(known, return_inverse=True)
+    except TypeError:
+        raise _no_classes(known) from None
+    if len(classes) < 2:
+        raise InputError(
+            f"The source rows hold only one class, {classes.tolist()[0]!r} "
+            "(a classifier can't train when only one class is present). "
+            "Add a source domain that holds another class."
+        )
+    _warn_of_alike(classes)
+    labels = np.full(len(y), HIDDEN_CLASS, dtype=np.int64)
+    labels[source_rows] = numbers
+    return classes, labels
+
+
+def read_alike(names: Iterable[str]) -> list[list[str]]:
+    """Groups of names that differ in capitals or blanks only, of two or more.
+
+    Examples
+    --------
+    >>> from domindex.inputs.labels import read_alike
+    >>> read_alike(["Yes", "no", "yes "])
+    [['Yes', 'yes ']]
+    """
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(folded(name), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def folded(name: str) -> str:
+    """A name without what readers overlook."""
+    return " ".join(name.split()).casefold()
+
+
+def _warn_of_alike(classes: NDArray) -> None:
+    alike = read_alike([one for one in classes.tolist() if isinstance(one, str)])
+    if alike:
+        listed = "; ".join(" and ".join(map(repr, group)) for group in alike[:3])
+        warnings.warn(
+            f"Classes of y differ in capitals or blanks only, and count as several: {listed}. "
+            "Spell them alike if they are one, for example y.str.strip().str.lower().",
+            ClassNameWarning,
+            stacklevel=frames_inside(),
+        )
+
+
+def class_array(classes: list[Any], kind: str) -> NDArray:
+    """Class labels as an array of a type that NumPy writes as "i8", "f4", "b1", "U5" or "O"."""
+    if kind[:1] == "U":
+        return np.array(classes, dtype=str)
+    if kind not in CLASS_TYPES:
+        raise ValueError(f"classes of type {kind!r}")
+    return np.array(classes, dtype=kind)
+
+
+def encode_values(y: NDArray, source_rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Float outputs (rows, outputs), NaN in every target row."""
+    columns = y.reshape(len(y), -1)
+    try:
+        known = columns[source_rows].astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"y holds {preview(columns[source_rows].ravel(), 3)}, which are not numbers. "
+            "Regression needs numeric labels; use a classifier for classes."
+        ) from None
+    if np.isinf(known).any():
+        raise InputError("y contains infinity in source rows. Drop these rows or cap the values.")
+    require_moderate(known, "y")
+    largest = np.abs(known).max(initial=0.0)
+    if 0.0 < largest < SMALLEST:
+        raise InputError(
+            f"y holds no number beyond {largest:.3g}: squares of such are zero. Choose other units."
+        )
+    labels = np.full(columns.shape, np.nan)
+    labels[source_rows] = known
+    return labels
+
+
+def hidden_marks(y: NDArray, minus_one_hides: bool) -> NDArray[np.bool_]:
+    """Rows without a label: NaN or None, and by skada's convention also the class −1."""
+    columns = y.reshape(len(y), -1)
+    hidden = np.asarray(_missing(columns).any(axis=1))
+    if minus_one_hides and columns.dtype.kind in "iu" and columns.shape[1] == 1:
+        hidden |= columns[:, 0] == HIDDEN_CLASS
+    return hidden
+
+
+def masked_rows(y: Any) -> NDArray[np.bool_] | bool:
+    """Rows whose label stands behind the mask of a masked array: what it hides is not read."""
+    mask = masked(y)
+    return False if mask is None else np.asarray(mask.reshape(len(mask), -1).any(axis=1))
+
+
+def _kind_of(known: NDArray) -> str:
+    try:
+        return str(type_of_target(known))
+    except (TypeError, ValueError):
+        raise _no_classes(known) from None
+
+
+def _no_classes(known: NDArray) -> InputError:
+    return InputError(
+        f"y holds {preview(known.ravel(), 2):.80}, which cannot be told apart as classes. Pass one "
+        "text or whole number a row."
+    )
+
+
+def _missing(values: NDArray) -> NDArray[np.bool_]:
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values))
+    if values.dtype != object:
+        return np.zeros(values.shape, dtype=bool)
+    missing = [is_missing(value) for value in values.ravel()]
+    return np.array(missing, dtype=bool).reshape(values.shape)
+
+
+def _require_one_type(known: NDArray) -> None:
+    kinds = sorted({type(value).__name__ for value in known})
+    if len(kinds) > 1 and "str" in kinds:
+        raise InputError(
+            f"y mixes the types {', '.join(kinds)} in source rows. Convert the labels to one type."
+        )
+
+
+OUT_OF_PROPORTION = 1e8
+"""Of the median distance from the median, beyond which a value is no tail of any distribution but
+an error: 999999999999 for "not known", a unit that was forgotten. Far beyond whatever one of the
+benchmark's columns holds, so that none of its results depends on it; not tuned."""
+
+MOST_SHARE = 0.01
+"""Of the rows, and at least one row: more of them are a distribution of their own, and are kept."""
+
+
+def tame_labels(data: DomainData) -> DomainData:
+    """The data with every value of y out of proportion moved to the nearest one that is not.
+
+    A single one would decide on the scale of outputs and every mean. It warns by output and row.
+    Data without such values, and classes, come back as they are. Inputs have bounds of their own,
+    `InputBounds`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from domindex.inputs import check_domain_data
+    >>> X, names = [[0.0]] * 6, ["a", "a", "a", "a", "a", "b"]
+    >>> y = [0.5, 1.0, 2.0, 3.0, 1e12, 0.0]
+    >>> data = check_domain_data(X, y, names, source_domains=["a"], task="regression")
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     tame_labels(data).labels[:5].ravel().tolist()
+    [0.5, 1.0, 2.0, 3.0, 3.0]
+    """
+    if data.task != "regression":
+        return data
+    called = [f"Output {n} of y" for n in range(data.labels.shape[1])]
+    labels = _tamed(data.labels, data.row_is_source, called)
+    return data if labels is data.labels else replace(data, labels=labels)
+
+
+def _tamed(values: NDArray, looked_at: NDArray[np.bool_], called: Sequence[str]) -> NDArray:
+    """The same array where nothing is out of proportion, else a copy."""
+    known = values[looked_at]
+    away = np.abs(known - np.median(known, axis=0))
+    usual = np.median(away, axis=0)
+    result = values
+    for column in np.flatnonzero(away.max(axis=0) > OUT_OF_PROPORTION * usual).tolist():
+        odd = _out_of_proportion(away[:, column])
+        if not odd.any():
+            continue
+        result = values.copy() if result is values else result
+        ordinary = known[~odd, column]
+        rows = np.flatnonzero(looked_at)[odd]
+        tamed = np.clip(values[rows, column], ordinary.min(), ordinary.max())
+        warnings.warn(
+            f"{called[column]} holds {values[rows[0], column]:.6g} in row {rows[0]}"
+            f"{f' and {len(rows) - 1} more such values' if len(rows) > 1 else ''}, out of all "
+            f"proportion to the others ({ordinary.min():.6g} to {ordinary.max():.6g}). It counts "
+            f"as {tamed[0]:.6g} in learning. Correct it, or leave the row out.",
+            ExtremeValueWarning,
+            stacklevel=frames_inside(),
+        )
+        result[rows, column] = tamed
+    return result
+
+
+def _out_of_proportion(away: Floats) -> NDArray[np.bool_]:
+    """(rows,) of one column; none where the others do not vary, or where they are many."""
+    varying = away[away > 0]
+    usual = float(np.median(varying)) if len(varying) else 0.0
+    odd = np.asarray(away > OUT_OF_PROPORTION * usual)
+    few = odd.sum() <= max(1, int(MOST_SHARE * len(odd)))
+    return odd if usual > 0 and few else np.zeros(len(away), dtype=bool)
+
+
+def with_row_weights(data: DomainData, sample_weight: Any, class_weight: Any) -> DomainData:
+    """The data with weights of mean 1 over source rows; as they are where none are asked for.
+
+    `class_weight` is None, "balanced" (every class counts alike), or a mapping from class to
+    weight. What stands in rows of targets is never read.
+
+    Examples
+    --------
+    >>> from domindex.inputs import check_domain_data
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0]], ["a", "a", "a", "b", None]
+    >>> data = check_domain_data(X, y, ["s", "s", "s", "s", "t"], source_domains=["s"])
+    >>> with_row_weights(data, None, "balanced").weights.round(2).tolist()
+    [0.67, 0.67, 0.67, 2.0, 1.0]
+    """
+    if sample_weight is None and class_weight is None:
+        return data
+    sources = data.row_is_source
+    weights = np.ones(data.n_rows)
+    if sample_weight is not None:
+        weights[sources] = _checked_weights(sample_weight, data)[sources]
+    if class_weight is not None:
+        weights[sources] *= _class_weights(class_weight, data)
+    if not weights[sources].any():
+        raise InputError(
+            "All source rows have weight zero, so there is nothing to learn from. "
+            "Give some of them a positive weight."
+        )
+    with np.errstate(over="ignore"):
+        mean = weights[sources].mean()
+    if not np.isfinite(mean):
+        raise InputError(
+            f"The weights of rows go up to {weights[sources].max():.3g}, and their sum is no "
+            "number. Divide them all by the largest."
+        )
+    weights[sources] /= mean
+    return replace(data, weights=weights)
+
+
+def _checked_weights(sample_weight: Any, data: DomainData) -> Floats:
+    try:
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"sample_weight is {sample_weight!r:.60}. Pass one number a row."
+        ) from None
+    if weights.shape != (data.n_rows,):
+        raise InputError(
+            f"sample_weight has shape {weights.shape}, but X has {data.n_rows} rows. "
+            "Pass one number a row."
+        )
+    mask = masked(sample_weight)
+    if mask is not None:
+        weights[mask] = np.nan
+    known = weights[data.row_is_source]
+    if not np.isfinite(known).all() or (known < 0).any():
+        raise InputError(
+            "sample_weight holds numbers below 0, NaN or infinity in source rows. "
+            "Pass finite numbers that are not negative."
+        )
+    return weights
+
+
+def _class_weights(class_weight: Any, data: DomainData) -> Floats:
+    if data.classes is None:
+        raise InputError("class_weight is for classes, but y holds values. Leave it None.")
+    labels = data.labels[data.row_is_source]
+    counts = np.bincount(labels, minlength=len(data.classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return (len(labels) / np.maximum(counts, 1) / (counts > 0).sum())[labels]
+    if not isinstance(class_weight, Mapping):
+        raise InputError(
+            f"class_weight is {class_weight!r:.60}. Choose None, 'balanced', or a mapping from "
+            "class to weight."
+        )
+    known = data.classes.tolist()
+    unknown = [name for name in class_weight if name not in known]
+    if unknown:
+        raise InputError(
+            f"class_weight names {unknown}, but y holds only {known}. Spell classes as in y."
+        )
+    try:
+        by_class = np.array([float(class_weight.get(name, 1.0)) for name in known])
+    except (TypeError, ValueError, OverflowError):
+        by_class = np.array([np.nan])
+    if not np.isfinite(by_class).all() or (by_class < 0).any():
+        raise InputError(
+            f"class_weight is {dict(class_weight)}. Pass finite numbers, none of them negative."
+        )
+    return by_class[labels]

@@ -1,0 +1,136 @@
+"""What the shape of inputs means: a table, pictures or signals, and where their channels stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.errors import InputError
+
+Kind = Literal["table", "pictures", "signals"]
+KINDS = ("auto", *get_args(Kind))
+
+MOST_CHANNELS = 4
+"""An axis of pictures with more cells than this is not taken for their colours."""
+
+LEAST_SIDE = 8
+"""Cells a side from which (rows, a, b) is taken for pictures rather than signals of b channels."""
+
+
+@dataclass(frozen=True)
+class InputLayout:
+    """How rows are to be read.
+
+    Attributes
+    ----------
+    kind : "table", "pictures" or "signals"
+    shape : of a row, as the user gives it
+    channel_axis : the axis of a row that holds channels; None where there is one channel only
+    """
+
+    kind: Kind = "table"
+    shape: tuple[int, ...] = ()
+    channel_axis: int | None = None
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether neighbouring cells are neighbours: pictures and signals."""
+        return self.kind != "table"
+
+    @property
+    def grid_shape(self) -> tuple[int, ...]:
+        """(channels, *sides) of a row."""
+        if self.channel_axis is None:
+            return (1, *self.shape)
+        sides = [side for axis, side in enumerate(self.shape) if axis != self.channel_axis]
+        return (self.shape[self.channel_axis], *sides)
+
+    def to_grid(self, rows: NDArray) -> NDArray:
+        """Rows (n, ...), flat or not, as (n, channels, *sides)."""
+        shaped = rows.reshape(len(rows), *self.shape)
+        if self.channel_axis is None:
+            return shaped[:, None]
+        return np.moveaxis(shaped, 1 + self.channel_axis, 1)
+
+    def from_grid(self, rows: NDArray) -> NDArray:
+        """(n, channels, *sides) as a table (n, features), in the order of the user's rows."""
+        if self.channel_axis is not None:
+            rows = np.moveaxis(rows, 1, 1 + self.channel_axis)
+        return rows.reshape(len(rows), prod(self.shape))
+
+    def state(self) -> dict[str, Any]:
+        return {"kind": self.kind, "shape": list(self.shape), "channel_axis": self.channel_axis}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> InputLayout:
+        shape, axis = tuple(int(side) for side in state["shape"]), state["channel_axis"]
+        if state["kind"] not in get_args(Kind) or any(side < 1 for side in shape):
+            raise ValueError(f"inputs of kind {state['kind']!r} and shape {shape}")
+        if axis is not None and not (type(axis) is int and 0 <= axis < len(shape)):
+            raise ValueError(f"channels stand on axis {axis!r} of {shape}")
+        return cls(state["kind"], shape, axis)
+
+
+TABLE = InputLayout()
+"""Rows whose features have no order."""
+
+
+def check_inputs_kind(kind: Any) -> None:
+    """Refuse what the parameter `inputs` cannot be."""
+    if kind not in KINDS:
+        raise InputError(f"inputs is {kind!r}. Choose one of {KINDS}.")
+
+
+def read_layout(shape: tuple[int, ...], kind: str = "auto") -> InputLayout:
+    """What rows of this shape are, the number of rows first.
+
+    By themselves (rows, features) are a table; four axes are pictures, with channels last if there
+    are at most 4, else first; (rows, a, b) are pictures where a and b are 8 or more, else signals
+    of b channels; more axes are read as a table. `kind` says otherwise.
+
+    Examples
+    --------
+    >>> from domindex.inputs.layout import read_layout
+    >>> read_layout((100, 28, 28)).kind, read_layout((100, 3, 32, 32)).grid_shape
+    ('pictures', (3, 32, 32))
+    >>> read_layout((100, 50, 3)).kind, read_layout((100, 50), "signals").grid_shape
+    ('signals', (1, 50))
+    """
+    check_inputs_kind(kind)
+    row = tuple(int(side) for side in shape[1:])
+    if kind == "auto":
+        kind = _guess(row)
+    if kind == "table":
+        return InputLayout("table", row)
+    if kind == "signals" and len(row) in (1, 2):
+        return InputLayout("signals", row, 1 if len(row) == 2 else None)
+    if kind == "pictures" and len(row) in (2, 3):
+        return InputLayout("pictures", row, _channels(shape) if len(row) == 3 else None)
+    allowed = "(rows, time) or (rows, time, channels)"
+    if kind == "pictures":
+        allowed = "(rows, height, width), with channels before or after"
+    raise InputError(f"inputs is {kind!r}, but X has shape {shape}. Pass {allowed}.")
+
+
+def _guess(row: tuple[int, ...]) -> Kind:
+    if len(row) == 3:
+        return "pictures"
+    if len(row) == 2:
+        return "pictures" if min(row) >= LEAST_SIDE else "signals"
+    return "table"
+
+
+def _channels(shape: tuple[int, ...]) -> int:
+    if shape[-1] <= MOST_CHANNELS:
+        return 2
+    if shape[1] <= MOST_CHANNELS:
+        return 0
+    raise InputError(
+        f"X has shape {shape}, and neither its second nor its last axis can be the channels of "
+        f"pictures: these are at most {MOST_CHANNELS}. Pass (rows, height, width, channels) or "
+        "(rows, channels, height, width), or inputs='table' for rows that are no pictures."
+    )

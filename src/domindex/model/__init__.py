@@ -1,1 +1,0 @@
-"""The probabilistic model: latent variables, the bound term by term, and its adversary."""

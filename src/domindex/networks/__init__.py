@@ -1,1 +1,0 @@
-"""Networks: any leading shape in, distributions or scores out, no state between calls."""

@@ -1,0 +1,655 @@
+"""Tables beyond memory: files as streams, the sample that is fitted, predictions in parts."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import pandas as pd
+from joblib import cpu_count
+from numpy.typing import NDArray
+
+from domindex.committee.committee import Prediction
+from domindex.errors import InputError, OffMapWarning
+from domindex.estimators.part_predicting import PartPredictor, domains_to_sample
+from domindex.inputs.columns import (
+    MISSING_WORDS,
+    InputChanges,
+    NumberColumn,
+    counted,
+    filled_by,
+    require_roles,
+)
+from domindex.inputs.domain_data import Task
+from domindex.inputs.messages import preview
+from domindex.inputs.names import order_names
+from domindex.inputs.preparation import TablePreparation, input_names
+from domindex.inputs.sampling import SampleSize
+from domindex.inputs.stream_summary import StreamPlan, StreamSummary, summarise
+from domindex.inputs.streams import (
+    BATCH_ROWS,
+    ArrowStream,
+    Part,
+    Stream,
+    as_stream,
+    is_number,
+    is_stream,
+    numbered_domains,
+    plain_table,
+    reading,
+)
+from domindex.persistence.atomic import new_file
+from domindex.persistence.paths import usable_path
+from domindex.progress import Progress
+from domindex.reporting.distances import distances_to_sources
+from domindex.tables.labels import MAX_CLASSES, check_roles, choose_sources, label_rows
+from domindex.tables.reading import (
+    PartWriter,
+    check_names,
+    escape_formulas,
+    require_file,
+    require_pyarrow,
+    table_format,
+)
+from domindex.tables.request import FitRequest, FitTable
+from domindex.tables.text_format import TextFormat, delimiter_of, likely_delimiter
+
+LARGE_BYTES = 250_000_000
+"""Size of a file from which on it is read in parts. A table of that size takes one to two GB in
+memory as a data frame; gzip counts four times."""
+
+LARGE_ROWS = 1_000_000
+"""Rows of a Parquet file from which on it is read in parts, whatever its size: it may be packed
+well, and a model learns from a sample of them anyway."""
+
+CSV_BLOCK = 16_000_000
+"""Bytes of a text file that are parsed at once. Kinds of columns are told by the first of them."""
+
+Data = Any
+"""A path, or a table that is read in parts: a pyarrow dataset, a polars LazyFrame, a Dask frame."""
+
+
+def name_of(data: Data) -> str:
+    """What a run calls its table."""
+    if is_stream(data):
+        return f"a {type(data).__name__} of {type(data).__module__.split('.')[0]}"
+    return usable_path(data).resolve().name
+
+
+def is_large(data: Data) -> bool:
+    """Whether a table is read in parts: a folder, a large file, or what is no file at all."""
+    if is_stream(data):
+        return True
+    path = usable_path(data)
+    if path.is_dir():
+        return True
+    if not path.is_file():
+        return False
+    kind = table_format(path)
+    if kind == "csv" and find_spec("pyarrow") is None:
+        return False
+    packed = path.suffix.lower() == ".gz"
+    if path.stat().st_size * (4 if packed else 1) >= LARGE_BYTES:
+        return not (packed and kind == "parquet")
+    return kind == "parquet" and not packed and _parquet_rows(path) >= LARGE_ROWS
+
+
+def open_stream(
+    data: Data,
+    *,
+    delimiter: str | None = None,
+    texts: Sequence[str] = (),
+    form: TextFormat | None = None,
+) -> Stream:
+    """A table as a stream.
+
+    Parameters
+    ----------
+    data : a CSV or Parquet file, a folder of Parquet files, or what `as_stream` takes
+    delimiter : between the columns of a text file; told by its header where None
+    texts : columns of a text file to be read as they are spelled
+    form : all that is said of a text file, instead of `delimiter`
+    """
+    if is_stream(data):
+        return as_stream(data)
+    path = usable_path(data)
+    require_pyarrow(path)
+    if path.is_dir():
+        return ArrowStream.of(_folder(path), str(path))
+    require_file(path)
+    if table_format(path) == "csv":
+        return CsvStream.of(path, form or TextFormat(delimiter), texts)
+    import pyarrow.dataset as ds
+
+    with reading(str(path)):
+        dataset = ds.dataset(path, format="parquet")
+        check_names(path, dataset.schema.names)
+        return ArrowStream.of(dataset, str(path))
+
+
+@dataclass(frozen=True, eq=False)
+class CsvStream(Stream):
+    """A text file, plain or gzipped."""
+
+    path: Path
+    form: TextFormat
+    types: dict[str, Any]
+    what: str
+
+    @classmethod
+    def of(cls, path: Path, form: TextFormat, texts: Sequence[str]) -> CsvStream:
+        """Kinds of columns by the first block: whole numbers may be followed by others."""
+        import pyarrow as pa
+
+        form = replace(form, delimiter=delimiter_of(path, form.delimiter))
+        with reading(str(path)), _opened(path, form, {}) as reader:
+            schema = reader.schema
+        other = likely_delimiter(schema.names[0]) if len(schema.names) == 1 else None
+        if other is not None and other != form.delimiter:
+            return cls.of(path, replace(form, delimiter=other), texts)
+        check_names(path, schema.names)
+        types = {name: _csv_type(kind) for name, kind in zip(schema.names, schema.types)}
+        types |= {name: pa.string() for name in texts if name in types}
+        return cls(path, form, types, str(path))
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        import pyarrow as pa
+
+        with reading(self.what), _opened(self.path, self.form, self.types) as reader:
+            for batch in reader:
+                table = pa.Table.from_batches([batch]).select(list(columns))
+                for start in range(0, table.num_rows, BATCH_ROWS):
+                    yield Part(self.what, table.slice(start, BATCH_ROWS))
+
+
+def _opened(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
+    """A reader of blocks; words for missing values count in columns of numbers only."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    words = [spelled(word) for word in MISSING_WORDS for spelled in (str, str.upper, str.title)]
+    return csv.open_csv(
+        pa.input_stream(str(path), compression="detect"),
+        read_options=csv.ReadOptions(block_size=CSV_BLOCK, encoding=form.encoding or "utf8"),
+        parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
+        convert_options=csv.ConvertOptions(
+            column_types=types,
+            null_values=["", *words, "NaN", *form.missing],
+            strings_can_be_null=False,
+            decimal_point=form.decimal or ".",
+        ),
+    )
+
+
+def _csv_type(kind: Any) -> Any:
+    """float64 for numbers, which may turn out to have fractions; texts for all the rest."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(kind):
+        return kind
+    return pa.float64() if is_number(kind) else pa.string()
+
+
+def _folder(path: Path) -> Any:
+    """The Parquet files of a folder and of those in it; names like year=2020 are columns."""
+    import pyarrow.dataset as ds
+
+    files = sorted(
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(path)
+        for name in names
+        if name.lower().endswith(".parquet") and not name.startswith((".", "_"))
+    )
+    if not files:
+        raise InputError(
+            f"{path} is a folder without Parquet files. Name a folder that holds some, or a CSV or "
+            "Parquet file."
+        )
+    with reading(str(path)):
+        return ds.dataset(
+            files, format="parquet", partitioning="hive", partition_base_dir=str(path)
+        )
+
+
+def _parquet_rows(path: Path) -> int:
+    """0 where the file cannot be read: whoever reads it says why."""
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        return 0
+    try:
+        return int(parquet.read_metadata(path).num_rows)
+    except (ArrowException, OSError):
+        return 0
+
+
+SAMPLE = SampleSize(a_domain=2_000, in_all=100_000)
+"""Rows that a model of a large table is fitted on. Folds learn from 4,000 rows, members from 20,000
+and a domain's distances rest on 200, so that more would change little; for time and memory, not
+tuned."""
+
+ODD_SAMPLE = 8.0
+"""Standard errors by which the mean of a domain's sample may depart from that of all its rows
+before that is said. A random choice does not; rows that are repeated many times may."""
+
+
+def summarise_table(
+    data: Data,
+    *,
+    domain: str,
+    targets: Sequence[str] = (),
+    inputs: Sequence[str] | None = None,
+    sources: Sequence[str] | None = None,
+    categorical: Sequence[str] = (),
+    delimiter: str | None = None,
+    seed: int = 0,
+) -> StreamSummary:
+    """One pass over a table of any size: counts, moments and categories, and a bounded sample.
+
+    Parameters
+    ----------
+    data : a CSV or Parquet file, a folder of Parquet files, a pyarrow dataset, a polars LazyFrame
+        or a Dask data frame
+    domain : the column that names the domain
+    targets : the columns to predict
+    inputs : the other columns to read; all where None
+    sources : the labelled domains; labels of others are not read. None takes all with any label
+    categorical : columns of numbers that are categories
+    delimiter : between the columns of a text file; told by its header where None
+    seed : of the sample
+
+    Examples
+    --------
+    >>> from domindex.tables import summarise_table
+    >>> from domindex.datasets import make_hospitals
+    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
+    >>> table.to_csv("patients.csv", index=False)
+    >>> summary = summarise_table("patients.csv", domain="hospital", targets=["complication"])
+    >>> int(summary.n_rows.sum())
+    150
+    """
+    stream = open_stream(data, delimiter=delimiter, texts=[domain])
+    return summarise(
+        stream, stream_plan(stream, domain, targets, inputs, sources, categorical, seed)
+    )
+
+
+def stream_plan(
+    stream: Stream,
+    domain: str,
+    targets: Sequence[str],
+    inputs: Sequence[str] | None,
+    sources: Sequence[str] | None,
+    categorical: Sequence[str],
+    seed: int,
+) -> StreamPlan:
+    """What to read of a stream, once its columns are known to be there."""
+    named = {"domain": [domain], "target": targets, "inputs": inputs or ()}
+    require_roles(stream.columns, named)
+    taken = {domain, *targets}
+    read = [name for name in stream.columns if name not in taken] if inputs is None else inputs
+    return StreamPlan(
+        domain,
+        tuple(targets),
+        tuple(read),
+        frozenset(stream.numbers - set(categorical)),
+        is_source=None if sources is None else frozenset(sources).__contains__,
+        seed=seed,
+        size=SAMPLE,
+    )
+
+
+def read_sample(request: FitRequest) -> FitTable:
+    """A large table as `fit_table` wants it: a sample, prepared like a table of that size would be.
+
+    Which columns change and which categories there are is told by all rows; medians and commonest
+    texts, which stand in for missing values, by the sample.
+    """
+    stream = open_stream(request.data, form=request.form, texts=[request.domain])
+    columns, wanted, roles = stream.columns, request.inputs, (request.domain, request.targets)
+    _check_request(request, columns)
+    inputs = input_names(columns, *roles, wanted.features, wanted.exclude)
+    plan = stream_plan(stream, *roles, inputs, request.sources, wanted.categorical, request.seed)
+    summary = summarise(stream, plan)
+    sources = _sources(summary, request.sources)
+    table = summary.sample(sources)
+    rows = label_rows(
+        table,
+        domain=request.domain,
+        targets=request.targets,
+        sources=sources,
+        task=_task(request, summary),
+        spelling=request.spelling,
+    )
+    preparation, notes = TablePreparation.fit(
+        rows.table,
+        domain=request.domain,
+        targets=request.targets,
+        is_source=rows.is_source,
+        domains=rows.domains,
+        request=replace(
+            wanted,
+            exclude=(),
+            categorical=[name for name in wanted.categorical if name in inputs],
+            keep=[name for name in wanted.keep if name in inputs],
+        ),
+        facts=summary.columns,
+    )
+    _check_missing(summary, preparation)
+    prepared = preparation.apply(rows.table)
+    filled = _filled(summary, preparation, wanted.least_shown)
+    said = (*_row_notes(summary, sources, table), *notes, *filled)
+    return FitTable(
+        rows,
+        preparation,
+        pd.DataFrame(prepared.values, columns=preparation.features),
+        (*said, *_odd_domains(summary, table, sources)),
+        {
+            "file": name_of(request.data),
+            "rows": int(summary.n_rows.sum()),
+            "columns": request.shown(columns),
+            "sampled": len(table),
+        },
+        hidden=frozenset(request.inputs.exclude),
+        asked_for_all=request.inputs.features is None,
+    )
+
+
+def _check_request(request: FitRequest, columns: Sequence[str]) -> None:
+    check_roles(request.domain, request.targets)
+    if request.domain_by is not None:
+        raise InputError(
+            f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "
+            "the domain of every row into a column of its own."
+        )
+    require_roles(columns, request.roles)
+
+
+def _sources(summary: StreamSummary, named: Sequence[str] | None) -> list[str]:
+    counts = summary.counts()
+    known = np.asarray(counts["labelled"] > 0)
+    sources = choose_sources([str(name) for name in counts.index], known, named)
+    empty = [name for name in sources if not counts.loc[name, "labelled"]]
+    if empty:
+        raise InputError(
+            f"The source domains {empty[:5]} have no labels at all. Fill in their target, "
+            "or leave them out of --sources."
+        )
+    return sources
+
+
+def _task(request: FitRequest, summary: StreamSummary) -> Task | Literal["auto"]:
+    """As for a small table, where all labels count: few whole numbers are classes."""
+    if request.task != "auto" or len(request.targets) != 1:
+        return request.task
+    facts = summary.columns[request.targets[0]]
+    is_number = request.targets[0] in summary.plan.numbers
+    many = facts.few is None or len(facts.few) > MAX_CLASSES
+    return "regression" if is_number and many else "auto"
+
+
+def _row_notes(summary: StreamSummary, sources: Sequence[str], table: pd.DataFrame) -> list[str]:
+    counts, sampled = summary.counts(), table[summary.plan.domain].value_counts()
+    total, of_sources = int(summary.n_rows.sum()), counts.loc[list(sources)]
+    notes = []
+    if len(table) < total:
+        notes.append(
+            f"Learned from a sample of {len(table)} of {total} rows, at most {sampled.max()} of a "
+            "domain."
+        )
+    if summary.n_ignored:
+        notes.append(
+            f"Ignored the labels of {summary.n_ignored} rows in domains that are not sources."
+        )
+    lost = int((of_sources["rows"] - of_sources["labelled"]).sum())
+    if lost:
+        notes.append(
+            f"Left out {lost} rows of source domains that have no label; they can be predicted."
+        )
+    return notes
+
+
+def _filled(summary: StreamSummary, preparation: TablePreparation, least: int) -> list[str]:
+    """How often inputs are missing in all rows; counts below `least` are not said."""
+    missing, drawn = _missing(summary, preparation), preparation.drawn_columns
+    simple = {name: count for name, count in missing.items() if name not in drawn}
+    others = Counter({name: count for name, count in missing.items() if name in drawn})
+    notes = [
+        f"Missing inputs are filled in by the sources' {what}: {counted(part, least)}."
+        for what, part in filled_by(simple, preparation.category_columns).items()
+    ]
+    if others:
+        listed = counted(others, least)
+        notes.append(f"Missing inputs are drawn from what the others say of them: {listed}.")
+    return notes
+
+
+def _check_missing(summary: StreamSummary, preparation: TablePreparation) -> None:
+    missing = _missing(summary, preparation)
+    if missing and preparation.missing == "error":
+        name = max(missing, key=lambda name: missing[name])
+        raise InputError(
+            f"{sum(missing.values())} inputs are missing, most in {name!r} ({missing[name]}). "
+            "Fill them in, or let them be imputed (--missing impute)."
+        )
+
+
+def _missing(summary: StreamSummary, preparation: TablePreparation) -> dict[str, int]:
+    counts = {column.name: summary.columns[column.name].missing for column in preparation.columns}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _odd_domains(summary: StreamSummary, table: pd.DataFrame, sources: Sequence[str]) -> list[str]:
+    """A word on domains whose sample is not like their rows, as the streamed moments show.
+
+    Sources with rows that have no label are passed over: their sample is of the other rows.
+    """
+    counts = summary.counts()
+    whole = counts.index[counts["labelled"].isin([0]) | (counts["labelled"] == counts["rows"])]
+    names = [name for name in counts.index if name in set(whole) or name not in set(sources)]
+    numbers = list(summary.numbers)
+    if not numbers or not names:
+        return []
+    grouped = table.groupby(summary.plan.domain)[numbers]
+    means, sizes = grouped.mean().loc[names], grouped.count().loc[names]
+    spread = summary.deviations().loc[names] / np.sqrt(sizes.clip(lower=1))
+    gaps = (means - summary.means().loc[names]).abs()
+    odd = gaps[(gaps > ODD_SAMPLE * spread) & (spread > 0)].notna().any(axis=1)
+    if not odd.any():
+        return []
+    return [
+        f"The sample of {preview(odd.index[odd], 3)} is not like all of their rows: some rows are "
+        "repeated many times there. Add a column that tells rows apart, or shuffle and thin them."
+    ]
+
+
+PREDICTED_ROWS = 32_768
+"""Rows that are predicted at once on each core: bounds memory, and nothing else depends on it."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class StreamPredictions:
+    """What was predicted and written: how many rows and domains, which of these are new and which
+    lie off the map, and what was done to inputs."""
+
+    n_rows: int
+    n_domains: int
+    new_domains: list[str]
+    off_map: list[str]
+    notes: tuple[str, ...]
+
+
+def predict_stream(
+    model: Any,
+    preparation: TablePreparation,
+    stream: Stream,
+    out: str | os.PathLike[str],
+    *,
+    kept: Sequence[str] = (),
+    force: bool,
+    progress: Progress,
+    escape: bool = False,
+) -> StreamPredictions:
+    """Predict all rows of a stream into a file, which appears complete or not at all.
+
+    The domain column is read first. Domains that are not on the map are placed, and measured, by a
+    sample of their rows, as in `fit`; then all rows are predicted, some at a time. What is
+    predicted for a row depends neither on the rows beside it nor on how the table is divided, up to
+    the rounding of products.
+    """
+    columns = [column.name for column in preparation.columns]
+    named = {"domain": [preparation.domain], "inputs": columns, "columns to keep": kept}
+    require_roles(stream.columns, named)
+    present = _domains(stream, preparation.domain)
+    unknown = domains_to_sample(model, present)
+    predictor = _settled(model, preparation, stream, unknown)
+    off_map = frozenset(predictor.model.off_map_domains_)
+    task = _Task(
+        predictor, preparation, stream.numbers, _distances(predictor), off_map, tuple(kept)
+    )
+    known, changes, n_rows = set(model.domains_), InputChanges(), 0
+    with (
+        new_file(out, overwrite=force) as draft,
+        PartWriter(draft, table_format(usable_path(out))) as writer,
+    ):
+        parts = stream.parts(list(dict.fromkeys([preparation.domain, *columns, *kept])))
+        for table, changed in side_by_side(task, smaller(progress.each("predicting", parts))):
+            writer.write(escape_formulas(table) if escape else table)
+            changes, n_rows = changes + changed, n_rows + len(table)
+    new = [str(name) for name in present if name not in known]
+    off = [str(name) for name in present if name in off_map]
+    return StreamPredictions(n_rows, len(present), new, off, changes.notes())
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """From a part of a table to its predictions."""
+
+    predictor: PartPredictor
+    preparation: TablePreparation
+    numbers: frozenset[str]
+    distances: dict[Hashable, float]
+    off_map: frozenset[Hashable]
+    kept: tuple[str, ...] = ()
+
+    def __call__(self, part: Part) -> tuple[pd.DataFrame, InputChanges]:
+        preparation = self.preparation
+        names, rows = _numbered(part, preparation.domain)
+        prepared = preparation.apply(_inputs(part, preparation, self.numbers))
+        predicted = self.predictor.predict(prepared.values, names, rows)
+        table = predictions_table(self.predictor.model, predicted, preparation.targets)
+        table.insert(0, preparation.domain, np.array(names, dtype=object)[rows])
+        table[free_name("distance", table)] = np.array([self.distances[n] for n in names])[rows]
+        table[free_name("off_map", table)] = np.array([n in self.off_map for n in names])[rows]
+        kept = pd.DataFrame({name: part.table.column(name).to_pandas() for name in self.kept})
+        return with_kept(kept, table), prepared.changes
+
+
+def with_kept(kept: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Columns of the data before those of the predictions; one that is predicted is marked."""
+    named = {name: f"{name} (given)" if name in table else name for name in kept.columns}
+    if not named:
+        return table
+    renamed = kept.rename(columns=named).set_axis(table.index)
+    return pd.concat([renamed, table], axis=1)
+
+
+def predictions_table(model: Any, predicted: Prediction, targets: Sequence[str]) -> pd.DataFrame:
+    """The class and the probability of each, or values and their deviations: a row a row."""
+    if predicted.deviation is None:
+        chances = predicted.mean / predicted.mean.sum(axis=1, keepdims=True)
+        columns = {targets[0]: model.classes_[chances.argmax(axis=1)]}
+        columns |= {f"p({name})": column for name, column in zip(model.classes_, chances.T)}
+        return pd.DataFrame(columns)
+    columns = dict(zip(targets, predicted.mean.T))
+    deviations = {f"std({name})": std for name, std in zip(targets, predicted.deviation.T)}
+    return pd.DataFrame(columns | deviations)
+
+
+def free_name(name: str, table: pd.DataFrame) -> str:
+    """A name for a column that no target has taken."""
+    return name if name not in table else free_name(f"{name}_on_map", table)
+
+
+def smaller(parts: Iterable[Part]) -> Iterator[Part]:
+    """The same rows in parts that a predictor with many features a row can hold."""
+    for part in parts:
+        for start in range(0, part.table.num_rows, PREDICTED_ROWS):
+            yield Part(part.what, part.table.slice(start, PREDICTED_ROWS))
+
+
+def side_by_side(task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Results in the order of the items, a few of which are in work at a time, on all cores."""
+    n_threads = cpu_count()
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        for item in items:
+            waiting.append(pool.submit(task, item))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _domains(stream: Stream, domain: str) -> list[Hashable]:
+    """Names of all domains, in order: a pass over one column."""
+    found: set[Hashable] = set()
+    for part in stream.parts([domain]):
+        found |= set(numbered_domains(part.table.column(domain), domain, part.what)[0])
+    if not found:
+        raise InputError(f"{stream.what} has no rows. Check the export that wrote it.")
+    return order_names(found)
+
+
+def _settled(
+    model: Any, preparation: TablePreparation, stream: Stream, unknown: Sequence[Hashable]
+) -> PartPredictor:
+    """A pass over the rows of domains that the model does not know, where there are any."""
+    if not unknown:
+        return PartPredictor.of(model)
+    inputs = tuple(column.name for column in preparation.columns)
+    plan = StreamPlan(preparation.domain, (), inputs, _numeric(preparation, stream.numbers))
+    wanted, summary = set(unknown), StreamSummary(plan)
+    for part in stream.parts(plan.columns):
+        names, rows = _numbered(part, preparation.domain)
+        chosen = np.array([name in wanted for name in names])[rows]
+        summary.add(Part(part.what, part.table.filter(chosen)))
+    sample = summary.sample()
+    prepared = preparation.apply(sample)
+    frame = pd.DataFrame(prepared.values, columns=preparation.features)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OffMapWarning)  # a column says it
+        return PartPredictor.of(model, frame, sample[preparation.domain].tolist())
+
+
+def _numbered(part: Part, domain: str) -> tuple[list[Hashable], NDArray[np.int64]]:
+    return numbered_domains(part.table.column(domain), domain, part.what)
+
+
+def _numeric(preparation: TablePreparation, numbers: frozenset[str]) -> frozenset[str]:
+    """Inputs that are numbers both in the run and in this table."""
+    learned = {one.name for one in preparation.columns if isinstance(one, NumberColumn)}
+    return frozenset(numbers & learned)
+
+
+def _inputs(part: Part, preparation: TablePreparation, numbers: frozenset[str]) -> pd.DataFrame:
+    columns = [column.name for column in preparation.columns]
+    plain = plain_table(part.table, columns, _numeric(preparation, numbers), part.what)
+    return plain.to_pandas()
+
+
+def _distances(predictor: PartPredictor) -> dict[Hashable, float]:
+    model = predictor.model
+    gaps = distances_to_sources(model.domain_index_, model.source_domains_)
+    return dict(zip(model.domain_index_.domains, gaps.tolist()))

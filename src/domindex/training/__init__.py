@@ -1,1 +1,0 @@
-"""Settings, schedules, the adversarial step and the loop."""

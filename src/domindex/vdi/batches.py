@@ -1,0 +1,167 @@
+"""The rows of one training as tensors, and the batches drawn from them along a map."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from domindex.arrays import Floats
+from domindex.geometry.neighbors import DomainWeb
+from domindex.inputs import DomainData
+from domindex.inputs.domain_data import DomainBatches
+from domindex.vdi.adversary import Batch, DomainFacts
+from domindex.vdi.rng import TorchRng
+from domindex.vdi.settings import TrainingSettings
+from domindex.vdi.shares import Share
+
+if TYPE_CHECKING:
+    from domindex.representations import RepresentedRows
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """What is trained on, a row for each row of a `DomainData`.
+
+    Attributes
+    ----------
+    data : the checked data
+    inputs : (rows, *input_shape) on one scale, from which the indices are inferred
+    represented : (rows, p) as the encoder of z is given them
+    labels : (rows,) classes or (rows, outputs) values
+    row_weights : (rows,) how often a row is drawn from its domain; None where all the same
+    """
+
+    data: DomainData
+    inputs: Tensor
+    represented: Tensor
+    labels: Tensor
+    row_weights: Floats | None = None
+
+    @classmethod
+    def of(cls, data: DomainData, scaled: NDArray, device: torch.device) -> TrainingRows:
+        """Scaled inputs (rows, *input_shape), which the encoder is given as they are."""
+        kind = torch.int64 if data.task == "classification" else torch.float32
+        inputs = torch.tensor(scaled, dtype=torch.float32, device=device)
+        labels = torch.tensor(data.labels, dtype=kind, device=device)
+        return cls(data, inputs, inputs.flatten(1), labels)
+
+    def with_labels(self, values: Floats) -> TrainingRows:
+        """The same rows, with values (rows, outputs) on another scale."""
+        return replace(self, labels=self._tensor(values))
+
+    def represented_as(
+        self, rows: RepresentedRows, row_weights: Floats | None = None
+    ) -> TrainingRows:
+        """The same rows as a representation gives them to the encoder."""
+        return replace(self, represented=self._tensor(rows.features), row_weights=row_weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process, which trains on these tensors: without the user's own inputs."""
+        data = replace(self.data, inputs=np.empty((self.data.n_rows, 0)))
+        return {**vars(self), "data": data}
+
+    def _tensor(self, array: NDArray) -> Tensor:
+        return torch.tensor(array, dtype=torch.float32, device=self.inputs.device)
+
+
+class BatchSampler:
+    """Draws batches of rows for a given map of their domains.
+
+    The graph of the domains joins the closest pairs on the map unless `links`, (domains, domains),
+    say which are joined. `share` says which rows of a batch are this process's; None: all. What a
+    step draws beside rows comes from `chance`, one of the seed 0 if None.
+    """
+
+    share: Share | None = None
+
+    def __init__(
+        self,
+        rows: TrainingRows,
+        settings: TrainingSettings,
+        rng: np.random.Generator,
+        coordinates: Floats,
+        links: NDArray[np.bool_] | None = None,
+        chance: TorchRng | None = None,
+    ) -> None:
+        self.rows, self._settings, self._rng = rows, settings, rng
+        self.chance = TorchRng(0) if chance is None else chance
+        self._domain_batches = DomainBatches(rows.data, settings.batch_size, rng, rows.row_weights)
+        device = rows.inputs.device
+        is_source, quantile = rows.data.is_source, settings.link_quantile
+        self._web = DomainWeb.of(coordinates, is_source, quantile, links)
+        self._arrival = self._web.arrival
+        self._sizes = torch.tensor(rows.data.domain_sizes, device=device)
+        self._raw_index = torch.tensor(coordinates, dtype=torch.float32, device=device)
+
+    def on_map(self, coordinates: Floats) -> BatchSampler:
+        """Batches of the same rows along another map."""
+        other = BatchSampler(self.rows, self._settings, self._rng, coordinates, chance=self.chance)
+        other.share = self.share
+        return other
+
+    def for_share(self, share: Share) -> BatchSampler:
+        """Its part of the very batches that this one would draw; both move on together."""
+        other = copy.copy(self)
+        other.share = share
+        return other
+
+    def draw(self, progress: float = 1.0) -> Batch:
+        """A batch of the domains that have arrived by `progress`, from 0 to 1.
+
+        Sources are there from the start; targets follow in the order of their distance along the
+        map, so that each is aligned when its neighbour already is.
+        """
+        domains = self._choose_domains(progress)
+        device = self.rows.inputs.device
+        numbers = self._domain_batches.draw(domains)
+        rows = torch.as_tensor(numbers if self.share is None else numbers[:, self.share.rows])
+        rows = rows.to(device)
+        neighbors = [self._neighbor(domain, domains) for domain in domains]
+        chosen = torch.as_tensor(domains, device=device)
+        sources = torch.as_tensor(np.flatnonzero(self.rows.data.is_source[domains]), device=device)
+        raw_index, generator = self._raw_index[chosen], self.chance.on(device)
+        links = torch.as_tensor(self._web.links_among(domains))
+        return Batch(
+            x=self.rows.inputs[rows],
+            represented=self.rows.represented[rows],
+            labels=self.rows.labels[rows[sources]],
+            sources=sources,
+            domain_sizes=self._sizes[chosen],
+            raw_index=raw_index,
+            neighbor_index=self._raw_index[torch.as_tensor(np.array(neighbors), device=device)],
+            facts=DomainFacts(chosen, raw_index, links.to(device), generator),
+            share=self.share,
+            generator=generator,
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands: whose turn it is in every domain, and chance."""
+        return {"queues": self._domain_batches.queues, "chance": self._rng.bit_generator.state}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on drawing from where `state` was asked for."""
+        self._domain_batches.queues = list(state["queues"])
+        self._rng.bit_generator.state = state["chance"]
+
+    def _neighbor(self, domain: int, present: NDArray[np.int64]) -> int:
+        """One of those next to a domain on the tree, itself where none has arrived."""
+        near = self._web.next_to(domain, present)
+        return int(self._rng.choice(near)) if len(near) else domain
+
+    def _choose_domains(self, progress: float) -> NDArray[np.int64]:
+        """All that have arrived, or as many as a step takes, half of them sources if possible."""
+        is_source = self.rows.data.is_source
+        most = self._settings.max_domains
+        arrived = self._arrival <= max(progress, self._arrival[~is_source].min(initial=1.0))
+        if arrived.sum() <= most:
+            return np.flatnonzero(arrived)
+        sources = self._rng.permutation(np.flatnonzero(is_source))
+        targets = self._rng.permutation(np.flatnonzero(~is_source & arrived))
+        n_sources = min(len(sources), max(most // 2, most - len(targets)))
+        return np.sort(np.concatenate([sources[:n_sources], targets[: most - n_sources]]))

@@ -1,0 +1,167 @@
+"""What the networks are built from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Normal
+
+from domindex.vdi.shares import Share
+
+
+def mlp(n_inputs: int, n_outputs: int, width: int, depth: int) -> nn.Sequential:
+    """`depth` hidden layers with ReLU; `depth` 0 is one linear map."""
+    layers: list[nn.Module] = []
+    size = n_inputs
+    for _ in range(depth):
+        layers += [nn.Linear(size, width), nn.ReLU()]
+        size = width
+    return nn.Sequential(*layers, nn.Linear(size, n_outputs))
+
+
+def start_small(network: nn.Sequential, factor: float) -> None:
+    """Scale down the last layer, so that the network starts near zero everywhere."""
+    last = network[-1]
+    assert isinstance(last, nn.Linear)
+    with torch.no_grad():
+        last.weight.mul_(factor)
+        nn.init.zeros_(last.bias)
+
+
+def bounded_scale(raw: Tensor, low: float, high: float) -> Tensor:
+    """A deviation between exp(low / 2) and exp(high / 2): unbounded variances end in NaN."""
+    log_variance = low + (high - low) * torch.sigmoid(raw)
+    return (0.5 * log_variance).exp()
+
+
+class GaussianHead(nn.Module):
+    """Features of any leading shape to an independent Normal with a bounded scale."""
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        width: int,
+        depth: int,
+        log_variance: tuple[float, float],
+    ) -> None:
+        super().__init__()
+        self.network = mlp(n_inputs, 2 * n_outputs, width, depth)
+        self.log_variance = log_variance
+
+    def forward(self, features: Tensor) -> Normal:
+        mean, raw = self.network(features).chunk(2, dim=-1)
+        return Normal(mean, bounded_scale(raw, *self.log_variance), validate_args=False)
+
+
+class Whitening(nn.Module):
+    """Rows (..., n, size) to zero mean and unit covariance over n; running ones to predict.
+
+    Unlike one scale per coordinate, it keeps z from folding onto a line, on which a domain could
+    turn its classes over unseen.
+    """
+
+    mean: Tensor
+    covariance: Tensor
+    count: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.momentum: float | None = 0.1
+        self.share: Share | None = None
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("covariance", torch.eye(size))
+        self.register_buffer("count", torch.zeros(()))
+
+    def measure_anew(self) -> None:
+        """Forget the running statistics, and from now on take a plain mean over batches."""
+        self.momentum = None
+        for statistic in (self.mean, self.covariance, self.count):
+            statistic.zero_()
+
+    def forward(self, rows: Tensor) -> Tensor:
+        mean, covariance = self.mean, self.covariance
+        if self.training:
+            mean = _over_processes(rows.mean(dim=-2), self.share)
+            centred = rows - mean.unsqueeze(-2)
+            covariance = _over_processes(centred.mT @ centred / rows.shape[-2], self.share)
+            self._update(mean.detach(), covariance.detach())
+        # Double precision and a relative floor: an early map may be close to singular.
+        wide = covariance.double()
+        spread = wide.diagonal(dim1=-2, dim2=-1).mean(dim=-1).detach().clamp_min(1e-12)
+        floor = 1e-5 * spread[..., None, None] * torch.eye(mean.shape[-1]).to(wide)
+        factor = torch.linalg.cholesky(wide + floor)
+        centred = (rows - mean.unsqueeze(-2)).mT.double()
+        return torch.linalg.solve_triangular(factor, centred, upper=False).mT.to(rows.dtype)
+
+    def _update(self, mean: Tensor, covariance: Tensor) -> None:
+        self.count += 1
+        share = 1.0 / self.count if self.momentum is None else self.momentum
+        self.mean += share * (mean - self.mean)
+        self.covariance += share * (covariance - self.covariance)
+
+
+class Standardising(nn.Module):
+    """Rows (..., size) to zero mean and unit deviation over all rows; running ones to predict.
+
+    Of several copies that run as one, statistics are (copies, size), and every copy has its own.
+    """
+
+    mean: Tensor
+    variance: Tensor
+    count: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.momentum: float | None = 0.1
+        self.share: Share | None = None
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("variance", torch.ones(size))
+        self.register_buffer("count", torch.zeros(()))
+
+    def measure_anew(self) -> None:
+        """Forget the running statistics, and from now on take a plain mean over batches."""
+        self.momentum = None
+        for statistic in (self.mean, self.variance, self.count):
+            statistic.zero_()
+
+    def forward(self, rows: Tensor) -> Tensor:
+        copies = self.mean.shape[:-1]
+        parts = rows.reshape(*copies, -1, rows.shape[-1])
+        mean, variance = self.mean, self.variance
+        if self.training:
+            mean = _over_processes(parts.mean(dim=-2), self.share)
+            variance = ((parts - mean.unsqueeze(-2)) ** 2).mean(dim=-2)
+            variance = _over_processes(variance, self.share)
+            self._update(mean.detach(), variance.detach())
+        # A relative floor: a feature that hardly moves is not blown up.
+        floor = 1e-3 * variance.mean(dim=-1, keepdim=True) + 1e-12
+        scaled = (parts - mean.unsqueeze(-2)) / (variance + floor).sqrt().unsqueeze(-2)
+        return scaled.view_as(rows)
+
+    def _update(self, mean: Tensor, variance: Tensor) -> None:
+        self.count += 1
+        share = (1.0 / self.count).unsqueeze(-1) if self.momentum is None else self.momentum
+        self.mean += share * (mean - self.mean)
+        self.variance += share * (variance - self.variance)
+
+
+@contextmanager
+def shared_statistics(network: nn.Module, share: Share | None) -> Iterator[None]:
+    """Inside, statistics of a batch are those of all processes that have a share of it."""
+    kinds = (Whitening, Standardising)
+    layers = [layer for layer in network.modules() if isinstance(layer, kinds)]
+    for layer in layers:
+        layer.share = share
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.share = None
+
+
+def _over_processes(mean: Tensor, share: Share | None) -> Tensor:
+    return mean if share is None else share.mean(mean)

@@ -1,0 +1,228 @@
+"""The blocks that are trained: the indices, the encoding at fixed indices, and a flow's warp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+from torch.optim import Adam
+
+from domindex.arrays import Floats
+from domindex.geometry.domain_map import DomainMap
+from domindex.progress import Progress
+from domindex.vdi.adversary import Adversary
+from domindex.vdi.alignments import FlowAlignment
+from domindex.vdi.backbones import FeatureExtractor
+from domindex.vdi.batches import BatchSampler, TrainingRows
+from domindex.vdi.blocks import Standardising, Whitening
+from domindex.vdi.module import EncodingModule, IndexModule
+from domindex.vdi.objectives import EncodingObjective, IndexObjective, Weights, sliced_misalignment
+from domindex.vdi.rng import TorchRng
+from domindex.vdi.shares import Share
+from domindex.vdi.training import Callback, History, Phase, Trainer, warm_up_and_decay
+
+
+class MapRefresh(Callback):
+    """Every so many steps, draws the map from the local indices and turns it onto the one before.
+
+    Slices will do while u still moves. Several processes infer u of a part of the rows each; the
+    one that leads draws the map for all.
+    """
+
+    def __init__(self, rows: TrainingRows, start: DomainMap, every: int) -> None:
+        self._rows, self._every = rows, every
+        self.coordinates = start.coordinates
+
+    def before_step(self, phase: Phase, step: int) -> None:
+        if step == 0 or step % self._every:
+            return
+        module = phase.objective.module
+        assert isinstance(module, IndexModule)
+        assert isinstance(phase.batches, BatchSampler)
+        share = phase.batches.share
+        clouds, domains = local_indices(module, self._rows, share), self._rows.data.domains
+        if share is None or share.rank == 0:
+            self.coordinates = DomainMap.fit(
+                domains, clouds, module.index_dim, method="sliced", reference=self.coordinates
+            ).coordinates
+        if share is not None:
+            self.coordinates = share.connection.send_object(self.coordinates)
+        phase.batches = phase.batches.on_map(self.coordinates)
+
+    def state(self) -> dict[str, Any]:
+        return {"coordinates": self.coordinates}
+
+    def resume(self, phase: Phase, step: int, state: dict[str, Any]) -> None:
+        assert isinstance(phase.batches, BatchSampler)
+        self.coordinates = state["coordinates"]
+        phase.batches = phase.batches.on_map(self.coordinates)
+
+
+def train_indices(
+    module: IndexModule,
+    rows: TrainingRows,
+    domain_map: DomainMap,
+    weights: Weights,
+    trainer: Trainer,
+    rng: np.random.Generator,
+    *,
+    redraw: bool,
+    chance: TorchRng | None = None,
+) -> Floats:
+    """Maximise the terms of u and β along a map, which is redrawn from u where asked.
+
+    Returns the last coordinates of the map, (domains, index_dim).
+    """
+    settings = trainer.settings
+    phase = Phase(
+        "indices",
+        IndexObjective(module, weights),
+        module.parameter_groups(),
+        BatchSampler(rows, settings, rng, domain_map.coordinates, chance=chance),
+        settings.index_steps,
+        settings.index_learning_rate,
+        memory=0.999,
+    )
+    every = max(1, settings.index_steps // max(settings.index_refreshes, 1))
+    refresh = MapRefresh(rows, domain_map, every)
+    trainer.run(phase, *([refresh] if redraw else []))
+    return refresh.coordinates
+
+
+def local_indices(
+    module: IndexModule, rows: TrainingRows, share: Share | None = None
+) -> list[Floats]:
+    """The means of q(u|x), grouped by domain; with a `share`, of all processes' parts."""
+    was_training = module.training
+    module.eval()
+    with torch.no_grad():
+        if share is None:
+            inferred = module.local_posterior(rows.inputs).mean
+        else:
+            part = share.part(len(rows.inputs))
+            inferred = rows.inputs.new_zeros(len(rows.inputs), module.local_dim)
+            inferred[part] = module.local_posterior(rows.inputs[part]).mean
+            share.connection.add_up(inferred)
+    module.train(was_training)
+    u = inferred.cpu().numpy().astype(np.float64)
+    return [u[members] for members in rows.data.rows_by_domain()]
+
+
+NORM_BATCHES = 50
+BACKBONE_NORM_BATCHES = 10
+"""Batches over which the spread of z is measured for good, once training is over; fewer where a
+backbone has to see them, for time."""
+
+
+def train_encoding(
+    start: EncodingModule,
+    indices: IndexModule,
+    batches: BatchSampler,
+    adversary_kinds: Sequence[str],
+    weights: Weights,
+    trainer: Trainer,
+    history: History,
+) -> EncodingModule:
+    """Maximise the terms of z and y against the adversary, perhaps from several starts.
+
+    The start with the best and smoothest prediction of the sources is kept, with its part of the
+    history. No target label is seen anywhere. The averaged module, ready to predict on the CPU.
+    """
+    best: tuple[float, EncodingModule, slice] | None = None
+    n_domains = len(batches.rows.data.domains)
+    for _ in range(trainer.settings.starts):
+        begin = len(history)
+        with batches.chance.as_default():
+            module = start.redrawn().to(trainer.fabric.device)
+        adversary = None
+        if not module.alignment.is_settled:
+            latent_dim, index_dim = module.alignment.latent_dim, module.index_dim
+            sizes = latent_dim, n_domains, index_dim, module.width
+            with batches.chance.as_default():
+                adversary = Adversary(adversary_kinds, *sizes)
+            adversary.to(trainer.fabric.device)
+        averaged = _train_once(
+            EncodingObjective(module, indices, adversary, weights), batches, trainer
+        )
+        cost = history.recent("smoothness", begin) - history.recent("label_prediction", begin)
+        if best is None or cost < best[0]:
+            if best is not None:
+                history.drop(best[2])
+                begin -= best[2].stop - best[2].start
+            best = cost, averaged, slice(begin, len(history))
+        else:
+            history.drop(slice(begin, len(history)))
+    assert best is not None
+    return best[1]
+
+
+def _train_once(
+    objective: EncodingObjective, batches: BatchSampler, trainer: Trainer
+) -> EncodingModule:
+    settings = trainer.settings
+    phase = Phase(
+        "encoding",
+        objective,
+        objective.module.parameter_groups(),
+        batches,
+        settings.steps,
+        settings.learning_rate,
+        admission=settings.admission,
+    )
+    averaged = trainer.run(phase)
+    assert isinstance(averaged, EncodingModule)
+    return finished([averaged], objective, batches)[0]
+
+
+def finished(
+    averaged: Sequence[EncodingModule], objective: EncodingObjective, batches: BatchSampler
+) -> list[EncodingModule]:
+    """Averaged weights with the statistics of z measured anew under them, for predicting.
+
+    Several modules are measured on the same batches.
+    """
+    layers = [layer for one in averaged for layer in one.modules()]
+    measured = [layer for layer in layers if isinstance(layer, Whitening | Standardising)]
+    for layer in measured:
+        layer.measure_anew()
+    if measured:
+        has_backbone = any(isinstance(layer, FeatureExtractor) for layer in layers)
+        drawn = batches.chance.as_default() if has_backbone else nullcontext()
+        with torch.no_grad(), drawn:
+            for _ in range(BACKBONE_NORM_BATCHES if has_backbone else NORM_BATCHES):
+                batch = batches.draw()
+                indices = objective.infer_indices(batch)
+                for one in averaged:
+                    one.infer(batch.represented, indices, sample=False)
+    return [one.cpu().double().eval() for one in averaged]
+
+
+STRAIGHTENING_STEPS = 400
+STRAIGHTENING_RATE = 5e-3
+WARP_PRICE = 0.01
+"""Of a unit of squared warp, against squared distances between whitened domains. Set on bent
+copies of Circle and DG-15."""
+
+
+def straighten(alignment: FlowAlignment, batches: BatchSampler, progress: Progress) -> None:
+    """Minimise the sliced misalignment of the aligned domains over the warp and the flow."""
+    alignment.warp.requires_grad_(True)
+    parameters = [alignment.coefficients, *alignment.warp.parameters()]
+    optimizer = Adam(parameters, lr=STRAIGHTENING_RATE)
+    for step in progress.track("straighten", STRAIGHTENING_STEPS):
+        for group in optimizer.param_groups:
+            group["lr"] = STRAIGHTENING_RATE * warm_up_and_decay(
+                step, STRAIGHTENING_STEPS, warm_up=20
+            )
+        batch = batches.draw()
+        aligned = alignment.align(batch.represented, batch.raw_index)
+        price = WARP_PRICE * alignment.warp(batch.represented).square().sum(dim=-1).mean()
+        optimizer.zero_grad()
+        apart = sliced_misalignment(aligned, generator=batch.generator)
+        (apart + price).backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 5.0)
+        optimizer.step()
+    alignment.warp.requires_grad_(False)

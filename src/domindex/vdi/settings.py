@@ -1,0 +1,168 @@
+"""What can be set about networks and training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from domindex.errors import InputError
+from domindex.inputs.parameters import require_counts, require_numbers
+from domindex.vdi.adversary import KINDS
+from domindex.vdi.objectives import Weights
+
+
+class Network(BaseEstimator):
+    """The shape of VDI's networks and the weights of their objective.
+
+    Parameters
+    ----------
+    width : size of hidden layers
+    adversary : what is hidden from z: any of "graph", "domain", "index"
+    adversary_weight : how much hiding counts
+    contrastive_weight : how much local indices of one domain shall agree while they learn
+    smoothness_weight : how little predictions may change from a domain to its neighbour
+
+    Examples
+    --------
+    >>> from domindex import Network, VDIClassifier
+    >>> VDIClassifier(network=Network(width=128)).get_params()["network__width"]
+    128
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int = 64,
+        adversary: Sequence[str] = ("graph", "domain"),
+        adversary_weight: float = 6.0,
+        contrastive_weight: float = 0.1,
+        smoothness_weight: float = 1.0,
+    ) -> None:
+        self.width = width
+        self.adversary = adversary
+        self.adversary_weight = adversary_weight
+        self.contrastive_weight = contrastive_weight
+        self.smoothness_weight = smoothness_weight
+
+    def check(self) -> None:
+        """Refuse what cannot be used."""
+        require_counts(self, "width")
+        require_numbers(self, "adversary_weight", "contrastive_weight", "smoothness_weight")
+        listed = isinstance(self.adversary, list | tuple) and len(self.adversary) > 0
+        if not listed or any(kind not in KINDS for kind in self.adversary):
+            raise InputError(f"adversary is {self.adversary}. Choose one or more of {KINDS}.")
+
+    def weights(self) -> Weights:
+        return Weights(
+            contrastive=self.contrastive_weight,
+            adversary=self.adversary_weight,
+            smoothness=self.smoothness_weight,
+        )
+
+
+class Training(BaseEstimator):
+    """How long and where networks are trained.
+
+    Parameters
+    ----------
+    steps : training steps of the encoding; None is 500, and 1000 for the paper's model
+    index_steps : training steps of the indices: they teach how sure the map is, and u itself where
+        that helps the map (always, in the paper's model); None is 200, and 50 with effort="quick"
+    starts : times the encoding starts afresh, of which the best on the sources is kept; None is 1,
+        and 2 for the paper's model
+    batch_size : rows of each domain in a step
+    learning_rate : its peak
+    accelerator : passed to Lightning Fabric
+    devices : processes, one a device, or a list of GPUs; "auto" is all GPUs, or one CPU
+    strategy : "ddp" or "auto" where devices are several: each takes its share of every batch; else
+        passed to Lightning Fabric
+    precision : passed to Lightning Fabric
+
+    Examples
+    --------
+    >>> from domindex import Training, VDIClassifier
+    >>> model = VDIClassifier(training=Training(steps=200))
+    >>> model.set_params(training__batch_size=16).training.batch_size
+    16
+    """
+
+    def __init__(
+        self,
+        *,
+        steps: int | None = None,
+        index_steps: int | None = None,
+        starts: int | None = None,
+        batch_size: int = 32,
+        learning_rate: float = 3e-3,
+        accelerator: str = "cpu",
+        devices: int | str | list[int] = 1,
+        strategy: str = "auto",
+        precision: str = "32-true",
+    ) -> None:
+        self.steps = steps
+        self.index_steps = index_steps
+        self.starts = starts
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.accelerator = accelerator
+        self.devices = devices
+        self.strategy = strategy
+        self.precision = precision
+
+    def check(self) -> None:
+        """Refuse what cannot be used."""
+        optional = ("steps", "index_steps", "starts")
+        require_counts(self, "batch_size", *(n for n in optional if getattr(self, n) is not None))
+        require_numbers(self, "learning_rate", above_zero=True)
+        for name in ("accelerator", "strategy", "precision"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError(f"{name} is {getattr(self, name)!r:.60}. Pass its name as a text.")
+
+    def settings(self, **defaults: Any) -> TrainingSettings:
+        """Every number of a training; `defaults` stand for what is None here."""
+        own = {
+            name: getattr(self, name)
+            for name in ("steps", "index_steps", "starts", "batch_size", "learning_rate")
+            if getattr(self, name) is not None
+        }
+        return TrainingSettings(**{**defaults, **own})
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Every number of a training: one configuration for every dataset.
+
+    Attributes
+    ----------
+    index_steps, steps : steps of the indices' block and of the encoding's
+    batch_size : rows of each domain in a step
+    max_domains : domains in a step; where there are more, each step draws that many
+    learning_rate : of the encoding's block and its adversary
+    index_learning_rate : of the indices' block
+    index_refreshes : how often the paper's model draws its map anew while the indices learn
+    average : decay of the moving average of weights that predicts
+    clip : largest norm of a gradient
+    link_quantile : share of the closest pairs that the inferred domain graph joins
+    admission : share of the encoding's steps over which targets are admitted, nearest first; 0
+        admits all at once
+    starts : how often the encoding's block starts afresh; the start that predicts the sources
+        best and most smoothly along the map is kept
+    warm_up : steps over which the learning rate rises at the start of each block
+    """
+
+    index_steps: int = 200
+    steps: int = 500
+    batch_size: int = 32
+    max_domains: int = 128
+    learning_rate: float = 3e-3
+    index_learning_rate: float = 1e-3
+    index_refreshes: int = 4
+    average: float = 0.99
+    clip: float = 5.0
+    link_quantile: float = 0.2
+    admission: float = 0.0
+    starts: int = 1
+    warm_up: int = 50

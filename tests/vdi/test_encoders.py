@@ -1,0 +1,94 @@
+"""Encoders give distributions of the right shape, within bounds, and start where they should."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import ortho_group
+
+from domindex.geometry.flow import AffineFlow, family_basis
+from domindex.geometry.subspace import Subspace
+from domindex.vdi.alignments import AffineAlignment, FlowAlignment, IdentityAlignment
+from domindex.vdi.networks import (
+    ENCODING_LOG_VARIANCE,
+    ENCODING_SCALE,
+    INDEX_LOG_VARIANCE,
+    LOCAL_LOG_VARIANCE,
+    DataEncoder,
+    GlobalIndexEncoder,
+    LocalIndexEncoder,
+)
+
+
+def isometry(n_features, local_dim) -> np.ndarray:
+    """Orthonormal directions (features, local_dim), local_dim no less than features."""
+    if local_dim == 1:
+        return np.ones((1, 1))
+    return ortho_group.rvs(local_dim, random_state=0)[:n_features]
+
+
+@pytest.mark.parametrize(("n_features", "local_dim"), [(2, 4), (3, 3), (1, 8)])
+def test_local_indices_started_at_an_isometry_are_nearly_one(n_features, local_dim):
+    encoder = LocalIndexEncoder(n_features, local_dim, width=32)
+    encoder.start_at(isometry(n_features, local_dim))
+    x = torch.randn(40, n_features)
+    ratio = torch.pdist(encoder(x).mean) / torch.pdist(x)
+    assert (ratio - 1).abs().max() < 0.15
+
+
+def test_local_indices_have_bounded_scales(assert_within):
+    normal = LocalIndexEncoder(3, 2, width=8)(torch.randn(2, 5, 3) * 1e4)
+    assert normal.mean.shape == (2, 5, 2)
+    assert_within(normal.stddev, LOCAL_LOG_VARIANCE)
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_without_its_refinement_a_local_index_is_the_projection_and_keeps_its_scale(order):
+    encoder, directions = LocalIndexEncoder(4, 2, width=8), np.random.default_rng(0).normal(size=8)
+    directions = directions.reshape(4, 2)[:, order]
+    encoder.start_at(directions)
+    x = torch.randn(3, 6, 4)
+    before = encoder(x)
+    expected = x @ torch.tensor(directions.copy()).float()
+    assert not torch.allclose(before.mean, expected, atol=1e-6)
+    encoder.drop_refinement()
+    after = encoder(x)
+    torch.testing.assert_close(after.mean, expected)
+    torch.testing.assert_close(after.stddev, before.stddev)
+
+
+def test_the_mean_of_the_global_index_is_the_raw_index(assert_within):
+    raw_index = torch.randn(6, 2)
+    normal = GlobalIndexEncoder(2, width=8)(raw_index)
+    assert torch.equal(normal.mean, raw_index)
+    assert_within(normal.stddev, INDEX_LOG_VARIANCE)
+
+
+def turning() -> FlowAlignment:
+    basis = family_basis("spin", 2, np.array([0.3, -0.5]))
+    flow = AffineFlow(np.full((1, basis.shape[1]), 0.8), basis, "spin", 0.0)
+    return FlowAlignment.along(flow, Subspace(np.eye(2), 2), width=16)
+
+
+def staying() -> IdentityAlignment:
+    return IdentityAlignment.onto(np.eye(2), 16, may_bend=True)
+
+
+@pytest.mark.parametrize("start", [turning, staying])
+def test_prior_and_posterior_of_the_encoding_start_almost_together(start, assert_within):
+    alignment = start()
+    encoder = DataEncoder(alignment, local_dim=4, index_dim=2, width=16)
+    posterior, prior = encoder(torch.randn(3, 7, 2), torch.randn(3, 7, 4), torch.randn(3, 2))
+    assert posterior.mean.shape == prior.mean.shape == (3, 7, 2)
+    assert (posterior.mean - prior.mean).abs().max() < 0.5 * ENCODING_SCALE
+    assert (prior.stddev == ENCODING_SCALE).all()
+    assert_within(posterior.stddev, ENCODING_LOG_VARIANCE)
+
+
+def test_an_alignment_is_exact_where_everything_else_is_not():
+    alignment = AffineAlignment(3, 2, width=8).eval()
+    encoder = DataEncoder(alignment, local_dim=2, index_dim=2, width=8)
+    x, u, beta = torch.randn(2, 5, 3), torch.randn(2, 5, 2), torch.randn(2, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        posterior, prior = encoder(x, u, beta)
+    assert prior.mean.dtype == torch.float32
+    torch.testing.assert_close(posterior.mean, alignment(x, beta)[1])

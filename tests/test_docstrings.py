@@ -43,7 +43,7 @@ def public_packages():
 
 
 PUBLIC = [*public_packages(), "domindex.errors"]
-"""Where every public class and function has an example, and a place in the reference."""
+"""Where every public class and function has a place in the reference."""
 
 
 def modules_with_examples():
@@ -131,7 +131,7 @@ def test_the_examples_of_a_module_print_what_they_say(name, tmp_path, monkeypatc
         run_example(example)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", list(public_packages()))
 def test_every_public_class_and_function_has_an_example(name):
     module = import_module(name)
     values = {key: getattr(module, key) for key in public_names(module)}

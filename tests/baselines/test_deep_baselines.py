@@ -12,7 +12,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
 import domindex
-from domindex import Training, VDIClassifier
+from domindex import Training, VDIClassifier, baselines
 from domindex.baselines import (
     ADDA,
     CDANN,
@@ -26,7 +26,6 @@ from domindex.baselines import (
 )
 from domindex.datasets import make_domain_graph
 from domindex.errors import InputError, TrainingDiverged
-from domindex.estimators import baselines
 from domindex.estimators.base import DomainEstimator
 
 FAMILY = make_domain_graph(n_domains=8, n_sources=3, samples_per_domain=30, random_state=1)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from domindex import Training, VDIClassifier
 from domindex.datasets import make_domain_graph
 from domindex.errors import InputError
-from domindex.evaluation import IndexAudit, audit_index, audit_rows
+from domindex.evaluation import IndexAudit, audit_index
 
 DOMAINS = list("abcdef")
 SOURCES = ["a", "b"]
@@ -192,18 +192,16 @@ def test_small_domains_and_rare_classes_are_left_out():
     assert (audit.n_domains, audit.n_source_rows) == (6, 117)
 
 
-def test_of_large_data_a_part_is_read_and_small_domains_give_all_they_have(monkeypatch):
-    monkeypatch.setattr(audit_rows, "MAX_PROBED_ROWS", 300)
+def test_of_large_data_a_part_is_read_and_small_domains_give_all_they_have():
     names = ["a"] * 400 + ["b"] * 400 + ["c"] * 20
     inputs = rows_of(names)
-    audit = audit_index(Honest(), inputs, inputs[:, 0] > 0, names)
+    audit = audit_index(Honest(), inputs, inputs[:, 0] > 0, names, max_rows=300)
     assert (audit.n_rows, audit.n_domains, audit.n_source_rows) == (300, 3, 300)
     assert audit.domain_from_inputs.chance == 140 / 300
 
 
-def test_of_many_domains_some_are_read(monkeypatch):
-    monkeypatch.setattr(audit_rows, "MAX_PROBED_DOMAINS", 4)
-    audit = audit_index(Honest(), INPUTS, CLASSES, NAMES)
+def test_of_many_domains_some_are_read():
+    audit = audit_index(Honest(), INPUTS, CLASSES, NAMES, max_domains=4)
     assert (audit.n_rows, audit.n_domains, audit.n_source_rows) == (240, 4, 120)
 
 

@@ -1,7 +1,7 @@
 """How good a map and its predictions are."""
 
 from domindex.evaluation.audit import Condition, IndexAudit, audit_index
-from domindex.evaluation.cross_validation import cross_validate_domains
+from domindex.evaluation.cross_validation import DomainKFold, cross_validate_domains
 from domindex.evaluation.information import entropy, mutual_information
 from domindex.evaluation.metrics import (
     MapStability,
@@ -26,7 +26,6 @@ from domindex.evaluation.scores import (
     squared_error,
     target_accuracy,
 )
-from domindex.evaluation.splitting import DomainKFold
 
 __all__ = [
     "cross_validate_domains",

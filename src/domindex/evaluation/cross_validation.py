@@ -1,23 +1,141 @@
-"""Cross-validation over domains: labels of some sources are hidden, their rows stay."""
+"""Cross-validation over domains: whole domains held out, or only the labels of some sources."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
-from sklearn.utils import _safe_indexing
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import _safe_indexing, check_random_state
 
+from domindex.arrays import Ints
 from domindex.errors import InputError, PreparationWarning
 from domindex.estimators.frames import FitArguments, only_rows, take_named
 from domindex.estimators.new_domains import frames_inside
 from domindex.inputs import check_domain_names, group_rows
+from domindex.inputs.gate import domain_roles
 from domindex.inputs.labels import check_label_array, hidden_marks
 from domindex.inputs.messages import preview
+from domindex.inputs.names import number_names, order_names
+
+ScoreOn = Literal["both", "sources"]
+
+
+class DomainKFold(BaseCrossValidator):
+    """Holds out whole domains in turn; every side keeps sources and targets.
+
+    A fit needs domains of both kinds, and splitters that only know groups may put all of one kind
+    on one side. Here the source domains are spread over the folds, and so are the targets. A
+    held-out domain is one that the model has never seen, like those that turn up after a fit.
+    (`cross_validate_domains` instead leaves the rows of held-out sources with the fit, without
+    their labels.) For scikit-learn's `cross_val_score`, `GridSearchCV` and the like, with metadata
+    routing switched on:
+
+    `cross_val_score(model, X, y, cv=DomainKFold(3), params={"sample_domain": names,
+    "source_domains": is_source})`, where `is_source` has a truth value per row, so that it is split
+    with the rows.
+
+    Parameters
+    ----------
+    n_splits : folds; no more than there are source domains, or target domains
+    score_on : "both" holds out sources and targets, for scores that compare the two or for targets
+        whose labels are known; "sources" holds out sources only, whose labels are known, and leaves
+        all targets to every fit
+    shuffle : spread domains at random, not in their order
+    random_state : seed of that
+
+    Examples
+    --------
+    >>> from domindex.evaluation import DomainKFold
+    >>> names = np.repeat(["a", "b", "c", "d"], 2)
+    >>> is_source = np.isin(names, ["a", "b"])
+    >>> folds = DomainKFold(2).split(names, sample_domain=names, source_domains=is_source)
+    >>> [sorted(set(names[test].tolist())) for _, test in folds]
+    [['a', 'c'], ['b', 'd']]
+    """
+
+    __metadata_request__split: ClassVar = {"sample_domain": True, "source_domains": True}
+
+    def __init__(
+        self,
+        n_splits: int = 3,
+        *,
+        score_on: ScoreOn = "both",
+        shuffle: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        whole = isinstance(n_splits, int | np.integer) and not isinstance(n_splits, bool)
+        if not whole or n_splits < 2:
+            raise InputError(f"n_splits is {n_splits!r:.60}. Choose a whole number of 2 or more.")
+        if score_on not in get_args(ScoreOn):
+            raise InputError(f"score_on is {score_on!r:.60}. Choose one of {get_args(ScoreOn)}.")
+        self.n_splits = int(n_splits)
+        self.score_on = score_on
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def get_n_splits(
+        self,
+        X: Any = None,
+        y: Any = None,
+        groups: Any = None,
+        *,
+        sample_domain: Any = None,
+        source_domains: Any = None,
+    ) -> int:
+        """How many folds there are; the data are not read."""
+        return self.n_splits
+
+    def split(
+        self,
+        X: Any,
+        y: Any = None,
+        groups: Any = None,
+        *,
+        sample_domain: Any = None,
+        source_domains: Any = None,
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Numbers of the rows to fit on, and of those held out, fold by fold.
+
+        Parameters
+        ----------
+        X : only the number of rows is read
+        y : not read
+        groups : the domain of every row, where there is no `sample_domain`
+        sample_domain : a domain name per row, as in `fit`
+        source_domains : the labelled domains, as in `fit`
+        """
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        names = check_domain_names(groups if sample_domain is None else sample_domain, n_rows)
+        domains = order_names(names)
+        row_domains = number_names(names, domains)
+        fold_of_domain = self._deal(domain_roles(domains, row_domains, source_domains))
+        for fold in range(self.n_splits):
+            is_test = fold_of_domain[row_domains] == fold
+            yield np.flatnonzero(~is_test), np.flatnonzero(is_test)
+
+    def _deal(self, is_source: NDArray[np.bool_]) -> Ints:
+        """(domains,) the fold that holds each out; −1 for those that no fold does."""
+        folds = np.full(len(is_source), -1, dtype=np.int64)
+        rng = check_random_state(self.random_state)
+        kinds: Sequence[tuple[str, bool]] = (("source", True), ("target", False))
+        for what, kind in kinds[: 1 if self.score_on == "sources" else 2]:
+            members = np.flatnonzero(is_source == kind)
+            if len(members) < self.n_splits:
+                raise InputError(
+                    f"n_splits is {self.n_splits}, and there are {len(members)} {what} domains to "
+                    f"hold out. Choose {len(members)} or fewer"
+                    f"{'' if kind else ', or score_on=' + repr('sources')}."
+                )
+            order = rng.permutation(members) if self.shuffle else members
+            folds[order] = np.arange(len(order)) % self.n_splits
+        return folds
 
 
 def cross_validate_domains(
@@ -33,8 +151,8 @@ def cross_validate_domains(
     """How well each source is predicted by a model that was not given its labels.
 
     For domains whose rows are there when the model is fitted, as those of its targets are: rows of
-    held-out sources stay, and their labels are hidden. `DomainKFold` takes whole domains away, for
-    how well a domain is predicted that turns up after the fit, and serves scikit-learn's searches.
+    held-out sources stay, and their labels are hidden. `DomainKFold` takes whole domains away: it
+    measures domains that turn up after the fit, and serves scikit-learn's searches.
 
     Parameters
     ----------
@@ -49,43 +167,42 @@ def cross_validate_domains(
 
     Returns
     -------
-    A row a source: its fold, its rows, and `accuracy`, or `error`, the root mean squared one.
+    A row per source: its fold, its rows, and `accuracy`, or `error`, the root mean squared one.
 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from domindex import MomentFlow
-    >>> from domindex.datasets import make_circle
     >>> from domindex.evaluation import cross_validate_domains
-    >>> data = make_circle(n_domains=10, n_sources=4, random_state=0)
-    >>> rows = {"sample_domain": data.sample_domain, "source_domains": data.source_domains}
     >>> table = cross_validate_domains(
-    ...     MomentFlow(LogisticRegression()), data.X, data.y, **rows, n_splits=2
+    ...     MomentFlow(LogisticRegression()), data.X, data.y, **rows,
+    ...     source_domains=data.source_domains, n_splits=2
     ... )
-    >>> len(table), list(table.columns)
-    (4, ['domain', 'fold', 'rows', 'accuracy'])
+    >>> list(table.columns)
+    ['domain', 'fold', 'rows', 'accuracy']
     """
-    told, names, sources = _labelled(
+    given, names, sources = _labelled(
         FitArguments(X, y, sample_domain, source_domains, None), n_splits
     )
-    labels = check_label_array(told.y, len(names))
+    labels = check_label_array(given.y, len(names))
     shuffled = np.random.default_rng(random_state).permutation(len(sources))
     groups = dict(group_rows(names, len(names)))
     records, said = [], set[str]()
     for fold, held_out in enumerate(np.array_split(shuffled, n_splits)):
         hidden = [sources[number] for number in held_out]
         rest = [name for name in sources if name not in hidden]
-        fitted = _fitted(model, replace(told, sample_domain=names, source_domains=rest), said)
+        fitted = _fitted(model, replace(given, sample_domain=names, source_domains=rest), said)
         for name in hidden:
             rows = groups[name]
-            part, told_name = _safe_indexing(told.X, rows), [name] * len(rows)
-            score = _score(fitted, fitted.predict(part, sample_domain=told_name), labels[rows])
+            part = _safe_indexing(given.X, rows)
+            predicted = fitted.predict(part, sample_domain=[name] * len(rows))
+            score = _score(fitted, predicted, labels[rows])
             records.append({"domain": name, "fold": fold, "rows": len(rows), **score})
     return pd.DataFrame(records)
 
 
 def _fitted(model: Any, rows: FitArguments, said: set[str]) -> Any:
-    """A copy of the model, fitted; what was `said` of its columns before is not said again."""
+    """A copy of the model, fitted; a warning on its columns that was `said` is not repeated."""
     names, sources = rows.sample_domain, rows.source_domains
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PreparationWarning)
@@ -102,31 +219,14 @@ def _labelled(
     rows: FitArguments, n_splits: int
 ) -> tuple[FitArguments, list[Hashable], list[Hashable]]:
     """Rows without those of sources that have no label, the domain of each, and the sources."""
-    told = take_named(rows)
-    labels = check_label_array(told.y, len(told.y))
-    names = check_domain_names(told.sample_domain, len(labels))
+    given = take_named(rows)
+    labels = check_label_array(given.y, len(given.y))
+    names = check_domain_names(given.sample_domain, len(labels))
     known = ~hidden_marks(labels, minus_one_hides=False)
-    given = told.source_domains
-    if given is None:
-        given = [name for name, has_label in zip(names, known) if has_label]
-    sources = _checked(given, names, n_splits)
-    chosen = set(sources)
-    is_source = np.array([name in chosen for name in names])
-    kept = known | ~is_source
-    if kept.all():
-        return told, names, sources
-    return (
-        only_rows(told, np.flatnonzero(kept)),
-        [name for name, keep in zip(names, kept) if keep],
-        sources,
-    )
-
-
-def _checked(
-    source_domains: Iterable[Hashable], names: Sequence[Hashable], n_splits: int
-) -> list[Hashable]:
-    """The names of the sources, enough for the folds."""
-    sources = list(dict.fromkeys(getattr(source_domains, "tolist", lambda: source_domains)()))
+    named = given.source_domains
+    if named is None:
+        named = [name for name, has_label in zip(names, known) if has_label]
+    sources = list(dict.fromkeys(getattr(named, "tolist", lambda: named)()))
     if len(sources) < 2 or not set(sources) <= set(names):
         raise InputError(
             f"source_domains is {preview(sources)}. Name two labelled domains or more, spelled as "
@@ -134,7 +234,12 @@ def _checked(
         )
     if not 2 <= n_splits <= len(sources):
         raise InputError(f"n_splits is {n_splits}. Choose from 2 to {len(sources)}, the sources.")
-    return sources
+    chosen = set(sources)
+    used = known | np.array([name not in chosen for name in names])
+    if used.all():
+        return given, names, sources
+    rest = np.flatnonzero(used)
+    return only_rows(given, rest), [names[row] for row in rest], sources
 
 
 def _score(model: Any, predicted: Any, labels: Any) -> dict[str, float]:

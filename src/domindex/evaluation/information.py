@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from domindex.arrays import Floats
 from domindex.errors import InputError
-
-ROUNDING = 1e-6
-"""How far the entries of a table may add up from one."""
 
 
 def entropy(table: ArrayLike, axes: Sequence[int] | None = None) -> float:
-    """H of the variables on `axes` of a joint distribution, all of them where None.
-
-    H(a) = −Σ p(a) log p(a), with 0 log 0 = 0.
+    """H(a) = −Σ p(a) log p(a) of the variables on `axes` of a joint distribution; None for all.
 
     Examples
     --------
@@ -27,23 +23,20 @@ def entropy(table: ArrayLike, axes: Sequence[int] | None = None) -> float:
     0.6931
     """
     joint = _check_table(table)
-    kept = range(joint.ndim) if axes is None else _check_axes(joint, axes)
-    return _entropy(joint, set(kept))
+    return _entropy(joint, set(range(joint.ndim)) if axes is None else _check_axes(joint, axes))
 
 
 def mutual_information(
     table: ArrayLike, first: Sequence[int], second: Sequence[int], given: Sequence[int] = ()
 ) -> float:
-    """I(first; second | given), each a group of axes of a joint distribution.
-
-    I(a; b | c) = H(a, c) + H(b, c) − H(a, b, c) − H(c). Axes in no group are summed out.
+    """I(a; b | c) = H(a, c) + H(b, c) − H(a, b, c) − H(c) of a joint distribution.
 
     Parameters
     ----------
-    table : probabilities, one axis per variable
-    first : axes of the table
-    second : axes of the table, none of them in `first`
-    given : axes of the table that are known; may be empty
+    table : probabilities, one axis per variable; axes in no group are summed out
+    first : axes of a
+    second : axes of b
+    given : axes of c; may be empty
 
     Examples
     --------
@@ -54,7 +47,7 @@ def mutual_information(
     0.6931
     """
     joint = _check_table(table)
-    a, b, c = (set(_check_axes(joint, group)) for group in (first, second, given))
+    a, b, c = (_check_axes(joint, group) for group in (first, second, given))
     if not a or not b:
         raise InputError("first and second must each name at least one axis of the table.")
     if a & b or a & c or b & c:
@@ -62,21 +55,17 @@ def mutual_information(
             f"first {sorted(a)}, second {sorted(b)} and given {sorted(c)} overlap. "
             "Name each axis in one group only."
         )
-    return (
-        _entropy(joint, a | c)
-        + _entropy(joint, b | c)
-        - _entropy(joint, a | b | c)
-        - _entropy(joint, c)
-    )
+    alone = _entropy(joint, a | c) + _entropy(joint, b | c)
+    return alone - _entropy(joint, a | b | c) - _entropy(joint, c)
 
 
-def _entropy(joint: NDArray[np.float64], kept: set[int]) -> float:
-    marginal = joint.sum(axis=tuple(set(range(joint.ndim)) - kept))
+def _entropy(joint: Floats, axes: set[int]) -> float:
+    marginal = joint.sum(axis=tuple(set(range(joint.ndim)) - axes))
     positive = marginal[marginal > 0.0]
     return float(-(positive * np.log(positive)).sum())
 
 
-def _check_table(table: ArrayLike) -> NDArray[np.float64]:
+def _check_table(table: ArrayLike) -> Floats:
     try:
         joint = np.array(table, dtype=np.float64)
     except (TypeError, ValueError):
@@ -86,7 +75,7 @@ def _check_table(table: ArrayLike) -> NDArray[np.float64]:
             f"table has shape {joint.shape} and holds negative, NaN or infinite entries, or is a "
             "single number. Pass probabilities with one axis per variable."
         )
-    if abs(joint.sum() - 1.0) > ROUNDING:
+    if abs(joint.sum() - 1.0) > 1e-6:
         raise InputError(
             f"table adds up to {joint.sum():.6g}. Divide counts by their sum: "
             "probabilities add up to 1."
@@ -94,9 +83,8 @@ def _check_table(table: ArrayLike) -> NDArray[np.float64]:
     return joint
 
 
-def _check_axes(joint: NDArray[np.float64], axes: Sequence[int]) -> list[int]:
-    wanted = list(axes)
-    unknown = [axis for axis in wanted if axis not in range(joint.ndim)]
+def _check_axes(joint: Floats, axes: Sequence[int]) -> set[int]:
+    unknown = [axis for axis in axes if axis not in range(joint.ndim)]
     if unknown:
         raise InputError(f"{unknown} names no axis of the table, which has 0 to {joint.ndim - 1}.")
-    return [int(axis) for axis in wanted]
+    return {int(axis) for axis in axes}

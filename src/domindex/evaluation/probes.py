@@ -1,41 +1,40 @@
-"""How much of one variable can be recovered from another: lower bounds on mutual information.
+"""How much of one variable can be read from another: lower bounds on mutual information.
 
 Fresh models, which know nothing of how the features were made, are trained on some rows and judged
-on others. What they recover is there; what they do not may still be, so every figure is a bound
-from below, up to sampling error.
+on others. What they recover is there; what they do not recover may still be there. So every figure
+is a bound from below, up to sampling error.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator
+from sklearn.covariance import ledoit_wolf
 from sklearn.decomposition import PCA
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
-from domindex.evaluation.probe_models import (
-    class_scores,
-    contrast,
-    error_whitening,
-    fit_regression,
-    quiet,
-)
 from domindex.inputs import check_inputs
 from domindex.inputs.messages import preview
+from domindex.vdi.threads import one_thread
 
-FOLDS = 3
-
-MIN_PER_CLASS = 6
-"""Rows a class needs to be in every fold, and in both parts of what a fold trains on."""
-
-MIN_ROWS = 30
-"""Rows below which cross-validated figures mean nothing."""
-
-MAX_BLOCK = 1000
-"""Rows that a row is contrasted with. A bound on values cannot exceed its logarithm."""
+MIN_PER_CLASS = 6  # so that a class is in every fold, and in both parts of what a fold trains on
+MIN_ROWS = 30  # below, cross-validated figures mean nothing
 
 
 @dataclass(frozen=True)
@@ -92,10 +91,10 @@ class ValueProbe:
 def probe_classes(labels: Any, features: Any, *, random_state: int = 0) -> ClassProbe:
     """Predict classes from features, cross-validated over rows.
 
-    Barber and Agakov's bound I(c; f) ≥ H(c) + E[log q(c|f)], with q a linear or a quadratic
-    logistic model or a small neural network, whichever does best on held-back training rows, and
-    its confidence t set there too: q ∝ p(c)^(1−t) model(c|f)^t. At t = 0 it knows the frequencies
-    alone, so noise counts as zero, not as less.
+    Barber and Agakov's bound I(c; f) ≥ H(c) + E[log q(c|f)]. q is a linear or a quadratic logistic
+    model or a small neural network, whichever does best on held-back training rows. Its confidence
+    t is set there too: q ∝ p(c)^(1−t) model(c|f)^t. At t = 0 it knows only how frequent classes
+    are, so noise counts as zero and not as less.
 
     Parameters
     ----------
@@ -105,7 +104,6 @@ def probe_classes(labels: Any, features: Any, *, random_state: int = 0) -> Class
 
     Examples
     --------
-    >>> import numpy as np
     >>> from domindex.evaluation import probe_classes
     >>> features = np.random.default_rng(0).normal(size=(60, 2))
     >>> probe = probe_classes(features[:, 0] > 0, features)
@@ -115,11 +113,12 @@ def probe_classes(labels: Any, features: Any, *, random_state: int = 0) -> Class
     seed = check_seed(random_state)
     columns = _check_features(features)
     numbers = _check_classes(labels, len(columns))
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     scores = np.empty((len(numbers), numbers.max() + 1))
-    with quiet():
-        for train, test in folds.split(columns, numbers):
-            scores[test] = class_scores(columns[train], numbers[train], columns[test], seed)
+    with _quiet():
+        for train, test in StratifiedKFold(3, shuffle=True, random_state=seed).split(
+            columns, numbers
+        ):
+            scores[test] = _class_scores(columns[train], numbers[train], columns[test], seed)
     shares = np.bincount(numbers) / len(numbers)
     ceiling = float(-(shares * np.log(shares)).sum())
     likelihoods = scores[np.arange(len(numbers)), numbers]
@@ -136,7 +135,7 @@ def probe_values(values: Any, features: Any, *, random_state: int = 0) -> ValueP
     """Predict values from features, cross-validated over rows.
 
     A ridge regression, with quadratic and radial terms if they help, gives q(v|f) = N(μ(f), Σ).
-    With rows that it has not seen, in blocks of K, the contrastive bound
+    On rows that it has not seen, in blocks of K up to 1000, the contrastive bound
     I(v; f) ≥ E[log q(vᵢ|fᵢ) − log (1/K) Σⱼ q(vᵢ|fⱼ)] needs no density of v; it is at most log K.
 
     Parameters
@@ -147,7 +146,6 @@ def probe_values(values: Any, features: Any, *, random_state: int = 0) -> ValueP
 
     Examples
     --------
-    >>> import numpy as np
     >>> from domindex.evaluation import probe_values
     >>> features = np.random.default_rng(0).normal(size=(60, 2))
     >>> probe_values(features[:, 0] + features[:, 1], features).r2 > 0.9
@@ -156,19 +154,18 @@ def probe_values(values: Any, features: Any, *, random_state: int = 0) -> ValueP
     seed = check_seed(random_state)
     columns = _check_features(features)
     outputs = _check_values(values, len(columns))
-    residuals = np.empty_like(outputs)
-    spread = np.empty_like(outputs)
+    residuals, spread = np.empty_like(outputs), np.empty_like(outputs)
     contrasts, ceiling = np.empty(len(outputs)), np.empty(len(outputs))
-    with quiet():
-        for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(columns):
-            model = fit_regression(columns[train], outputs[train], seed)
+    with _quiet():
+        for train, test in KFold(3, shuffle=True, random_state=seed).split(columns):
+            model = _fit_regression(columns[train], outputs[train], seed)
             predicted = model.predict(columns[test]).reshape(outputs[test].shape)
             residuals[test] = outputs[test] - predicted
             spread[test] = outputs[test] - outputs[train].mean(axis=0)
-            whiten = error_whitening(columns[train], outputs[train], seed)
-            for block in np.array_split(np.arange(len(test)), -(-len(test) // MAX_BLOCK)):
+            whiten = _error_whitening(columns[train], outputs[train], seed)
+            for block in np.array_split(np.arange(len(test)), -(-len(test) // 1000)):
                 rows = test[block]
-                contrasts[rows] = contrast(outputs[rows] @ whiten, predicted[block] @ whiten)
+                contrasts[rows] = _contrast(outputs[rows] @ whiten, predicted[block] @ whiten)
                 ceiling[rows] = np.log(len(rows))
     return ValueProbe(
         r2=float(1.0 - (residuals**2).sum() / (spread**2).sum()),
@@ -185,18 +182,14 @@ def best_linear_r2(values: Any, n_components: int, *, random_state: int = 0) -> 
     if n_components >= columns.shape[1]:
         return 1.0
     lost = total = 0.0
-    with quiet():
-        for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(columns):
+    with _quiet():
+        for train, test in KFold(3, shuffle=True, random_state=seed).split(columns):
             size = min(n_components, len(train))
             summary = PCA(size, random_state=seed).fit(columns[train])
             restored = summary.inverse_transform(summary.transform(columns[test]))
             lost += ((columns[test] - restored) ** 2).sum()
             total += ((columns[test] - summary.mean_) ** 2).sum()
     return float(1.0 - lost / total) if total else 1.0
-
-
-def _standard_error(contributions: Floats) -> float:
-    return float(contributions.std() / np.sqrt(len(contributions)))
 
 
 def check_seed(random_state: Any) -> int:
@@ -206,12 +199,110 @@ def check_seed(random_state: Any) -> int:
     return int(random_state)
 
 
+def _class_scores(features: Floats, numbers: Ints, asked: Floats, seed: int) -> Floats:
+    """log q(c|f) of the `asked` rows, by the model that did best on held-back rows."""
+    fit, check = _hold_back(len(numbers), seed, stratify=numbers)
+    prior = np.log(np.bincount(numbers) / len(numbers))
+    best, chosen = -np.inf, np.tile(prior, (len(asked), 1))
+    for model in _classifiers(features[fit].shape, seed):
+        model.fit(features[fit], numbers[fit])
+        checked, answered = (
+            np.log(np.maximum(model.predict_proba(rows), 1e-6)) for rows in (features[check], asked)
+        )
+        for confidence in (0.0, 0.25, 0.5, 0.75, 1.0):
+            scores = _tempered(checked, prior, confidence)
+            likelihood = scores[np.arange(len(check)), numbers[check]].mean()
+            if likelihood > best:
+                best, chosen = likelihood, _tempered(answered, prior, confidence)
+    return chosen
+
+
+def _tempered(log_shares: Floats, prior: Floats, confidence: float) -> Floats:
+    scores = confidence * log_shares + (1.0 - confidence) * prior
+    return scores - logsumexp(scores, axis=1, keepdims=True)
+
+
+def _classifiers(shape: tuple[int, ...], seed: int) -> Iterator[BaseEstimator]:
+    curved = [PolynomialFeatures(2, include_bias=False), StandardScaler()]
+    network = MLPClassifier((64, 64), learning_rate_init=3e-3, max_iter=100, random_state=seed)
+    logistic = [LogisticRegression(max_iter=300)]
+    for steps in (logistic, curved + logistic, [network]):
+        yield make_pipeline(*_condense(shape, seed), *steps)
+
+
+def _fit_regression(features: Floats, outputs: Floats, seed: int) -> BaseEstimator:
+    """A plain ridge regression, or one with curved terms if it predicts rows left out better.
+
+    Radial terms keep their own scale: directions in which they hardly vary are rounding errors.
+    """
+    n_rows, n_features = features.shape
+    curved = make_union(
+        make_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler()),
+        Nystroem(gamma=1.0 / n_features, n_components=min(200, n_rows // 3), random_state=seed),
+    )
+    models = [
+        make_pipeline(*_condense(features.shape, seed), *terms, RidgeCV(np.logspace(-4, 4, 17)))
+        for terms in ([], [curved])
+    ]
+    return max((m.fit(features, outputs) for m in models), key=lambda m: m[-1].best_score_)
+
+
+def _condense(shape: tuple[int, ...], seed: int, max_components: int = 30) -> list[BaseEstimator]:
+    """Scale features, and keep the main components of wide ones, which can only lower the bound."""
+    n_rows, n_features = shape
+    n_components = min(max_components, n_rows // 2)
+    if n_features <= n_components:
+        return [StandardScaler()]
+    return [StandardScaler(), PCA(n_components, random_state=seed)]
+
+
+def _error_whitening(
+    features: Floats, outputs: Floats, seed: int, max_components: int = 30
+) -> Floats:
+    """(outputs, k) that makes the errors of a regression on unseen rows white.
+
+    On the rows it was trained on errors look too small, and a model too sure of itself loses its
+    bound. Errors below a millionth of the variance count as rounding.
+    """
+    fit, check = _hold_back(len(outputs), seed)
+    model = _fit_regression(features[fit], outputs[fit], seed)
+    errors = outputs[check] - model.predict(features[check]).reshape(len(check), -1)
+    n_axes = min(max_components, outputs.shape[1], len(fit))
+    axes = PCA(n_axes, random_state=seed).fit(outputs[fit]).components_.T
+    values, vectors = np.linalg.eigh(ledoit_wolf(errors @ axes)[0])
+    floor = 1e-6 * float(outputs.var(axis=0).sum())
+    return axes @ vectors / np.sqrt(np.maximum(values, floor))
+
+
+def _contrast(values: Floats, predicted: Floats) -> Floats:
+    """log q(vᵢ|fᵢ) − log (1/K) Σⱼ q(vᵢ|fⱼ) of each of K rows, for white errors."""
+    scores = -0.5 * cdist(values, predicted, "sqeuclidean")
+    return np.diag(scores) - logsumexp(scores, axis=1) + np.log(len(values))
+
+
+def _hold_back(n_rows: int, seed: int, stratify: Any = None) -> list[Ints]:
+    """Rows to train on, and a quarter on which a model is chosen and its confidence set."""
+    rows = np.arange(n_rows)
+    return train_test_split(rows, test_size=0.25, random_state=seed, stratify=stratify)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """A probe that stops before it has converged is still a probe."""
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def _standard_error(contributions: Floats) -> float:
+    return float(contributions.std() / np.sqrt(len(contributions)))
+
+
 def _check_features(features: Any) -> Floats:
     array = check_inputs(features, "features")
     if len(array) < MIN_ROWS:
         raise InputError(
-            f"There are {len(array)} rows. Pass {MIN_ROWS} or more: what is read from fewer "
-            "cannot be told from chance."
+            f"There are {len(array)} rows. Pass {MIN_ROWS} or more: what fewer show may be chance."
         )
     return array.reshape(len(array), -1).astype(np.float64, order="C")
 
@@ -225,7 +316,7 @@ def _check_classes(labels: Any, n_rows: int) -> Ints:
         )
     classes, numbers, counts = np.unique(array, return_inverse=True, return_counts=True)
     if len(classes) < 2:
-        raise InputError("labels holds one class only, so there is nothing to tell apart.")
+        raise InputError("labels holds one class only, so there is nothing to distinguish.")
     rare = classes[counts < MIN_PER_CLASS].tolist()
     if rare:
         raise InputError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from domindex.evaluation import ClassProbe, IndexAudit, ValueProbe
-from domindex.evaluation.audit import MAX_LEAK, MIN_KEPT
 from domindex.reporting.records import AuditRecord, ConditionRecord
 
 CAVEAT = "Information is in nats, as far as these models can read it; there may be more."
@@ -77,14 +76,14 @@ def _on_independence(audit: IndexAudit) -> tuple[str, ...]:
 
 def _on_leak(audit: IndexAudit) -> str:
     """What follows from the leak, so that the words end where the verdict does."""
-    if audit.leak <= MAX_LEAK:
-        return f"up to {MAX_LEAK:.0%} counts as none."
+    if audit.leak <= audit.max_leak:
+        return f"up to {audit.max_leak:.0%} counts as none."
     if audit.independent:
         return (
-            f"that is above {MAX_LEAK:.0%}, but so little in all that chance would give it too, "
-            "and counts as none."
+            f"that is above {audit.max_leak:.0%}, but so little that chance would give it too, and "
+            "counts as none."
         )
-    return f"that is above the {MAX_LEAK:.0%} that would count as none."
+    return f"that is above the {audit.max_leak:.0%} that would count as none."
 
 
 def _on_inputs(audit: IndexAudit) -> tuple[str, ...]:
@@ -92,7 +91,7 @@ def _on_inputs(audit: IndexAudit) -> tuple[str, ...]:
     return (
         f"They restore {_percent(x.r2)} of the variance of x in rows not seen; the best "
         f"linear summary of that size {_percent(audit.best_linear_r2)}, of which "
-        f"{MIN_KEPT:.0%} is asked.",
+        f"{audit.min_kept:.0%} is asked.",
         f"They tell at least {x.information:.2f} nats about x; so many rows could show "
         f"at most {x.ceiling:.2f}.",
     )
@@ -103,14 +102,14 @@ def _on_labels(audit: IndexAudit) -> tuple[str, ...]:
     return (
         _on_label_predictions(z, x),
         f"z tells at least {z.information:.2f} nats about y, x at least "
-        f"{x.information:.2f}, of which {MIN_KEPT:.0%} is asked{_on_labels_kept(audit)}; "
+        f"{x.information:.2f}, of which {audit.min_kept:.0%} is asked{_on_labels_kept(audit)}; "
         f"no probe could show more than {z.ceiling:.2f}.",
     )
 
 
 def _on_labels_kept(audit: IndexAudit) -> str:
     """Why the verdict is not the one that the two figures alone would give."""
-    enough = audit.labels_kept >= MIN_KEPT
+    enough = audit.labels_kept >= audit.min_kept
     if enough and not audit.label_sensitive:
         return ", but what z tells is not clear of chance"
     if audit.label_sensitive and not enough:

@@ -11,6 +11,7 @@ import math
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,8 +117,11 @@ DomainBy = Annotated[
 RowId = Annotated[
     str | None, typer.Option("--id", help="Column that names rows; kept in predictions.")
 ]
-KeepColumn = Annotated[
-    str | None, typer.Option(help="Columns to use although they seem to name rows or domains.")
+KeepColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--keep-column", help="Columns to use although they seem to name rows or domains."
+    ),
 ]
 Dates = Annotated[bool, typer.Option("--dates", help="Use year, month, weekday and hour of dates.")]
 TaskName = Annotated[str, typer.Option(help="auto, classification or regression.")]
@@ -140,7 +144,7 @@ def fit(
     exclude: Exclude = None,
     key: RowId = None,
     categorical: Categorical = None,
-    keep_column: KeepColumn = None,
+    keep_columns: KeepColumns = None,
     dates: Dates = False,
     task: TaskName = "auto",
     spelling: SpellingName = "ask",
@@ -152,7 +156,7 @@ def fit(
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("run"),
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.", min=0)] = 0,
     config: Config = None,
-    with_report: WithReport = True,
+    report: WithReport = True,
     dask: Dask = None,
     share: Share = False,
     force: Force = False,
@@ -170,25 +174,29 @@ def fit(
       domindex fit weather.parquet --target t7,t8 --domain state --sources WA,OR
       domindex fit --resume run
     """
+    given = dict(locals())
     with one_line_errors(resume or out):
-        from domindex.tables import fit_table, read_settings
+        from domindex.tables import FitRequest, fit_table, read_settings
 
         if resume is not None:
             _resume(resume, dask, as_json, data or target or domain)
             return
         if data is None or target is None or domain is None:
             raise InputError("Give DATA, --target and --domain, or --resume RUN.")
-        form: Asked = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
-        lists = {"exclude": exclude, "categorical": categorical, "keep_columns": keep_column}
-        columns: Asked = {name: _some(text) or () for name, text in {**lists, "na": na}.items()}
-        columns |= {"sources": _some(sources), "features": _some(features), "dates": dates}
-        roles: Asked = {"target": _names([target]) or [], "domain": domain, "domain_by": domain_by}
-        labels: Asked = {"task": task, "spelling": spelling, "missing": missing, "key": key}
-        labels["settings"] = None if config is None else read_settings(config)
-        how: Asked = {"seed": seed, "share": share, "report": with_report, "dask": dask}
-        how |= {"force": force, "progress": True, "checkpoint": True}
-        asked = {**form, **columns, **roles, **labels, **how}
-        _tell_run(fit_table(data, out=out, **asked), as_json)
+        asked = _options(FitRequest, given)
+        asked["settings"] = None if config is None else read_settings(config)
+        how: Asked = {"out": out, "report": report, "dask": dask, "force": force}
+        run = fit_table(**asked, **how, progress=True, checkpoint=True)
+        _tell_run(run, as_json)
+
+
+def _options(kind: Any, given: Asked) -> Asked:
+    """The options that are fields of a request; of names by commas, a list."""
+    found = {one: given[one.name] for one in fields(kind) if given.get(one.name) is not None}
+    return {
+        one.name: _names([value]) or [] if one.metadata.get("by_commas") else value
+        for one, value in found.items()
+    }
 
 
 def _resume(out: Path, dask: str | None, as_json: bool, extra: object) -> None:
@@ -242,16 +250,15 @@ def predict(
     Example:
       domindex predict run patients.csv --out predictions.parquet
     """
+    given = dict(locals())
     with one_line_errors():
-        from domindex.tables import predict_table
+        from domindex.tables import TextFormat, predict_table
 
         result = predict_table(
             run,
             data,
             out=_file(out),
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
+            **_options(TextFormat, given),
             keep=_some(keep) or (),
             force=force,
             progress=True,
@@ -291,16 +298,15 @@ def score(
     Example:
       domindex score run followup.csv
     """
+    given = dict(locals())
     with one_line_errors():
-        from domindex.tables import score_table
+        from domindex.tables import TextFormat, score_table
 
         result = score_table(
             run,
             data,
             out=_file(out),
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
+            **_options(TextFormat, given),
             force=force,
             progress=True,
         )
@@ -337,17 +343,16 @@ def index(
     Example:
       domindex index run --out map.csv --graph map.graphml
     """
+    given = dict(locals())
     with one_line_errors():
-        from domindex.tables import index_table
+        from domindex.tables import TextFormat, index_table
 
         result = index_table(
             run,
             data,
             out=None if as_json else _file(out),
             graph=graph,
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
+            **_options(TextFormat, given),
             force=force,
             progress=True,
         )
@@ -383,10 +388,11 @@ def add(
       domindex add run today.csv --out run-today
       domindex add run today.csv --force
     """
+    given = dict(locals())
     with one_line_errors():
-        from domindex.tables import add_table
+        from domindex.tables import TextFormat, add_table
 
-        form: Asked = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+        form = _options(TextFormat, given)
         result = add_table(run, data, out=out, **form, force=force, progress=True)
         if as_json:
             domains = result.table.to_dict("records")

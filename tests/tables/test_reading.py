@@ -137,7 +137,7 @@ def test_decimal_commas_are_numbers(tmp_path):
 
 def test_blanks_after_commas_and_columns_and_rows_of_nothing_are_dropped(tmp_path):
     path = write(tmp_path, "a, b, c\n1, x y, -200\n2, z, 3\n")
-    table = read_table(path, form=TextFormat(missing=("-200",)))
+    table = read_table(path, form=TextFormat(na=["-200"]))
     assert table["b"].tolist() == ["x y", "z"]
     assert np.isnan(table["c"][0])
     table, notes = read_with_notes(write(tmp_path, "a,b,,\n1,2,,\n,,,\n3,4,,\n"), TextFormat())

@@ -64,8 +64,8 @@ def test_targets_that_are_not_those_of_the_run_are_refused(copied, data, targets
         {"encoding": "hex"},
         {"encoding": "a\0"},
         {"encoding": "no such"},
-        {"missing": "NA"},
-        {"missing": (3,)},
+        {"na": "NA"},
+        {"na": (3,)},
     ],
     ids=str,
 )

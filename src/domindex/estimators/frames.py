@@ -176,7 +176,8 @@ def frame_preparation(
         targets=(),
         is_source=is_source,
         domains=[str(name) for name in names],
-        request=InputRequest(categorical=_of_categories(table), in_python=True),
+        request=InputRequest(categorical=_of_categories(table)),
+        in_python=True,
     )
     said = (*notes, *preparation.apply(table).changes.notes(with_texts=False))
     if said:

@@ -49,6 +49,10 @@ LEAST_SHARED = 5
 with others; the bound that statistical offices commonly use for cells of a table."""
 
 
+BY_COMMAS = {"by_commas": True}
+"""Metadata of a field that holds names, which the command line is given as one text."""
+
+
 @dataclass(frozen=True)
 class InputRequest:
     """Which columns are inputs, and what is done to them.
@@ -57,13 +61,12 @@ class InputRequest:
     ----------
     features : the inputs; all columns that are nothing else where None
     exclude : columns that are no inputs, and of which nothing is shown
+    key : the column that names rows: no input, shown nowhere, and part of every prediction
     categorical : columns whose values are categories even if they look like numbers
-    keep : columns that are inputs although they look like names of rows or of domains;
-        `keep_columns` of `fit_table`
+    keep_columns : columns that are inputs although they look like names of rows or of domains
     dates : take parts of dates (year, month, weekday, hour) as inputs
     missing : "impute" or "error"
     share : what is learned is to be shown to others: categories below 5 rows are pooled
-    in_python : notes are for a user of Python, who has no options of the command line
 
     Examples
     --------
@@ -72,18 +75,23 @@ class InputRequest:
     True
     """
 
-    features: Sequence[str] | None = None
-    exclude: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    keep: Sequence[str] = ()
+    features: Sequence[str] | None = field(default=None, metadata=BY_COMMAS)
+    exclude: Sequence[str] = field(default=(), metadata=BY_COMMAS)
+    key: str | None = None
+    categorical: Sequence[str] = field(default=(), metadata=BY_COMMAS)
+    keep_columns: Sequence[str] = field(default=(), metadata=BY_COMMAS)
     dates: bool = False
     missing: Missing = "impute"
     share: bool = False
-    in_python: bool = False
 
     def __post_init__(self) -> None:
         if self.missing not in get_args(Missing):
             raise InputError(f"missing is {self.missing!r}. Choose 'impute' or 'error'.")
+
+    @property
+    def hidden(self) -> list[str]:
+        """Columns that are no inputs, and of which nothing is shown."""
+        return [*self.exclude, *([] if self.key is None else [self.key])]
 
     @property
     def least_shown(self) -> int:
@@ -187,7 +195,7 @@ def _learn(
     """The column, or the reason why it is none; and how many of its texts were pooled."""
     name = str(column.name)
     kind: Kind = "texts" if name in request.categorical else _kind(column, facts)
-    keep = name in request.keep or request.features is not None
+    keep = name in request.keep_columns or request.features is not None
     if kind == "dates":
         return (learn_dates(column, is_source) if request.dates else None), "dates", 0
     if not keep:
@@ -196,7 +204,7 @@ def _learn(
             return None, reason, 0
     floor = max(2, request.least_shown)
     if kind == "numbers":
-        least = least_count(len(column), floor) if name not in request.keep else 1
+        least = least_count(len(column), floor) if name not in request.keep_columns else 1
         return learn_numbers(column, is_source, domains, facts, least), "never change", 0
     learned, n_pooled = learn_categories(column, is_source, domains, facts, floor)
     return learned, "never change" if n_pooled < 2 else "names domain", n_pooled
@@ -308,6 +316,7 @@ class TablePreparation:
         request: InputRequest | None = None,
         facts: Mapping[str, ColumnFacts] | None = None,
         rule: DomainRule | None = None,
+        in_python: bool = False,
     ) -> tuple[TablePreparation, tuple[str, ...]]:
         """Learn from a table whose source rows are marked; also returns notes for the user.
 
@@ -323,15 +332,14 @@ class TablePreparation:
         facts : where the table is a sample of a larger one, what all rows hold: which columns
             change, and the categories of each
         rule : how the domain column names domains; as it is spelled where None
+        in_python : notes are for a user of Python, who has no options of the command line
         """
         rule = rule or DomainRule()
         request = request or InputRequest()
-        require_columns(table.columns, request.exclude, "columns to leave out")
+        require_columns(table.columns, request.hidden, "columns to leave out")
         require_columns(table.columns, request.categorical, "categories")
-        require_columns(table.columns, request.keep, "columns to keep")
-        chosen = input_names(
-            list(table.columns), domain, targets, request.features, request.exclude
-        )
+        require_columns(table.columns, request.keep_columns, "columns to keep")
+        chosen = input_names(list(table.columns), domain, targets, request.features, request.hidden)
         names = rule.names(table[domain]) if domains is None else list(domains)
         learned = learn_columns(table, chosen, is_source, names, request, facts or {})
         if not learned.columns:
@@ -339,7 +347,7 @@ class TablePreparation:
         plain = cls(domain, tuple(targets), learned.columns, request.missing, (), rule)
         imputations, notes = _impute(plain, table, names, request)
         return replace(plain, imputations=imputations), (
-            *learned.notes(request.least_shown, in_python=request.in_python),
+            *learned.notes(request.least_shown, in_python=in_python),
             *notes,
         )
 

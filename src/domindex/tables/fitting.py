@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,15 +22,14 @@ from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import index_correlation
 from domindex.inputs.columns import DomainRule, require_roles
 from domindex.inputs.domain_data import Task
-from domindex.inputs.messages import preview
-from domindex.inputs.preparation import InputRequest, Missing, TablePreparation
+from domindex.inputs.preparation import TablePreparation
 from domindex.persistence.atomic import check_free, new_file
 from domindex.persistence.json_files import write_json
 from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting import report_data, write_run_report
 from domindex.reporting.report import CONTENT_FILE
-from domindex.tables.labels import LabelledRows, Spelling, label_rows
+from domindex.tables.labels import LabelledRows, label_rows
 from domindex.tables.large import Data, is_large, name_of, read_sample
 from domindex.tables.mapping import index_table
 from domindex.tables.predicting import predict_table
@@ -38,7 +37,6 @@ from domindex.tables.privacy import without_row_values
 from domindex.tables.reading import read_with_notes, write_table
 from domindex.tables.request import FitRequest, FitTable, check_settings
 from domindex.tables.run import RUN, Run, RunCheckpoint, checkpoint_of, kept_until_complete
-from domindex.tables.text_format import TextFormat
 from domindex.versions import versions
 
 MOST_CLASSES = 6
@@ -48,40 +46,27 @@ MOST_CLASSES = 6
 def fit_table(
     data: Data,
     *,
-    target: Sequence[str],
-    domain: str,
-    domain_by: str | None = None,
     out: str | os.PathLike[str],
-    sources: Sequence[str] | None = None,
-    key: str | None = None,
-    features: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    keep_columns: Sequence[str] = (),
-    dates: bool = False,
-    task: Task | Literal["auto"] = "auto",
-    spelling: Spelling = "ask",
-    missing: Missing = "impute",
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    na: Sequence[str] = (),
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
     report: bool = True,
     force: bool = False,
     progress: bool = False,
     dask: str | None = None,
-    share: bool = False,
     checkpoint: bool = False,
+    **request: Any,
 ) -> Run:
     """Fit the table in a file, and write the run to the folder `out`, complete or not at all.
 
-    The other arguments are the attributes of `FitRequest`, of its `InputRequest` and of its
-    `TextFormat`, where each is described. `report` writes a report as well, `force` replaces a run
-    that is there, `progress` draws bars, `dask` is the address of a scheduler to work on, and
-    `checkpoint` keeps what is finished beside `out` until the run is complete: the same call, or
-    `resume_table`, goes on from there.
+    Parameters
+    ----------
+    data : a CSV, Parquet or Excel file, or what is read in parts
+    out : the folder of the run
+    report : write a report as well
+    force : replace a run that is there
+    progress : draw bars on standard error
+    dask : the address of a scheduler to work on
+    checkpoint : keep what is finished beside `out` until the run is complete: the same call, or
+        `resume_table`, goes on from there
+    **request : target, domain and all other attributes of `FitRequest`
 
     Examples
     --------
@@ -99,40 +84,14 @@ def fit_table(
     >>> run.model().source_domains_
     ['Ahlen', 'Bruck', 'Celle']
     """
-    _refuse_contradictions(key, features, exclude, keep_columns, categorical)
-    form = TextFormat(delimiter, decimal, encoding, tuple(na))
-    hidden = list(dict.fromkeys([*exclude, *([key] if key is not None else [])]))
-    inputs = InputRequest(features, hidden, categorical, keep_columns, dates, missing, share)
-    roles = (domain, tuple(target), sources)
-    request = FitRequest(data, form, *roles, inputs, task, settings or {}, seed)
-    request = replace(request, domain_by=domain_by, spelling=spelling, key=key)
-    asked = request.plain() | {"report": report, "force": force}
-    with kept_until_complete(out, asked, checkpoint) as kept:
+    asked = FitRequest(data=data, **request)
+    plain = asked.plain() | {"report": report, "force": force}
+    with kept_until_complete(out, plain, checkpoint) as kept:
         run = None if kept is None else kept.written_run(out)
         if run is None:
             check_free(out, marker=RUN, overwrite=force)
         with spread_over(dask), show_progress(progress) as shown:
-            return _run(request, out, _Wishes(report, force, progress), kept, run, shown)
-
-
-def _refuse_contradictions(
-    key: str | None,
-    features: Sequence[str] | None,
-    exclude: Sequence[str],
-    keep: Sequence[str],
-    categorical: Sequence[str],
-) -> None:
-    """A column cannot be left out and used."""
-    used = {"--features": features or (), "--keep-column": keep, "--categorical": categorical}
-    left_out = {"--exclude": exclude, "--id": [] if key is None else [key]}
-    for option, names in used.items():
-        for other, hidden in left_out.items():
-            both = [name for name in names if name in hidden]
-            if both:
-                raise InputError(
-                    f"{preview(both)} is named by {option}, to be an input, and by {other}, not to "
-                    "be one. Take it out of one of them."
-                )
+            return _run(asked, out, _Wishes(report, force, progress), kept, run, shown)
 
 
 @dataclass(frozen=True)
@@ -198,7 +157,7 @@ def _run(
             about["checkpoint"] = kept.token
         run = Run.write(out, model, table.preparation, about, overwrite=wishes.force)
     if wishes.report:
-        _report(run, model, table, shown, request.inputs.share)
+        _report(run, model, table, shown, request.share)
     return run
 
 
@@ -220,7 +179,7 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     rows = label_rows(
         table,
         domain=request.domain,
-        targets=request.targets,
+        targets=request.target,
         sources=request.sources,
         task=request.task,
         rule=rule,
@@ -229,10 +188,10 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     preparation, notes = TablePreparation.fit(
         rows.table,
         domain=request.domain,
-        targets=request.targets,
+        targets=request.target,
         is_source=rows.is_source,
         domains=rows.domains,
-        request=request.inputs,
+        request=request,
         rule=rule,
     )
     inputs = preparation.apply(rows.table)
@@ -244,21 +203,21 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
             *read,
             *rows.notes,
             *notes,
-            *inputs.changes.notes(request.inputs.least_shown, with_texts=False),
+            *inputs.changes.notes(request.least_shown, with_texts=False),
         ),
         {
             "file": name_of(request.data),
             "rows": len(table),
             "columns": request.shown(table.columns),
         },
-        hidden=frozenset(request.inputs.exclude),
-        asked_for_all=request.inputs.features is None,
+        hidden=frozenset(request.hidden),
+        asked_for_all=request.features is None,
     )
 
 
 def _new_model(request: FitRequest, task: Task, *, verbose: int) -> BaseVDI:
     kind = VDIClassifier if task == "classification" else VDIRegressor
-    arguments = check_settings(kind, request.settings)
+    arguments = check_settings(kind, request.settings or {})
     return kind(random_state=request.seed, verbose=verbose, **arguments)
 
 
@@ -305,14 +264,14 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
         "form": request.form.to_dict(),
         "domain": request.domain,
         "key": request.key,
-        "targets": list(request.targets),
+        "targets": list(request.target),
         "task": table.rows.labels.task,
         "features": table.preparation.features,
         "sources": table.rows.sources,
         "estimator": type(model).__name__,
-        "settings": dict(request.settings),
+        "settings": dict(request.settings or {}),
         "seed": request.seed,
-        "share": request.inputs.share,
+        "share": request.share,
         "notes": list(table.notes),
         "summary": model.summary().splitlines(),
         "versions": versions(),

@@ -182,7 +182,7 @@ def _opened(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
         parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
             column_types=types,
-            null_values=["", *words, "NaN", *form.missing],
+            null_values=["", *words, "NaN", *form.na],
             strings_can_be_null=False,
             decimal_point=form.decimal or ".",
         ),
@@ -314,17 +314,17 @@ def read_sample(request: FitRequest) -> FitTable:
     texts, which stand in for missing values, by the sample.
     """
     stream = open_stream(request.data, form=request.form, texts=[request.domain])
-    columns, wanted, roles = stream.columns, request.inputs, (request.domain, request.targets)
+    columns, roles = stream.columns, (request.domain, tuple(request.target))
     _check_request(request, columns)
-    inputs = input_names(columns, *roles, wanted.features, wanted.exclude)
-    plan = stream_plan(stream, *roles, inputs, request.sources, wanted.categorical, request.seed)
+    inputs = input_names(columns, *roles, request.features, request.hidden)
+    plan = stream_plan(stream, *roles, inputs, request.sources, request.categorical, request.seed)
     summary = summarise(stream, plan)
     sources = _sources(summary, request.sources)
     table = summary.sample(sources)
     rows = label_rows(
         table,
         domain=request.domain,
-        targets=request.targets,
+        targets=request.target,
         sources=sources,
         task=_task(request, summary),
         spelling=request.spelling,
@@ -332,20 +332,21 @@ def read_sample(request: FitRequest) -> FitTable:
     preparation, notes = TablePreparation.fit(
         rows.table,
         domain=request.domain,
-        targets=request.targets,
+        targets=request.target,
         is_source=rows.is_source,
         domains=rows.domains,
         request=replace(
-            wanted,
+            request,
             exclude=(),
-            categorical=[name for name in wanted.categorical if name in inputs],
-            keep=[name for name in wanted.keep if name in inputs],
+            key=None,
+            categorical=[name for name in request.categorical if name in inputs],
+            keep_columns=[name for name in request.keep_columns if name in inputs],
         ),
         facts=summary.columns,
     )
     _check_missing(summary, preparation)
     prepared = preparation.apply(rows.table)
-    filled = _filled(summary, preparation, wanted.least_shown)
+    filled = _filled(summary, preparation, request.least_shown)
     said = (*_row_notes(summary, sources, table), *notes, *filled)
     return FitTable(
         rows,
@@ -358,13 +359,13 @@ def read_sample(request: FitRequest) -> FitTable:
             "columns": request.shown(columns),
             "sampled": len(table),
         },
-        hidden=frozenset(request.inputs.exclude),
-        asked_for_all=request.inputs.features is None,
+        hidden=frozenset(request.hidden),
+        asked_for_all=request.features is None,
     )
 
 
 def _check_request(request: FitRequest, columns: Sequence[str]) -> None:
-    check_roles(request.domain, request.targets)
+    check_roles(request.domain, request.target)
     if request.domain_by is not None:
         raise InputError(
             f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "
@@ -388,10 +389,10 @@ def _sources(summary: StreamSummary, named: Sequence[str] | None) -> list[str]:
 
 def _task(request: FitRequest, summary: StreamSummary) -> Task | Literal["auto"]:
     """As for a small table, where all labels count: few whole numbers are classes."""
-    if request.task != "auto" or len(request.targets) != 1:
+    if request.task != "auto" or len(request.target) != 1:
         return request.task
-    facts = summary.columns[request.targets[0]]
-    is_number = request.targets[0] in summary.plan.numbers
+    facts = summary.columns[request.target[0]]
+    is_number = request.target[0] in summary.plan.numbers
     many = facts.few is None or len(facts.few) > MAX_CLASSES
     return "regression" if is_number and many else "auto"
 

@@ -50,11 +50,9 @@ def index_table(
     *,
     out: str | os.PathLike[str] | None = None,
     graph: str | os.PathLike[str] | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     force: bool = False,
     progress: bool = False,
+    **form: Any,
 ) -> TableIndex:
     """Where the domains of a run lie; with `data`, also those of its domains that are new.
 
@@ -68,11 +66,10 @@ def index_table(
     data : a CSV or Parquet file with the domain and the inputs
     out : a CSV or Parquet file to write as well
     graph : a GraphML file to write as well
-    delimiter : between the columns of a text file; as in the fit, or told by its header
-    decimal : "." or ","; as in the fit, or told by the numbers
-    encoding : of a text file; as in the fit
     force : replace files that are there
     progress : draw bars on standard error
+    **form : delimiter, decimal, encoding or na of a text file, see `TextFormat`; as in the fit
+        where nothing is said
 
     Examples
     --------
@@ -97,8 +94,8 @@ def index_table(
     new = None
     if data is not None:
         with show_progress(progress) as shown:
-            form = TextFormat(delimiter, decimal, encoding).over(run.form)
-            new = _new_places(model, read_rows(data, run.preparation(), form, shown))
+            said = TextFormat(**form).over(run.form)
+            new = _new_places(model, read_rows(data, run.preparation(), said, shown))
             if new is not None:
                 say_off_map(new, shown)
     table, coordinates = map_table(model, new)

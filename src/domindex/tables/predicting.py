@@ -89,13 +89,11 @@ def predict_table(
     data: Data,
     *,
     out: str | os.PathLike[str] | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     keep: Sequence[str] = (),
     force: bool = False,
     progress: bool = False,
     escape: bool = False,
+    **form: Any,
 ) -> TablePredictions:
     """Predict every row of the table in a file; domains never seen are placed on the map first.
 
@@ -105,14 +103,13 @@ def predict_table(
     data : a CSV or Parquet file with the domain and the inputs; targets are not needed. What `fit`
         reads in parts is predicted in parts as well
     out : a CSV or Parquet file to write as well; it must be named where data is read in parts
-    delimiter : between the columns of a text file; as in the fit, or told by its header
-    decimal : "." or ","; as in the fit, or told by the numbers
-    encoding : of a text file; as in the fit
     keep : columns of the data that stand beside the predictions, as they are. The `key` of the fit
         always does
     force : replace a file that is there
     progress : draw bars on standard error
     escape : put an apostrophe before texts that a spreadsheet would take for formulas
+    **form : delimiter, decimal, encoding or na of a text file, see `TextFormat`; as in the fit
+        where nothing is said
 
     Examples
     --------
@@ -132,13 +129,13 @@ def predict_table(
         check_table_path(out, overwrite=force)
     run = opened(run)
     model, preparation = run.model(), run.preparation()
-    form = TextFormat(delimiter, decimal, encoding).over(run.form)
+    said = TextFormat(**form).over(run.form)
     if is_large(data):
         return _predict_large(
-            run, model, data, out, form, kept_columns(run, keep), force, progress, escape
+            run, model, data, out, said, kept_columns(run, keep), force, progress, escape
         )
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, form, shown, kept_columns(run, keep))
+        rows = read_rows(data, preparation, said, shown, kept_columns(run, keep))
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
         predicted = predict_rows(model, rows, places, preparation, shown)
         off_map = say_off_map(places, shown)
@@ -307,11 +304,9 @@ def add_table(
     data: str | os.PathLike[str],
     *,
     out: str | os.PathLike[str] | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     force: bool = False,
     progress: bool = False,
+    **form: Any,
 ) -> AddedDomains:
     """Add the domains of the table in a file that a run does not know.
 
@@ -323,11 +318,10 @@ def add_table(
     run : a run, or its folder
     data : a CSV or Parquet file with the domain and the inputs; targets are not needed
     out : the folder of the new run; None replaces the run itself, which needs `force`
-    delimiter : between the columns of a text file; as in the fit, or told by its header
-    decimal : "." or ","; as in the fit, or told by the numbers
-    encoding : of a text file; as in the fit
     force : replace a run that is there
     progress : speak on standard error
+    **form : delimiter, decimal, encoding or na of a text file, see `TextFormat`; as in the fit
+        where nothing is said
 
     Examples
     --------
@@ -355,9 +349,7 @@ def add_table(
     check_free(folder, marker=RUN, overwrite=force)
     model, preparation = run.model(), run.preparation()
     with show_progress(progress) as shown:
-        rows = read_rows(
-            data, preparation, TextFormat(delimiter, decimal, encoding).over(run.form), shown
-        )
+        rows = read_rows(data, preparation, TextFormat(**form).over(run.form), shown)
         inputs, names = _new_rows(rows, set(model.domains_), Path(data), shown)
         table = model.place_domains(inputs, sample_domain=names)
         say_off_map(table, shown)

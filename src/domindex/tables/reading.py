@@ -245,7 +245,7 @@ def read_with_notes(
     else:
         with opener(file) as stream:
             table = _unpacked(file, stream, _read_parquet if kind == "parquet" else _read_excel)
-        table = as_missing(table, form.missing)
+        table = as_missing(table, form.na)
     if kind != "parquet":
         table = _with_decimals(table, form.decimal, named, notes)
     table = without_debris(file, table, named, notes)
@@ -349,7 +349,7 @@ def _parse_csv(
                 encoding=encoding,
                 index_col=False,
                 keep_default_na=False,
-                na_values=["", *form.missing],
+                na_values=["", *form.na],
                 dtype={name.strip() if after_comma else name: str for name in spelled},
                 skipinitialspace=after_comma,
                 low_memory=False,

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import pandas as pd
@@ -15,8 +15,8 @@ import pandas as pd
 from domindex.errors import InputError
 from domindex.estimators.vdi import BaseVDI
 from domindex.inputs.domain_data import Task
-from domindex.inputs.messages import did_you_mean
-from domindex.inputs.preparation import InputRequest, TablePreparation
+from domindex.inputs.messages import did_you_mean, preview
+from domindex.inputs.preparation import BY_COMMAS, InputRequest, TablePreparation
 from domindex.persistence.paths import usable_path
 from domindex.tables.labels import LabelledRows, Spelling
 from domindex.tables.privacy import missing_shares, shown_columns
@@ -24,101 +24,94 @@ from domindex.tables.text_format import TextFormat
 from domindex.vdi.settings import Network, Training
 
 
-@dataclass(frozen=True)
-class FitRequest:
-    """What `fit_table` was asked for.
+@dataclass(frozen=True, kw_only=True)
+class FitRequest(InputRequest, TextFormat):
+    """What `fit_table` was asked for: its arguments, and the options of `domindex fit`.
+
+    A new option is a field here (or of `InputRequest` or `TextFormat`) and a parameter of the same
+    name in `domindex.cli.fit`; nothing else lists them.
 
     Attributes
     ----------
     data : a CSV, Parquet or Excel file, or what is read in parts: a large file, a folder of
         Parquet files, a pyarrow dataset, a polars LazyFrame, a Dask data frame
-    form : what is said of a text file
+    target : the column to predict, or several for values
     domain : the column that names the domain of every row
-    targets : the column to predict, or several for values; `target` of `fit_table`
-    sources : the labelled domains; None takes those with a label in any row
-    inputs : which columns are inputs, and what is done to them
-    task : "auto" takes texts and few whole numbers for classes
-    settings : parameters of the estimator
-    seed : the same one gives the same model
     domain_by : "month" or "year" for a domain column of dates, or the width of bands for numbers
+    sources : the labelled domains; None takes those with a label in any row
+    task : "auto" takes texts and few whole numbers for classes
     spelling : what to do with classes that differ in capitals or blanks only: "ask" refuses them,
         "merge" takes them for one, "exact" for several
-    key : the column that names rows: no input, shown nowhere, and part of every prediction
+    settings : parameters of the estimator
+    seed : the same one gives the same model
 
     Examples
     --------
-    >>> from domindex.inputs.preparation import InputRequest
-    >>> from domindex.tables import FitRequest, TextFormat
-    >>> inputs = InputRequest(exclude=["note"])
+    >>> from domindex.tables import FitRequest
     >>> request = FitRequest(
-    ...     "patients.csv", TextFormat(), "hospital", ("outcome",), None, inputs, "auto", {}, seed=0
+    ...     data="patients.csv", target=["outcome"], domain="hospital", exclude=["note"]
     ... )
     >>> request.plain()["exclude"]
     ['note']
     """
 
     data: Any
-    form: TextFormat
+    target: Sequence[str] = field(metadata=BY_COMMAS)
     domain: str
-    targets: tuple[str, ...]
-    sources: Sequence[str] | None
-    inputs: InputRequest
-    task: Task | Literal["auto"]
-    settings: Mapping[str, Any]
-    seed: int
     domain_by: str | None = None
+    sources: Sequence[str] | None = field(default=None, metadata=BY_COMMAS)
+    task: Task | Literal["auto"] = "auto"
     spelling: Spelling = "ask"
-    key: str | None = None
+    settings: Mapping[str, Any] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        InputRequest.__post_init__(self)
+        TextFormat.__post_init__(self)
+        used = {
+            "--features": self.features or (),
+            "--keep-column": self.keep_columns,
+            "--categorical": self.categorical,
+        }
+        left_out = {"--exclude": self.exclude, "--id": [] if self.key is None else [self.key]}
+        for option, names in used.items():
+            for other, hidden in left_out.items():
+                both = [name for name in names if name in hidden]
+                if both:
+                    raise InputError(
+                        f"{preview(both)} is named by {option}, to be an input, and by {other}, "
+                        "not to be one. Take it out of one of them."
+                    )
 
     @property
-    def keys(self) -> list[str]:
-        """The key, if there is one."""
-        return [] if self.key is None else [self.key]
+    def form(self) -> TextFormat:
+        """What is said of a text file."""
+        return TextFormat(**{one.name: getattr(self, one.name) for one in fields(TextFormat)})
 
     @property
     def roles(self) -> dict[str, Sequence[str]]:
         """The columns that were named, by what for."""
-        inputs = self.inputs
-        hidden = [name for name in inputs.exclude if name != self.key]
         return {
             "domain": [self.domain],
-            "target": self.targets,
-            "names of rows (--id)": self.keys,
-            "inputs": inputs.features or (),
-            "columns to leave out": hidden,
-            "categories": inputs.categorical,
-            "columns to keep": inputs.keep,
+            "target": self.target,
+            "names of rows (--id)": [] if self.key is None else [self.key],
+            "inputs": self.features or (),
+            "columns to leave out": self.exclude,
+            "categories": self.categorical,
+            "columns to keep": self.keep_columns,
         }
 
     def shown(self, columns: Iterable[str]) -> list[str]:
         """Columns that a run may name: of those that were excluded not even that."""
-        return [name for name in columns if name not in self.inputs.exclude]
+        return [name for name in columns if name not in self.hidden]
 
     def plain(self) -> dict[str, Any]:
         """The arguments of `fit_table` in terms of JSON; `data` is None where it is no file."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
         is_file = isinstance(self.data, str | os.PathLike)
-        inputs, form = self.inputs, self.form
-        shown = [name for name in inputs.exclude if name != self.key]
-        lists = {"features": inputs.features, "exclude": shown, "categorical": inputs.categorical}
-        lists |= {"sources": self.sources, "keep_columns": inputs.keep, "na": form.missing}
-        return {
-            "data": os.path.abspath(os.path.expanduser(self.data)) if is_file else None,
-            "delimiter": form.delimiter,
-            "decimal": form.decimal,
-            "encoding": form.encoding,
-            "domain": self.domain,
-            "domain_by": self.domain_by,
-            "key": self.key,
-            "target": list(self.targets),
-            **{name: None if one is None else list(one) for name, one in lists.items()},
-            "dates": inputs.dates,
-            "task": self.task,
-            "spelling": self.spelling,
-            "missing": inputs.missing,
-            "share": inputs.share,
-            "settings": json.loads(json.dumps(dict(self.settings), default=repr)),
-            "seed": self.seed,
-        }
+        values["data"] = os.path.abspath(os.path.expanduser(self.data)) if is_file else None
+        plain: dict[str, Any] = json.loads(json.dumps(values, default=_listed))
+        return plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +145,11 @@ class FitTable:
         shown = shown_columns(self.rows.table[names])
         gaps = missing_shares(self.rows.table, [column.name for column in preparation.columns])
         return pd.concat([shown, gaps], axis=1)
+
+
+def _listed(value: Any) -> Any:
+    """What JSON has no form of: names as a list, anything else as it is written."""
+    return list(value) if isinstance(value, Iterable) else repr(value)
 
 
 if sys.version_info >= (3, 11):

@@ -70,11 +70,9 @@ def score_table(
     data: str | os.PathLike[str],
     *,
     out: str | os.PathLike[str] | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     force: bool = False,
     progress: bool = False,
+    **form: Any,
 ) -> TableScores:
     """Compare a run's predictions with the labels of a table, domain by domain.
 
@@ -83,11 +81,10 @@ def score_table(
     run : a run, or its folder
     data : a file with the domain, the inputs and the target; rows without a label are left out
     out : a CSV or Parquet file to write the table of scores to as well
-    delimiter : between the columns of a text file; as in the fit, or told by its header
-    decimal : "." or ","; as in the fit, or told by the numbers
-    encoding : of a text file; as in the fit
     force : replace a file that is there
     progress : draw bars on standard error
+    **form : delimiter, decimal, encoding or na of a text file, see `TextFormat`; as in the fit
+        where nothing is said
 
     Examples
     --------
@@ -109,10 +106,10 @@ def score_table(
         check_table_path(out, overwrite=force)
     run = opened(run)
     model, preparation = run.model(), run.preparation()
-    form = TextFormat(delimiter, decimal, encoding).over(run.form)
+    said = TextFormat(**form).over(run.form)
     with show_progress(progress) as shown:
         table, read = read_with_notes(
-            data, form, texts=[preparation.domain], open_file=shown.open_file
+            data, said, texts=[preparation.domain], open_file=shown.open_file
         )
         require_columns(table.columns, preparation.targets, "target")
         labels = read_labels(table, preparation.targets, run.about["task"])

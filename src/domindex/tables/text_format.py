@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from domindex.errors import InputError
 from domindex.inputs.columns import stands_for_none
 from domindex.inputs.messages import preview
 from domindex.inputs.names import is_missing
+from domindex.inputs.preparation import BY_COMMAS
 
 DELIMITERS = {"\t": "a tab", ";": "a semicolon", "|": "a bar", ",": "a comma"}
 FALLBACK_ENCODING = "cp1252"
@@ -39,8 +40,7 @@ class TextFormat:
     delimiter : between the columns
     decimal : "." or ",", before the decimals of a number
     encoding : of the text, by a name that Python knows
-    missing : words that stand for a missing value in all columns, such as -200; `na` of
-        `fit_table`
+    na : words that stand for a missing value in all columns, such as -200
 
     Examples
     --------
@@ -52,7 +52,7 @@ class TextFormat:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    missing: tuple[str, ...] = ()
+    na: Sequence[str] = field(default=(), metadata=BY_COMMAS)
 
     def __post_init__(self) -> None:
         for name in ("delimiter", "decimal", "encoding"):
@@ -66,10 +66,10 @@ class TextFormat:
                 f"The encoding is {self.encoding!r:.80}, which Python does not know for texts. "
                 "Choose one such as utf-8, cp1252, latin-1 or utf-16."
             )
-        words = self.missing
-        if not (isinstance(words, tuple) and all(isinstance(word, str) for word in words)):
+        words = self.na
+        if not (isinstance(words, list | tuple) and all(isinstance(word, str) for word in words)):
             raise InputError(
-                f"Words that stand for a missing value are {words!r:.80}. Pass texts, in a tuple."
+                f"Words that stand for a missing value are {words!r:.80}. Pass a list of texts."
             )
 
     def over(self, other: TextFormat) -> TextFormat:
@@ -78,16 +78,18 @@ class TextFormat:
             self.delimiter or other.delimiter,
             self.decimal or other.decimal,
             self.encoding or other.encoding,
-            self.missing or other.missing,
+            self.na or other.na,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "na": list(self.na)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> TextFormat:
         """What `to_dict` gave; InputError or TypeError for anything else."""
-        return cls(**{**content, "missing": tuple(content.get("missing", ()))})
+        words = content.get("na", content.get("missing", ()))  # its name in runs of format 1
+        said = {name: value for name, value in content.items() if name != "missing"}
+        return cls(**{**said, "na": words})
 
 
 def _is_text_encoding(name: str) -> bool:

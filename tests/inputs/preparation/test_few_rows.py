@@ -161,7 +161,7 @@ def test_columns_that_name_the_row_or_the_domain_are_left_out_unless_kept(flight
     assert taken == {"distance", "delay", "seats", "carrier", "region"}
     assert any("name rows" in note and "'record', 'note'" in note for note in notes)
     assert any("name the domain" in note and "'postcode', 'height'" in note for note in notes)
-    kept, _ = prepare(odd, keep=["height", "record"])
+    kept, _ = prepare(odd, keep_columns=["height", "record"])
     assert {"height", "record"} <= {column.name for column in kept.columns}
     named, _ = prepare(odd, features=["height", "distance"])
     assert named.features == ["height", "distance"]

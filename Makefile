@@ -41,7 +41,7 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 bench: $(STAMP)
-	$(BIN)/domindex bench --suite all --out benchmarks/results
+	$(BIN)/domindex-bench run --suite all --out benchmarks/results
 	$(MAKE) bench-tables
 
 docs: $(STAMP)
@@ -57,14 +57,14 @@ audit: $(STAMP)
 	$(BIN)/pip-audit --skip-editable
 
 bench-tables: $(STAMP)
-	$(BIN)/domindex bench --render --suite all --out benchmarks/results --readme README.md
+	$(BIN)/domindex-bench render --out benchmarks/results --readme README.md
 
 bench-constants: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m domindex.benchmark.constants --out benchmarks/results --page docs/committee.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m domindex_bench.constants --out benchmarks/results --page docs/committee.md
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml benchmarks/pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e benchmarks
 	touch $@
 
 clean:

@@ -14,7 +14,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from domindex import Training, VDIClassifier
-from domindex.benchmark import executors
 from domindex.cluster import cluster_errors, connected, spread_over
 from domindex.datasets import make_circle
 from domindex.errors import ClusterError, InputError
@@ -141,19 +140,6 @@ def test_distances_on_the_workers_are_those_alone_though_one_dies(cluster, tmp_p
         far = transport_distances(clouds)
     assert os.path.exists(mark)
     np.testing.assert_array_equal(far, alone)
-
-
-@pytest.mark.full
-def test_cells_of_a_benchmark_go_where_joblib_sends_them(cluster, monkeypatch):
-    monkeypatch.setattr(executors, "run_cell", lambda cell, data_home=None: os.getpid())
-    cells = range(4)
-    with connected(cluster.scheduler_address, as_default=True) as client:
-        client.wait_for_workers(2, timeout=60)  # one may just have died
-        workers = set(client.run(os.getpid).values())
-        with joblib.parallel_config(backend="dask"):
-            ran = set(executors.run_on_cores(cells, alone=False, jobs=2, data_home=None))
-    assert ran <= workers
-    assert set(executors.run_on_cores(cells, alone=False, jobs=2, data_home=None)) == {os.getpid()}
 
 
 @pytest.mark.full

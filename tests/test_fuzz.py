@@ -1,4 +1,4 @@
-"""Hostile values, drawn: finite numbers, or an error of our own. `bench_fuzz` has more of them."""
+"""Hostile values, drawn: finite numbers, or an error of our own. `domindex_bench` has more."""
 
 import warnings
 

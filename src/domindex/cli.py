@@ -22,8 +22,6 @@ from domindex.errors import DatasetError, DomindexError, InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from domindex.benchmark import BenchmarkRun
-
 Asked = dict[str, Any]
 STANDARD_OUTPUT = "-"
 WRONG_INPUT = 2
@@ -476,125 +474,6 @@ def demo(
             return
         typer.echo(result.summary())
         typer.echo(f"Everything is in {out}" + ("" if drawn is None else f"; read {drawn}"))
-
-
-DatasetNames = Annotated[
-    list[str] | None,
-    typer.Argument(help="Names of datasets, by spaces or commas.  [default: all of the suite]"),
-]
-SuiteNames = Annotated[str, typer.Option(help="Names of suites, by commas; all for every one.")]
-MethodNames = Annotated[
-    str | None, typer.Option(help="Names of methods, by commas.  [default: all of the suite]")
-]
-Seeds = Annotated[
-    int | None, typer.Option(help="How many seeds: 0, 1, …  [default: the suite's]", min=1)
-]
-Render = Annotated[
-    bool, typer.Option("--render", help="Measure nothing; write the tables of OUT's record.")
-]
-Readme = Annotated[
-    Path | None, typer.Option(help="With --render: file that the short table is written into.")
-]
-Stale = Annotated[
-    bool, typer.Option("--stale", help="Accept rows of other settings, marked in the tables.")
-]
-
-
-@app.command()
-def bench(
-    datasets: DatasetNames = None,
-    suite: SuiteNames = "paper",
-    methods: MethodNames = None,
-    seeds: Seeds = None,
-    jobs: Annotated[int, typer.Option(help="Cells at a time; -1 for one per core.")] = -1,
-    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("benchmark-results"),
-    dask: Dask = None,
-    render: Render = False,
-    readme: Readme = None,
-    stale: Stale = False,
-    data_home: DataHome = None,
-) -> None:
-    """Measure suites of methods on datasets, beside the paper's figures.
-
-    Every finished cell is written to OUT/record.jsonl at once; run the same command again after
-    a stop, and it goes on from there. `domindex suites` says what there is.
-
-    \b
-    Example:
-      domindex bench circle dg-15 --methods vdi,ridge --seeds 2
-      domindex bench --suite ablation,regression --out results
-      domindex bench --render --suite all --out results
-    """
-    with one_line_errors():
-        from domindex.benchmark import list_suites, run_benchmark, write_documents
-
-        names = list_suites() if suite.strip() == "all" else _names([suite]) or []
-        if readme is not None and not render:
-            raise InputError("--readme writes a table of the record. Give --render with it.")
-        if render:
-            for path in write_documents(out, suites=names, readme=readme, stale=stale):
-                typer.echo(path)
-            return
-        run = run_benchmark(
-            _names(datasets),
-            _some(methods),
-            suite=names,
-            seeds=seeds,
-            out=out,
-            jobs=jobs,
-            dask=dask,
-            data_home=data_home,
-            stale=stale,
-            progress=True,
-        )
-        _show_benchmark(run)
-
-
-def _show_benchmark(run: BenchmarkRun) -> None:
-    """Tables on standard output, remarks on standard error; exits with a code if cells failed."""
-    typer.echo(run.tables())
-    typer.echo(f"Results are in {run.path}", err=True)
-    if run.note:
-        typer.echo(f"note: {run.note}", err=True)
-    for result in run.failed:
-        typer.echo(f"failed: {result.cell}: {result.note}", err=True)
-    if run.failed:
-        raise typer.Exit(FAILED)
-
-
-@app.command()
-def suites() -> None:
-    """List the suites of the benchmark.
-
-    \b
-    Example:
-      domindex suites
-    """
-    from domindex.benchmark import find_suite, list_suites
-
-    width = max(map(len, list_suites()))
-    for suite in map(find_suite, list_suites()):
-        size = f"{len(suite.methods)} methods, {len(suite.datasets)} datasets"
-        typer.echo(f"{suite.name:{width}}  {suite.title} [{size}]")
-
-
-@app.command()
-def methods(
-    suite: Annotated[str, typer.Option(help="Name of a suite.")] = "paper",
-) -> None:
-    """List the methods of a suite.
-
-    \b
-    Example:
-      domindex methods --suite ablation
-    """
-    with one_line_errors():
-        from domindex.benchmark import find_suite
-
-        known = find_suite(suite).methods
-        width = max(map(len, known))
-        for method in known.values():
-            typer.echo(f"{method.name:{width}}  {method.title} [{method.group}]")
 
 
 @app.command()

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from torch.utils.data import DataLoader
 
-from domindex.datasets import CompCars, load_dataset, write_generated_compcars
+from domindex.datasets import CompCars, load_dataset
 from domindex.datasets.compcars import DOMAINS, IMAGENET_DEVIATION, IMAGENET_MEAN
 from domindex.datasets.compcars_labels import read_label, read_types
 from domindex.errors import DatasetError, InputError
+from domindex_bench.data.drawn_cars import write_generated_compcars
 
 Image = pytest.importorskip("PIL.Image", reason="pip install 'domindex[pictures]'")
 

@@ -1,10 +1,10 @@
-"""Pictures and signals that move from domain to domain."""
+"""Pictures that move from domain to domain."""
 
 import numpy as np
 import pytest
 
-from domindex.datasets import make_moving_digits, make_moving_waves
-from domindex.datasets.motions import MOTIONS
+from domindex.datasets import make_moving_digits
+from domindex.datasets.digits import MOTIONS
 from domindex.errors import InputError
 
 
@@ -34,16 +34,6 @@ def test_digits_go_where_they_are_said_to_go():
     assert np.all(np.diff(levels) > 0)
 
 
-def test_waves_grow_and_have_five_shapes():
-    data = make_moving_waves(samples_per_domain=50, length=40)
-    assert data.X.shape == (600, 40, 1)
-    assert set(data.y) == set(range(5))
-    heights = [np.abs(data.X[data.sample_domain == d]).max() for d in (0, 11)]
-    assert heights[1] > 1.5 * heights[0]
-
-
 def test_wrong_arguments_are_refused():
     with pytest.raises(InputError, match="Choose one of"):
         make_moving_digits("jump")
-    with pytest.raises(InputError, match="n_sources"):
-        make_moving_waves(n_domains=3, n_sources=3)

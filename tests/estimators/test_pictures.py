@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from domindex import Training, VDIClassifier, VDIRegressor, load
-from domindex.datasets import make_moving_waves
 from domindex.errors import InputError
+from domindex_bench.data.motions import make_moving_waves
 
 SHORT = Training(steps=5, index_steps=5)
 PAIRS = [("raw", "linear"), ("grid_flow", "linear"), ("grid_flow", "convolutional")]

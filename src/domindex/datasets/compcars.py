@@ -80,13 +80,10 @@ class CompCars:
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from domindex.datasets import CompCars, write_generated_compcars
-    >>> with TemporaryDirectory() as folder:
-    ...     cars = CompCars(write_generated_compcars(folder, pictures_per_type=1))
-    ...     x, label, domain = cars[0]
-    >>> len(cars), x.shape, cars.source_domains
-    (120, (3, 224, 224), ['front 2009'])
+    >>> from domindex.datasets import CompCars
+    >>> CompCars("elsewhere")
+    Traceback (most recent call last):
+    domindex.errors.DatasetError: elsewhere is not CompCars: it must hold image/, label/ and ...
     """
 
     holds_items = True

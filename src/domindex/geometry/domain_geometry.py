@@ -35,7 +35,7 @@ from domindex.inputs.standardizing import InputScaler
 
 DESCRIBED_COMPONENTS = 6
 """Principal components whose movement compares two projections: more would take seconds. Chosen
-with the maps of TPT-48 and of the families of `domindex bench --suite generality` in view."""
+with the maps of TPT-48 and of the families of `domindex-bench run --suite generality` in view."""
 
 SUMMARISED_COMPONENTS = 32
 """Principal components by which landmarks are chosen, of more features; for time and memory."""

@@ -1,0 +1,157 @@
+"""The command `domindex-bench`: measure suites, render their tables, list what there is."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from domindex.cli import one_line_errors
+
+if TYPE_CHECKING:
+    from domindex_bench import BenchmarkRun
+
+app = typer.Typer(
+    help="Methods measured on datasets, beside the paper's figures.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+DatasetNames = Annotated[
+    list[str] | None,
+    typer.Argument(help="Names of datasets, by spaces or commas.  [default: all of the suite]"),
+]
+SuiteNames = Annotated[str, typer.Option(help="Names of suites, by commas; all for every one.")]
+MethodNames = Annotated[
+    str | None, typer.Option(help="Names of methods, by commas.  [default: all of the suite]")
+]
+Seeds = Annotated[
+    int | None, typer.Option(help="How many seeds: 0, 1, …  [default: the suite's]", min=1)
+]
+Out = Annotated[Path, typer.Option(help="Folder of the record and the tables.")]
+DataHome = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]"),
+]
+Stale = Annotated[
+    bool, typer.Option("--stale", help="Accept rows of other settings, marked in the tables.")
+]
+
+
+@app.command()
+def run(
+    datasets: DatasetNames = None,
+    suite: SuiteNames = "paper",
+    methods: MethodNames = None,
+    seeds: Seeds = None,
+    jobs: Annotated[int, typer.Option(help="Cells at a time; -1 for one per core.")] = -1,
+    out: Out = Path("benchmark-results"),
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
+    stale: Stale = False,
+    data_home: DataHome = None,
+) -> None:
+    """Measure suites of methods on datasets.
+
+    Every finished cell is written to OUT/record.jsonl at once; run the same command again after
+    a stop, and it goes on from there.
+
+    \b
+    Example:
+      domindex-bench run circle dg-15 --methods vdi,ridge --seeds 2
+      domindex-bench run --suite ablation,regression --out results
+    """
+    with one_line_errors():
+        from domindex_bench import run_benchmark
+
+        run = run_benchmark(
+            _names(datasets),
+            None if methods is None else _names([methods]) or [],
+            suite=_suites(suite),
+            seeds=seeds,
+            out=out,
+            jobs=jobs,
+            dask=dask,
+            data_home=data_home,
+            stale=stale,
+            progress=True,
+        )
+        _show(run)
+
+
+@app.command()
+def render(
+    suite: SuiteNames = "all",
+    out: Out = Path("benchmark-results"),
+    readme: Annotated[
+        Path | None, typer.Option(help="File that the short table is written into.")
+    ] = None,
+    stale: Stale = False,
+) -> None:
+    """Write the tables of OUT's record; measure nothing.
+
+    \b
+    Example:
+      domindex-bench render --out benchmarks/results
+    """
+    with one_line_errors():
+        from domindex_bench import write_documents
+
+        for path in write_documents(out, suites=_suites(suite), readme=readme, stale=stale):
+            typer.echo(path)
+
+
+@app.command()
+def suites() -> None:
+    """List the suites."""
+    from domindex_bench import find_suite, list_suites
+
+    width = max(map(len, list_suites()))
+    for suite in map(find_suite, list_suites()):
+        size = f"{len(suite.methods)} methods, {len(suite.datasets)} datasets"
+        typer.echo(f"{suite.name:{width}}  {suite.title} [{size}]")
+
+
+@app.command()
+def methods(suite: Annotated[str, typer.Option(help="Name of a suite.")] = "paper") -> None:
+    """List the methods of a suite."""
+    with one_line_errors():
+        from domindex_bench import find_suite
+
+        known = find_suite(suite).methods
+        width = max(map(len, known))
+        for method in known.values():
+            typer.echo(f"{method.name:{width}}  {method.title} [{method.group}]")
+
+
+def _show(run: BenchmarkRun) -> None:
+    """Tables on standard output, remarks on standard error; code 1 if cells failed."""
+    typer.echo(run.tables())
+    typer.echo(f"Results are in {run.path}", err=True)
+    if run.note:
+        typer.echo(f"note: {run.note}", err=True)
+    for result in run.failed:
+        typer.echo(f"failed: {result.cell}: {result.note}", err=True)
+    if run.failed:
+        raise typer.Exit(1)
+
+
+def _suites(text: str) -> list[str]:
+    from domindex_bench import list_suites
+
+    return list_suites() if text.strip() == "all" else _names([text]) or []
+
+
+def _names(texts: list[str] | None) -> list[str] | None:
+    """Names out of texts that may hold several, by commas; None where nothing was said."""
+    if not texts:
+        return None
+    rows = csv.reader(texts, skipinitialspace=True)
+    return [name.strip() for row in rows for name in row if name.strip()]
+
+
+def main() -> None:
+    app()

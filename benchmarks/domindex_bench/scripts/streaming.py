@@ -1,0 +1,285 @@
+"""Twenty million rows of Parquet: fit, predict, and the same fit on two Dask workers.
+
+    python -m domindex_bench.scripts.streaming --rows 20000000 --folder /tmp/streaming
+
+Generates a table of 12 columns and 500 domains in a folder that the last stage deletes, runs every
+step in a process of its own, and writes seconds and peaks of memory, of that process and of those
+it starts, to results/streaming.json after each. Labels are scored after everything was predicted.
+Stages can be run by themselves, in this order: `--stages table "fit quick"`. The committee of the
+default predicts two parts of the table; what all rows would take is extrapolated from the two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import psutil
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from domindex.tables import Run
+from domindex_bench.provenance import Provenance
+
+RESULTS = Path(__file__).parents[2] / "results" / "streaming.json"
+N_DOMAINS, N_FILES = 500, 20
+NAMES = [f"s{n:03d}" for n in range(N_DOMAINS)]
+SOURCES = [name for number, name in enumerate(NAMES) if number % 10 < 3]
+"""Domains with labels: three of ten, all along the family."""
+
+GROUP_ROWS = 100_000
+BYTES_A_ROW = 90
+TURN = 1.5 * np.pi
+"""By which the last domain is turned against the first."""
+
+KINDS = pa.array(["plain", "red", "green", "blue", "none"])
+
+
+def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, Any]:
+    """A family that turns: two classes in a plane that is rotated from domain to domain, two
+    inputs that drift with it, four that say nothing, a count and a text."""
+    domains = rng.integers(0, N_DOMAINS, n_rows)
+    share = domains / (N_DOMAINS - 1)
+    classes = rng.integers(0, 2, n_rows)
+    centre = np.column_stack([2.0 * classes - 1.0, np.full(n_rows, 2.0)])
+    plane = centre + 0.35 * rng.normal(size=(n_rows, 2))
+    angle = TURN * share
+    x1 = np.cos(angle) * plane[:, 0] - np.sin(angle) * plane[:, 1]
+    x2 = np.sin(angle) * plane[:, 0] + np.cos(angle) * plane[:, 1]
+    noise = rng.normal(size=(n_rows, 6))
+    columns = {
+        "store": pa.array(NAMES).take(pa.array(domains)),
+        "label": classes,
+        "x1": x1,
+        "x2": x2,
+        "drift1": noise[:, 0] + share,
+        "drift2": 0.5 * noise[:, 1] - 2.0 * share,
+    }
+    columns |= {f"noise{n}": noise[:, n] for n in range(2, 6)}
+    columns["count"] = rng.poisson(3, n_rows)
+    columns["kind"] = KINDS.take(pa.array(rng.integers(0, len(KINDS), n_rows)))
+    return columns
+
+
+def write_family(data: Path, n_rows: int, seed: int) -> None:
+    """Parquet files of many row groups; labels of targets are there, and named as no sources."""
+    data.mkdir()
+    for number in range(N_FILES):
+        rng = np.random.default_rng([seed, number])
+        left = n_rows // N_FILES
+        with pq.ParquetWriter(data / f"part-{number:02d}.parquet", _schema()) as writer:
+            while left > 0:
+                size = min(left, GROUP_ROWS)
+                writer.write_table(pa.table(rows_of(rng, size), schema=_schema()))
+                left -= size
+
+
+def _schema() -> pa.Schema:
+    names = ["x1", "x2", "drift1", "drift2", *(f"noise{n}" for n in range(2, 6))]
+    return pa.schema(
+        [("store", pa.string()), ("label", pa.int64())]
+        + [(name, pa.float64()) for name in names]
+        + [("count", pa.int64()), ("kind", pa.string())]
+    )
+
+
+def measured(arguments: list[str]) -> dict[str, float]:
+    """Seconds, and the peak of memory of a process and of those it started."""
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "domindex.cli", *arguments])
+    watched, peak, busy = psutil.Process(process.pid), 0, 0.0
+    while process.poll() is None:
+        try:
+            family = [watched, *watched.children(recursive=True)]
+            peak = max(peak, sum(one.memory_info().rss for one in family))
+            times = watched.cpu_times()
+            busy = times.user + times.system
+        except psutil.Error:
+            pass
+        time.sleep(0.1)
+    if process.returncode:
+        raise SystemExit(f"domindex {arguments[0]} ended with code {process.returncode}")
+    return {
+        "seconds": round(time.perf_counter() - start, 1),
+        "cpu_seconds": round(busy, 1),
+        "peak_mb": round(peak / 1e6),
+    }
+
+
+def fit(data: Path, run: Path, config: Path, *more: str) -> dict[str, float]:
+    roles = ["--target", "label", "--domain", "store", "--sources", ",".join(SOURCES)]
+    return measured(
+        ["fit", str(data), *roles, "--out", str(run), "--config", str(config), "--no-report", *more]
+    )
+
+
+def accuracy_of(data: Path, predictions: Path) -> float:
+    """On rows of targets, both read side by side in parts."""
+    truth = ds.dataset(data).to_batches(columns=["store", "label"])
+    said = ds.dataset(predictions).to_batches(columns=["label"])
+    hits = total = 0
+    true_left, said_left = _Joined(truth), _Joined(said)
+    while (table := true_left.take(100_000)) is not None:
+        other = said_left.take(table.num_rows)
+        targets = ~np.isin(table.column("store").to_numpy().astype(str), SOURCES)
+        right = table.column("label").to_numpy() == other.column("label").to_numpy()
+        hits, total = hits + int(right[targets].sum()), total + int(targets.sum())
+    return hits / total
+
+
+class _Joined:
+    """Batches of any sizes, handed out in given sizes."""
+
+    def __init__(self, batches) -> None:
+        self.batches, self.left = batches, None
+
+    def take(self, n_rows: int):
+        while self.left is None or self.left.num_rows < n_rows:
+            batch = next(self.batches, None)
+            if batch is None:
+                break
+            table = pa.Table.from_batches([batch])
+            self.left = table if self.left is None else pa.concat_tables([self.left, table])
+        if self.left is None or not self.left.num_rows:
+            return None
+        result, self.left = self.left.slice(0, n_rows), self.left.slice(n_rows)
+        return result
+
+
+def same_model(first: Path, second: Path) -> bool:
+    """Whether two runs prepare rows alike, have the same map, and predict the same to the bit."""
+    if (first / "preparation.json").read_bytes() != (second / "preparation.json").read_bytes():
+        return False
+    models = [Run.open(folder).model() for folder in (first, second)]
+    rows = np.random.default_rng(0).normal(size=(1000, models[0].n_features_in_))
+    names = models[0].domains_[:1] * len(rows)
+    frames = [pd.DataFrame(rows, columns=model.feature_names_in_) for model in models]
+    said = [m.predict_proba(rows, sample_domain=names) for m, rows in zip(models, frames)]
+    places = [model.domain_indices_ for model in models]
+    return np.array_equal(*said) and np.array_equal(*places)
+
+
+class Bench:
+    """A folder with the table and the runs, and the file that stages write their figures to."""
+
+    def __init__(self, folder: Path, n_rows: int, seed: int, out: Path) -> None:
+        self.folder, self.n_rows, self.seed, self.out = folder, n_rows, seed, out
+        self.data = folder / "table"
+
+    def write(self) -> dict[str, Any]:
+        if self.data.exists():
+            raise SystemExit(f"{self.data} exists. Run the stage `clean` first.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_family(self.data, self.n_rows, self.seed)
+        size = sum(path.stat().st_size for path in self.data.iterdir())
+        self.out.unlink(missing_ok=True)
+        found = {"rows": self.n_rows, "columns": 12, "domains": N_DOMAINS}
+        return found | {"gigabytes": round(size / 1e9, 2)}
+
+    def fit(self, effort: str) -> dict[str, Any]:
+        config, run = self.folder / f"{effort}.toml", self.folder / effort
+        config.write_text(f'effort = "{effort}"\n')
+        spent: dict[str, Any] = fit(self.data, run, config)
+        table = json.loads((run / "run.json").read_text())
+        spent["stages"] = table.get("stages")
+        spent["summary"] = table.get("summary")
+        return spent
+
+    def predict(self, effort: str, data: Path, n_rows: int) -> dict[str, Any]:
+        out = self.folder / f"{effort}.parquet"
+        spent: dict[str, Any] = {"rows": n_rows}
+        spent |= measured(["predict", str(self.folder / effort), str(data), "--out", str(out)])
+        spent["rows_a_second"] = round(n_rows / spent["seconds"])
+        spent["accuracy"] = round(accuracy_of(data, out), 4)
+        out.unlink()
+        return spent
+
+    def predict_part(self) -> dict[str, Any]:
+        """The default's rate on two sizes: what a row costs once everything is imported."""
+        found: dict[str, Any] = {}
+        parts = sorted(self.data.iterdir())
+        for n_files in (1, 2):
+            part = self.folder / f"part-of-{n_files}"
+            part.mkdir(exist_ok=True)
+            for path in parts[:n_files]:
+                (part / path.name).unlink(missing_ok=True)
+                (part / path.name).symlink_to(path)
+            rows = n_files * (self.n_rows // N_FILES)
+            found[f"{n_files} of {N_FILES} files"] = self.predict("full", part, rows)
+        small, large = found.values()
+        more = large["seconds"] - small["seconds"]
+        rate = (large["rows"] - small["rows"]) / more
+        found["rows_a_second_without_start"] = round(rate)
+        found["seconds_of_all_rows_extrapolated"] = round(
+            large["seconds"] + (self.n_rows - large["rows"]) / rate
+        )
+        return found
+
+    def on_two_workers(self) -> dict[str, Any]:
+        """The quick fit on a local cluster."""
+        from distributed import LocalCluster
+
+        far, config = self.folder / "far", self.folder / "quick.toml"
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+            address = cluster.scheduler_address
+            spent: dict[str, Any] = fit(self.data, far, config, "--dask", address)
+        return spent | {"same": same_model(self.folder / "quick", far)}
+
+    def clean(self) -> None:
+        shutil.rmtree(self.folder)
+
+    def run(self, stage: str) -> None:
+        """One stage; what others wrote stays."""
+        acts: dict[str, Callable[[], Any]] = {
+            "table": self.write,
+            "fit quick": lambda: self.fit("quick"),
+            "predict quick": lambda: self.predict("quick", self.data, self.n_rows),
+            "fit quick on two workers": self.on_two_workers,
+            "fit full": lambda: self.fit("full"),
+            "predict full": self.predict_part,
+            "clean": self.clean,
+        }
+        found = acts[stage]()
+        if found is None:
+            return
+        print(stage, json.dumps(found, indent=1), flush=True)
+        known = json.loads(self.out.read_text()) if self.out.exists() else {}
+        known[stage] = found | asdict(Provenance.here_and_now())
+        self.out.write_text(json.dumps(known, indent=1) + "\n")
+
+
+STAGES = (
+    *("table", "fit quick", "predict quick", "fit quick on two workers"),
+    *("fit full", "predict full", "clean"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "streaming")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--stages", nargs="*", choices=STAGES, default=STAGES)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    chosen = parser.parse_args()
+    if shutil.disk_usage(chosen.folder.parent).free < 4 * BYTES_A_ROW * chosen.rows:
+        raise SystemExit(f"{chosen.folder} has too little room for {chosen.rows} rows.")
+    bench = Bench(chosen.folder, chosen.rows, chosen.seed, chosen.out)
+    for stage in chosen.stages:
+        bench.run(stage)
+
+
+if __name__ == "__main__":
+    main()

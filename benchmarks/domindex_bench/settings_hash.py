@@ -27,7 +27,7 @@ N_DIGITS = 12
 SEED = "random_state"
 """The parameter that is no setting: rows carry their seed."""
 
-UNLESS_SET = ("devices", "strategy", "backbone")
+UNLESS_SET = ("backbone",)
 """Where training takes place, and what stands before it: no settings unless they are set."""
 
 

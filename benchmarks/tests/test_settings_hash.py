@@ -156,8 +156,3 @@ def test_two_processes_agree():
 def test_what_has_no_content_to_hash_is_refused():
     with pytest.raises(InputError, match="of type object is part of a method's settings"):
         settings_hash(Holder(object()))
-
-
-def test_where_training_takes_place_counts_only_where_it_is_said():
-    assert "devices" not in settings_of(VDIClassifier())["parameters"]
-    assert settings_hash(VDIClassifier(devices=2)) != settings_hash(VDIClassifier())

@@ -29,10 +29,6 @@ class PredictorError(DomindexError, RuntimeError):
     """A predictor failed, or returned something that is no prediction; the cause is chained."""
 
 
-class TrainingError(DomindexError, RuntimeError):
-    """A training that cannot go on: one of its processes ended, or is out of reach."""
-
-
 class TrainingDiverged(DomindexError, RuntimeError):  # noqa: N818 - says what happened
     """A term of the objective is no longer a finite number."""
 

@@ -328,18 +328,6 @@ def test_domains_are_routed_through_a_pipeline(family):
     np.testing.assert_array_equal(predicted, inside)
 
 
-def test_half_precision_and_other_fabric_settings_pass_through(family):
-    short = {"index_steps": 5, "steps": 10}
-    model = fit(
-        VDIClassifier(predictor="network", training=Training(precision="bf16-mixed", **short)),
-        family,
-    )
-    proba = model.predict_proba(family.X, sample_domain=family.sample_domain)
-    assert np.isfinite(proba).all()
-    with pytest.raises(ValueError, match="accelerator"):
-        fit(VDIClassifier(predictor="network", training=Training(accelerator="abacus")), family)
-
-
 def test_nested_settings_are_scikit_learn_parameters(family):
     model = VDIClassifier(
         predictor="network", training=Training(steps=3, index_steps=3), network=Network()

@@ -105,11 +105,9 @@ def _one_thread():
         yield
 
 
-@pytest.fixture(scope="session")
-def fabric():
-    from lightning_fabric import Fabric
-
-    return Fabric(accelerator="cpu", devices=1)
+@pytest.fixture
+def cpu() -> torch.device:
+    return torch.device("cpu")
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Batches of training rows: the right rows, labels, neighbours and domains."""
 
-import pickle
-
 import numpy as np
 import pytest
 import torch
@@ -10,7 +8,6 @@ from domindex.inputs import DomainData
 from domindex.representations import RepresentedRows
 from domindex.vdi.batches import BatchSampler, TrainingRows
 from domindex.vdi.settings import TrainingSettings
-from domindex.vdi.shares import Connection, Share
 
 
 def rows_of(is_source, rows_per_domain=5, task="classification") -> TrainingRows:
@@ -181,36 +178,3 @@ def test_targets_are_admitted_nearest_first_and_borrow_only_from_those_present()
     assert later.facts.numbers.tolist() == [0, 1, 2]
     assert set(later.neighbor_index[:, 0].tolist()) <= {0.0, 1.0, 2.0}
     assert sampler.draw().facts.numbers.tolist() == [0, 1, 2, 3, 4]
-
-
-def test_shares_are_parts_of_the_batches_that_one_process_draws():
-    rows = rows_of(SIX)
-    whole, *others = (sampler_of(rows, seed=3, batch_size=5) for _ in range(3))
-    parts = [
-        other.for_share(Share(rank, 2, 5, Connection(None))) for rank, other in enumerate(others)
-    ]
-    for _ in range(4):
-        expected, drawn = whole.draw(), [part.draw() for part in parts]
-        for name in ("x", "represented", "labels"):
-            together = torch.cat([getattr(one, name) for one in drawn], dim=1)
-            assert torch.equal(together, getattr(expected, name))
-        for one in drawn:
-            assert torch.equal(one.neighbor_index, expected.neighbor_index)
-    moved = parts[0].on_map(-line(len(SIX)))
-    assert moved.share is parts[0].share
-
-
-def test_a_share_moves_on_with_what_it_is_a_share_of():
-    whole, other = (sampler_of(rows_of(SIX), batch_size=4) for _ in range(2))
-    part = other.for_share(Share(1, 2, 4, Connection(None)))
-    whole.draw()
-    part.draw()
-    assert torch.equal(other.draw().x, whole.draw().x)
-
-
-def test_rows_go_to_another_process_without_the_users_inputs():
-    rows = rows_of(SIX)
-    sent = pickle.loads(pickle.dumps(rows))
-    assert torch.equal(sent.inputs, rows.inputs)
-    assert sent.data.inputs.size == 0
-    assert (sent.data.n_rows, sent.data.domains) == (rows.data.n_rows, rows.data.domains)

@@ -70,7 +70,7 @@ def _every_step(monkeypatch):
     monkeypatch.setattr(checkpoints, "SHARE", 1e9)
 
 
-def train(folder, cut, rows, settings, line, fabric):
+def train(folder, cut, rows, settings, line, cpu):
     """Two phases of the same name; returns all that comes of them."""
     torch.manual_seed(0)
     journal = Journal()
@@ -79,7 +79,7 @@ def train(folder, cut, rows, settings, line, fabric):
         journal.begin({"the fit": "this"})
     history = History(5)
     callbacks = [DivergenceAlarm(), history, ProgressBar(Progress()), Checkpoint(journal)]
-    trainer = Trainer(fabric, settings, callbacks)
+    trainer = Trainer(cpu, settings, callbacks)
     batches = BatchSampler(rows, settings, np.random.default_rng(0), line)
     found = []
     try:
@@ -97,10 +97,8 @@ def train(folder, cut, rows, settings, line, fabric):
 
 
 @pytest.mark.parametrize("cut", [0, 4, N_STEPS - 1, N_STEPS, 2 * N_STEPS - 1])
-def test_cut_off_anywhere_it_ends_as_if_it_had_not_been(
-    cut, tmp_path, rows, settings, line, fabric
-):
-    given = (rows, settings, line, fabric)
+def test_cut_off_anywhere_it_ends_as_if_it_had_not_been(cut, tmp_path, rows, settings, line, cpu):
+    given = (rows, settings, line, cpu)
     whole = train(None, None, *given)
     with pytest.raises(Cut):
         train(tmp_path / "kept", cut, *given)
@@ -108,10 +106,10 @@ def test_cut_off_anywhere_it_ends_as_if_it_had_not_been(
     assert train(tmp_path / "kept", None, *given) == whole
 
 
-def test_between_checkpoints_some_time_goes_by(tmp_path, rows, settings, line, fabric, monkeypatch):
+def test_between_checkpoints_some_time_goes_by(tmp_path, rows, settings, line, cpu, monkeypatch):
     monkeypatch.setattr(checkpoints, "SECONDS", 3600.0)
     written = []
     keep = Journal.keep
     monkeypatch.setattr(Journal, "keep", lambda *given: written.append(given[1]) or keep(*given))
-    train(tmp_path / "kept", None, rows, settings, line, fabric)
+    train(tmp_path / "kept", None, rows, settings, line, cpu)
     assert written == ["training points 0", "training points 1"]

@@ -93,7 +93,7 @@ def rows_of(line, task, is_source=IS_SOURCE, change=None) -> TrainingRows:
 
 
 @pytest.fixture
-def setting(line, fabric):
+def setting(line, cpu):
     """Batches and a trainer for given rows, the same every time."""
 
     def build(rows, callbacks=(), **settings):
@@ -101,7 +101,7 @@ def setting(line, fabric):
         torch.manual_seed(0)
         kind = DoubleBatches if torch.get_default_dtype() == torch.float64 else BatchSampler
         batches = kind(rows, settings, np.random.default_rng(0), line)
-        return batches, Trainer(fabric, settings, [*callbacks, DivergenceAlarm()])
+        return batches, Trainer(cpu, settings, [*callbacks, DivergenceAlarm()])
 
     return build
 

@@ -46,13 +46,13 @@ class Phases(Callback):
 
 
 @pytest.fixture
-def train(rows, indices, line, fabric):
+def train(rows, indices, line, cpu):
     """Trains from a start; the module, its history and the phases that ran."""
 
     def run(start, history=None, **settings):
         settings = TrainingSettings(**{"steps": 6, "batch_size": 8, "warm_up": 2, **settings})
         history, phases = History(1) if history is None else history, Phases()
-        trainer = Trainer(fabric, settings, [history, phases])
+        trainer = Trainer(cpu, settings, [history, phases])
         batches = BatchSampler(rows, settings, np.random.default_rng(0), line)
         kinds = ("graph", "domain")
         module = train_encoding(start, indices, batches, kinds, Weights(), trainer, history)

@@ -37,8 +37,8 @@ class Maps(Callback):
         self.seen.append(phase.batches)
 
 
-def train(module, rows, domain_map, fabric, settings, *callbacks, redraw):
-    trainer = Trainer(fabric, settings, callbacks)
+def train(module, rows, domain_map, cpu, settings, *callbacks, redraw):
+    trainer = Trainer(cpu, settings, callbacks)
     rng = np.random.default_rng(0)
     return train_indices(module, rows, domain_map, Weights(), trainer, rng, redraw=redraw)
 
@@ -51,9 +51,9 @@ def test_local_indices_are_grouped_by_domain(module, rows):
     assert groups[0].dtype == np.float64
 
 
-def test_a_map_that_is_not_redrawn_stays(module, rows, domain_map, fabric, settings):
+def test_a_map_that_is_not_redrawn_stays(module, rows, domain_map, cpu, settings):
     maps, history = Maps(), History(1)
-    last = train(module, rows, domain_map, fabric, settings, maps, history, redraw=False)
+    last = train(module, rows, domain_map, cpu, settings, maps, history, redraw=False)
     np.testing.assert_array_equal(last, domain_map.coordinates)
     assert len(set(map(id, maps.seen))) == 1
     assert set(history.to_frame()["phase"]) == {"indices"}
@@ -61,17 +61,17 @@ def test_a_map_that_is_not_redrawn_stays(module, rows, domain_map, fabric, setti
 
 
 @pytest.mark.parametrize(("refreshes", "n_maps"), [(4, 4), (2, 2), (1, 1), (0, 1), (12, 12)])
-def test_a_map_is_redrawn_as_often_as_asked(module, rows, domain_map, fabric, refreshes, n_maps):
+def test_a_map_is_redrawn_as_often_as_asked(module, rows, domain_map, cpu, refreshes, n_maps):
     settings = TrainingSettings(index_steps=12, batch_size=8, index_refreshes=refreshes)
     maps = Maps()
-    last = train(module, rows, domain_map, fabric, settings, maps, redraw=True)
+    last = train(module, rows, domain_map, cpu, settings, maps, redraw=True)
     counts = [maps.seen.count(sampler) for sampler in dict.fromkeys(maps.seen)]
     assert counts == [12 // n_maps] * n_maps
     np.testing.assert_array_equal(maps.seen[-1].draw().raw_index, last.astype(np.float32))
 
 
 def test_a_redrawn_map_is_that_of_the_local_indices_turned_onto_the_one_before(
-    module, rows, domain_map, fabric, settings, line
+    module, rows, domain_map, cpu, settings, line
 ):
     class Standing:
         """A phase whose indices stand still."""
@@ -96,21 +96,21 @@ def test_a_redrawn_map_is_that_of_the_local_indices_turned_onto_the_one_before(
     np.testing.assert_allclose(refresh.coordinates, turned.coordinates, atol=1e-6)
 
 
-def test_the_indices_learn_to_tell_their_rows(module, rows, domain_map, fabric):
+def test_the_indices_learn_to_tell_their_rows(module, rows, domain_map, cpu):
     settings = TrainingSettings(index_steps=150, batch_size=16, index_learning_rate=3e-3)
     history = History(10)
     before = {name: p.detach().clone() for name, p in module.named_parameters()}
-    train(module, rows, domain_map, fabric, settings, history, redraw=False)
+    train(module, rows, domain_map, cpu, settings, history, redraw=False)
     told = history.to_frame()["input_reconstruction"]
     assert told.iloc[-1] > told.iloc[0] + 1.0
     assert all(not torch.equal(p, before[name]) for name, p in module.named_parameters())
 
 
-def test_a_seed_fixes_the_indices(rows, fabric, settings, domain_map):
+def test_a_seed_fixes_the_indices(rows, cpu, settings, domain_map):
     def trained(seed):
         torch.manual_seed(seed)
         module = IndexModule((2,), local_dim=2, index_dim=2, width=8)
-        train(module, rows, domain_map, fabric, settings, redraw=True)
+        train(module, rows, domain_map, cpu, settings, redraw=True)
         return np.concatenate(local_indices(module, rows))
 
     np.testing.assert_array_equal(trained(1), trained(1))

@@ -37,13 +37,13 @@ class Spoiled(Objective):
 
 
 @pytest.fixture
-def run(fabric, rows, settings, line):
+def run(cpu, rows, settings, line):
     def train(bad, n_steps=60):
         objective = Spoiled(bad)
         batches = BatchSampler(rows, settings, np.random.default_rng(0), line)
         groups = [Group(list(objective.module.parameters()))]
         phase = Phase("points", objective, groups, batches, n_steps, 0.05)
-        Trainer(fabric, settings, [DivergenceAlarm()]).run(phase)
+        Trainer(cpu, settings, [DivergenceAlarm()]).run(phase)
         return objective.module.place.detach()
 
     return train

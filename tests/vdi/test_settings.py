@@ -8,7 +8,7 @@ from domindex import Network, Training, VDIClassifier
 from domindex.baselines import DANN
 from domindex.errors import InputError
 from domindex.vdi.objectives import Weights
-from domindex.vdi.settings import TrainingSettings
+from domindex.vdi.settings import TrainingSettings, find_device
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,9 @@ from domindex.vdi.settings import TrainingSettings
         ({"starts": -1}, "starts is -1. Choose a whole number of 1 or more"),
         ({"batch_size": 0}, "batch_size is 0. Choose a whole number of 1 or more"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0. Choose a positive number"),
+        ({"device": "abacus"}, "device is 'abacus', and there is no such device here. Choose"),
+        ({"device": "meta"}, "device is 'meta', and there is no such device here"),
+        ({"device": 3}, "device is 3, and there is no such device here. Choose one of .*'cpu'"),
         ({"learning_rate": float("nan")}, "learning_rate is nan. Choose a positive number"),
     ],
 )
@@ -51,6 +54,14 @@ def test_what_can_be_is_taken():
     Training(steps=np.int64(3), index_steps=1, starts=1, batch_size=1, learning_rate=1e-9).check()
     Network().check()
     Network(adversary=["index"], adversary_weight=0.0, contrastive_weight=0, width=1).check()
+
+
+def test_a_gpu_is_taken_where_there_is_one(monkeypatch):
+    monkeypatch.setattr("torch.mps.is_available", lambda: False, raising=False)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert find_device("auto").type == "cpu"
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    assert find_device("auto").type == "cuda"
 
 
 def test_what_is_not_said_is_left_to_the_method():

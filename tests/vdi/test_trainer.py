@@ -88,9 +88,9 @@ def phase_of(objective, batches, name="points", n_steps=20, learning_rate=0.05, 
     return Phase(name, objective, groups, batches, n_steps, learning_rate, **settings)
 
 
-def test_whoever_looks_on_is_told_of_every_phase_and_step(fabric, settings, batches, point):
+def test_whoever_looks_on_is_told_of_every_phase_and_step(cpu, settings, batches, point):
     first, second = Watcher(), Watcher()
-    trainer = Trainer(fabric, settings, [first])
+    trainer = Trainer(cpu, settings, [first])
     trainer.run(phase_of(Distance(point), batches, "one", n_steps=2), second)
     trainer.run(phase_of(Distance(point), batches, "two", n_steps=1))
     steps = [("before", 0), ("terms", 0), ("before", 1), ("terms", 1)]
@@ -109,7 +109,7 @@ class Counting(BatchSampler):
         return super().draw(progress)
 
 
-def test_a_callback_may_replace_what_a_phase_draws_from(fabric, rows, settings, line, point):
+def test_a_callback_may_replace_what_a_phase_draws_from(cpu, rows, settings, line, point):
     rng = np.random.default_rng(0)
     start, other = (Counting(rows, settings, rng, sign * line) for sign in (1.0, -1.0))
 
@@ -119,22 +119,22 @@ def test_a_callback_may_replace_what_a_phase_draws_from(fabric, rows, settings, 
                 phase.batches = other
 
     phase = phase_of(Distance(point), start, n_steps=10)
-    Trainer(fabric, settings, []).run(phase, Swap())
+    Trainer(cpu, settings, []).run(phase, Swap())
     assert len(start.asked) == 3
     assert len(other.asked) == 7
     assert phase.batches is other
 
 
-def test_targets_are_admitted_over_a_share_of_the_steps(fabric, rows, settings, line, point):
+def test_targets_are_admitted_over_a_share_of_the_steps(cpu, rows, settings, line, point):
     batches = Counting(rows, settings, np.random.default_rng(0), line)
     phase = phase_of(Distance(point), batches, n_steps=10, admission=0.5)
-    Trainer(fabric, settings, []).run(phase)
+    Trainer(cpu, settings, []).run(phase)
     np.testing.assert_allclose(batches.asked, np.arange(10) / 5)
     assert phase_of(Distance(point), batches).admitted(0) == 1.0
 
 
-def test_a_phase_ends_near_its_optimum_and_gives_the_average(fabric, batches, point, rows):
-    trainer = Trainer(fabric, TrainingSettings(average=0.9, warm_up=2), [])
+def test_a_phase_ends_near_its_optimum_and_gives_the_average(cpu, batches, point, rows):
+    trainer = Trainer(cpu, TrainingSettings(average=0.9, warm_up=2), [])
     averaged = trainer.run(phase_of(Distance(point), batches, n_steps=300))
     assert isinstance(averaged, nn.Linear)
     assert averaged is not point
@@ -143,15 +143,15 @@ def test_a_phase_ends_near_its_optimum_and_gives_the_average(fabric, batches, po
     torch.testing.assert_close(point.weight[0], expected, atol=0.2, rtol=0)
 
 
-def test_the_average_follows_slowly(fabric, batches, point):
+def test_the_average_follows_slowly(cpu, batches, point):
     start = point.weight.detach().clone()
     settings = TrainingSettings(average=0.999, warm_up=0)
-    averaged = Trainer(fabric, settings, []).run(phase_of(Distance(point), batches, n_steps=5))
+    averaged = Trainer(cpu, settings, []).run(phase_of(Distance(point), batches, n_steps=5))
     moved = (point.weight.detach() - start).norm()
     assert 0 < (averaged.weight.detach() - start).norm() < moved
 
 
-def test_groups_move_at_multiples_of_the_learning_rate_and_others_stay(fabric, batches):
+def test_groups_move_at_multiples_of_the_learning_rate_and_others_stay(cpu, batches):
     class Three(nn.Module):
         def __init__(self):
             super().__init__()
@@ -165,35 +165,35 @@ def test_groups_move_at_multiples_of_the_learning_rate_and_others_stay(fabric, b
     groups = [ParameterGroup([module.slow], 0.1), ParameterGroup([module.fast], 2.0)]
     groups.append(ParameterGroup([], 1.0))
     phase = Phase("points", Distance(module), groups, batches, 1, learning_rate=0.01)
-    Trainer(fabric, TrainingSettings(warm_up=0), []).run(phase)
+    Trainer(cpu, TrainingSettings(warm_up=0), []).run(phase)
     assert module.slow.item() == pytest.approx(-0.001, rel=1e-3)
     assert module.fast.item() == pytest.approx(-0.02, rel=1e-3)
     assert module.still.item() == 0.0
 
 
-def test_the_rate_warms_up(fabric, batches):
+def test_the_rate_warms_up(cpu, batches):
     moved = []
     for warm_up in (0, 10):
         point = nn.Linear(2, 1, bias=False)
         start = point.weight.detach().clone()
-        trainer = Trainer(fabric, TrainingSettings(warm_up=warm_up), [])
+        trainer = Trainer(cpu, TrainingSettings(warm_up=warm_up), [])
         trainer.run(phase_of(Distance(point), batches, n_steps=1))
         moved.append((point.weight.detach() - start).norm().item())
     assert moved[1] == pytest.approx(0.1 * moved[0], rel=1e-3)
 
 
-def test_the_ramp_rises_from_nothing(fabric, settings, batches, point):
+def test_the_ramp_rises_from_nothing(cpu, settings, batches, point):
     objective = Distance(point)
-    Trainer(fabric, settings, []).run(phase_of(objective, batches, n_steps=10))
+    Trainer(cpu, settings, []).run(phase_of(objective, batches, n_steps=10))
     assert objective.ramps[0] == 0.0
     assert objective.ramps == sorted(objective.ramps)
     assert 0.99 < objective.ramps[-1] < 1.0
 
 
-def test_the_adversary_learns_first_and_what_it_lost_is_recorded(fabric, settings, batches, point):
+def test_the_adversary_learns_first_and_what_it_lost_is_recorded(cpu, settings, batches, point):
     watcher, guess = Watcher(), Guess()
     before = guess.line.bias.item()
-    Trainer(fabric, settings, [watcher]).run(
+    Trainer(cpu, settings, [watcher]).run(
         phase_of(Duel(point, guess), batches, n_steps=1, learning_rate=1e-3)
     )
     assert list(watcher.terms[0]) == ["adversary_own_loss", "hiding"]
@@ -201,25 +201,23 @@ def test_the_adversary_learns_first_and_what_it_lost_is_recorded(fabric, setting
     assert guess.line.bias.item() != before
 
 
-def test_the_adversary_alone_learns_to_read_what_stands_still(fabric, settings, batches, point):
+def test_the_adversary_alone_learns_to_read_what_stands_still(cpu, settings, batches, point):
     guess, start = Guess(), point.weight.detach().clone()
     phase = Phase("duel", Duel(point, guess), [], batches, 300, learning_rate=0.05)
     phase.parameters = [ParameterGroup([nn.Parameter(torch.zeros(1))], 1.0)]
-    Trainer(fabric, settings, []).run(phase)
+    Trainer(cpu, settings, []).run(phase)
     assert torch.equal(point.weight, start)
     assert guess(point.weight.sum()[None]).item() == pytest.approx(0.0, abs=0.01)
 
 
-def test_a_training_that_stays_broken_stops_before_the_networks_move(
-    fabric, settings, batches, point
-):
+def test_a_training_that_stays_broken_stops_before_the_networks_move(cpu, settings, batches, point):
     class Breaking(Distance):
         def forward(self, batch, latents, ramp):
             loss, terms = super().forward(batch, latents, ramp)
             return loss, {**terms, "broken": loss * (math.nan if ramp > 0.5 else 1.0)}
 
     history = History(1)
-    trainer = Trainer(fabric, settings, [DivergenceAlarm(), history])
+    trainer = Trainer(cpu, settings, [DivergenceAlarm(), history])
     phase = phase_of(Breaking(point), batches, n_steps=20)
     message = "'broken' became nan at step 7 of the points phase"
     with pytest.raises(TrainingDiverged, match=message):

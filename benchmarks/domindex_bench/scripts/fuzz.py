@@ -206,10 +206,9 @@ def _but(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def attack_settings(rng: np.random.Generator) -> Attack:
     kind = one_of([VDIClassifier, VDIRegressor], rng)
-    names = sorted(set(kind().get_params(deep=False)) - {"devices", "strategy"})
+    names = sorted(set(kind().get_params(deep=False)))
     if rng.random() < 0.3:
         names = [f"training__{name}" for name in sorted(SHORT.get_params())]
-        names = [name for name in names if not name.endswith(("devices", "strategy"))]
     name, value = one_of(names, rng), one_of([*OBJECTS, -7.5, 0, 2.5, "auto", np.nan, 1e308], rng)
     y = Y if kind is VDIClassifier else VALUES
 

@@ -24,7 +24,6 @@ from domindex.inputs.parameters import check_running, require_counts, require_nu
 from domindex.inputs.standardizing import InputScaler, OutputScaler
 from domindex.vdi.backbones import as_backbone
 from domindex.vdi.batches import TrainingRows
-from domindex.vdi.places import Places
 from domindex.vdi.settings import Network, Training
 
 
@@ -105,7 +104,7 @@ class DeepBaseline(DomainEstimator):
             backbone = replace(backbone, extractor=backbone.extractor.undoing(scaler))
         told = (data, network, training, training.settings(), seed, self.verbose)
         with fit_context(*told, backbone=backbone) as context:
-            rows = TrainingRows.of(data, scaler.apply_flat(data.inputs), context.fabric.device)
+            rows = TrainingRows.of(data, scaler.apply_flat(data.inputs), context.device)
             if data.task == "regression":
                 outputs = OutputScaler.fit(data.labels[data.row_is_source])
                 rows = rows.with_labels(outputs.apply(data.labels))
@@ -141,13 +140,7 @@ class DeepBaseline(DomainEstimator):
             raise InputError(
                 f"training is {self.training!r}. Pass a domindex.Training, or None for defaults."
             )
-        training = self.training or Training()
-        training.check()
-        if Places.of(training).are_shared:
-            raise InputError(
-                f"devices is {training.devices!r} and strategy {training.strategy!r}. Baselines "
-                "train in one process: choose devices=1 and strategy='auto'."
-            )
+        (self.training or Training()).check()
         as_backbone(self.backbone)
 
     def _task_to_fit(self) -> Task | None:

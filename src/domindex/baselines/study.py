@@ -101,7 +101,7 @@ class Study:
     def train(self, name: str, objective: Adaptation) -> PlainModule:
         """Train whatever of the objective is not frozen; the averaged module."""
         context = self._context
-        device = context.fabric.device
+        device = context.device
         objective = objective.to(device)
         if objective.adversary is not None:
             objective.adversary.to(device)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from domindex.committee.settings import ChoiceSettings
 from domindex.inputs import DomainData
@@ -15,10 +15,8 @@ from domindex.persistence.journal import Journal
 from domindex.progress import Progress, show_progress
 from domindex.timings import Timings
 from domindex.vdi.backbones import TrainedBackbone
-from domindex.vdi.places import Places
-from domindex.vdi.processes import Processes
 from domindex.vdi.rng import TorchRng, generators_kept
-from domindex.vdi.settings import Network, Training, TrainingSettings
+from domindex.vdi.settings import Network, Training, TrainingSettings, find_device
 from domindex.vdi.threads import available_threads, one_thread
 from domindex.vdi.training import (
     Callback,
@@ -28,10 +26,6 @@ from domindex.vdi.training import (
     ProgressBar,
     Trainer,
 )
-
-if TYPE_CHECKING:
-    from domindex.vdi.training import TrainingFabric
-
 
 MOST_SEEN = 256
 LEAST_SEEN = 4
@@ -77,8 +71,8 @@ class FitContext:
         return self.trainer.settings
 
     @property
-    def fabric(self) -> TrainingFabric:
-        return self.trainer.fabric
+    def device(self) -> torch.device:
+        return self.trainer.device
 
 
 @contextmanager
@@ -90,27 +84,26 @@ def fit_context(
     seed: int,
     verbose: int,
     choices: ChoiceSettings | None = None,
-    processes: Processes | None = None,
     backbone: TrainedBackbone | None = None,
     journal: Journal | None = None,
 ) -> Iterator[FitContext]:
     """One thread, a seed of the fit's own, and bars; the caller's generators are left as they were.
 
-    The same seed gives the same result. Where there are several `processes`, this one leads them. A
-    backbone is trained on as many threads as torch has, and on fewer rows of each domain in a step.
+    The same seed gives the same result. A backbone is trained on as many threads as torch has, and
+    on fewer rows of each domain in a step.
     """
-    fabric = Places.of(training).fabric()
+    device = find_device(training.device)
     if backbone is not None:
         settings = replace(settings, batch_size=_rows_of_a_domain(data, settings))
     history = History(int(np.ceil(np.median(data.domain_sizes) / settings.batch_size)))
     n_threads = available_threads()
-    devices = [fabric.device] if fabric.device.type == "cuda" else []
+    devices = [device] if device.type == "cuda" else []
     threads = one_thread() if backbone is None else nullcontext()
     with threads, generators_kept(seed, devices), show_progress(verbose) as progress:
         onlookers: list[Callback] = [DivergenceAlarm(), history, ProgressBar(progress)]
         if journal is not None:
             onlookers.append(Checkpoint(journal))
-        trainer = Trainer(fabric, settings, onlookers, processes)
+        trainer = Trainer(device, settings, onlookers)
         rng = np.random.default_rng(seed)
         choices = choices or ChoiceSettings()
         yield FitContext(

@@ -83,7 +83,7 @@ def _first_directions(matrix: Floats, local_dim: int) -> Floats:
 
 
 def _training_rows(data: DomainData, scaler: InputScaler, context: FitContext) -> TrainingRows:
-    return TrainingRows.of(data, scaler.apply(data.inputs), context.fabric.device)
+    return TrainingRows.of(data, scaler.apply(data.inputs), context.device)
 
 
 def _module(

@@ -226,12 +226,12 @@ def flow_alignment(
     selected, width = geometry.selected, context.network.width
     with context.chance.as_default():
         alignment = FlowAlignment.along(selected.flow, geometry.subspace, width)
-    rows = TrainingRows.of(data, geometry.scaler.apply(data.inputs), context.fabric.device)
+    rows = TrainingRows.of(data, geometry.scaler.apply(data.inputs), context.device)
     coordinates = geometry.domain_map.coordinates
     if selected.flow.family != "none" and selected.misfit > context.choices.max_misfit:
         with context.chance.as_default():
             bent = FlowAlignment.along(selected.freest, geometry.subspace, width)
-        bent.to(context.fabric.device)
+        bent.to(context.device)
         batches = BatchSampler(
             rows, context.training, context.rng, coordinates, chance=context.chance
         )
@@ -339,7 +339,7 @@ def fit_network(start: NetworkStart, indices: FittedIndices, context: FitContext
     """Train the variational network on all sources."""
     data = start.data
     batches = _batches(start, context)
-    in_training = indices.module.float().to(context.fabric.device)
+    in_training = indices.module.float().to(context.device)
     with context.chance.as_default():
         untrained = start.module(np.flatnonzero(data.row_is_source))
     module = train_encoding(
@@ -379,7 +379,7 @@ def fit_network_folds(
     for number, fold in enumerate(rows.folds):
         held_out[number, np.unique(data.row_domains[fold.train])] = False
     share = FOLD_STEPS if context.backbone is None else BACKBONE_FOLD_STEPS
-    in_training = indices.module.float().to(context.fabric.device)
+    in_training = indices.module.float().to(context.device)
     with context.chance.as_default():
         untrained = [start.module(fold.train) for fold in rows.folds]
     modules = train_encoding_folds(
@@ -411,7 +411,7 @@ def predict_network_folds(
 def _batches(start: NetworkStart, context: FitContext) -> BatchSampler:
     data, geometry = start.data, start.geometry
     scaled = geometry.scaler.apply(data.inputs)
-    rows = TrainingRows.of(data, scaled, context.fabric.device)
+    rows = TrainingRows.of(data, scaled, context.device)
     rows = rows.represented_as(start.rows, data.weights)
     if start.outputs is not None:
         rows = rows.with_labels(start.outputs.apply(start.rows.normalize(data.labels)))

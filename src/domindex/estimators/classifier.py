@@ -44,8 +44,6 @@ class VDIClassifier(BaseVDI):
         settings; None takes inputs as they are
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
-    devices : processes that train the networks, or a list of GPUs; None is `training`'s, which is 1
-    strategy : "ddp" lets every process take its share of each batch; None is `training`'s
     n_jobs : processes that validate candidates and measure transport distances, as in joblib. None
         is one process, in which trees and boosting share the cores in threads (as many as
         OMP_NUM_THREADS allows); with 1 they do not. The result is the same with any
@@ -78,7 +76,6 @@ class VDIClassifier(BaseVDI):
         and high (80 %), and for comparison held_out_mean and thresholded_confidence
     history_ : DataFrame, a row per epoch and a column per term of the objective
     timings_ : DataFrame, seconds by stage of the fit
-    n_processes_ : how many processes trained the networks
     flow_ : which flow was found, and how well it fits; None where no member follows it
     grid_flow_ : which motion of pictures or signals was found; None where no member follows it
 
@@ -125,8 +122,6 @@ class VDIClassifier(BaseVDI):
         backbone: Any = None,
         network: Network | None = None,
         training: Training | None = None,
-        devices: int | str | list[int] | None = None,
-        strategy: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -143,8 +138,6 @@ class VDIClassifier(BaseVDI):
             backbone=backbone,
             network=network,
             training=training,
-            devices=devices,
-            strategy=strategy,
             n_jobs=n_jobs,
             verbose=verbose,
             random_state=random_state,

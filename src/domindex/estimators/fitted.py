@@ -28,7 +28,6 @@ from domindex.persistence.model_folder import save_model
 from domindex.persistence.table_states import table_from_state, table_state
 from domindex.vdi.backbones import OWN, Backbone, FeatureExtractor, as_backbone
 from domindex.vdi.fitted_indices import FittedIndices
-from domindex.vdi.launching import is_leading
 from domindex.vdi.settings import Network, Training
 
 if TYPE_CHECKING:
@@ -119,8 +118,7 @@ class FittedCommittee(DomainEstimator):
         """Write the fitted model to a folder, to be opened by `domindex.load`.
 
         Weights are kept as safetensors and everything else as JSON, so that opening it runs no
-        code. An existing model is refused unless `overwrite`. Of several processes that a launcher
-        started and that fitted it together, the first writes.
+        code. An existing model is refused unless `overwrite`.
 
         Examples
         --------
@@ -130,8 +128,6 @@ class FittedCommittee(DomainEstimator):
         [0, 1, 2, 3, 4]
         """
         check_is_fitted(self)
-        if getattr(self, "n_processes_", 1) > 1 and not is_leading():
-            return
         if not type(self).__module__.startswith("domindex."):
             raise InputError(
                 f"The model is a {type(self).__name__}, and only VDIClassifier and VDIRegressor "
@@ -213,12 +209,11 @@ class FittedCommittee(DomainEstimator):
             "candidates": _unpacked_pairs,
             "class_weight": _unpacked_mapping,
         }
-        model = cls(
-            **{
-                name: kinds[name](**value) if isinstance(value, dict) else value
-                for name, value in state["parameters"].items()
-            }
-        )
+        parameters = {
+            name: kinds[name](**_without_removed(value)) if isinstance(value, dict) else value
+            for name, value in _without_removed(state["parameters"]).items()
+        }
+        model = cls(**parameters)
         model._restore(state)
         return model
 
@@ -267,7 +262,6 @@ class FittedCommittee(DomainEstimator):
         self.history_ = table_from_state(state["history"])
         self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
         self._restore_record(state.get("record"))
-        self.n_processes_ = 1
         self._require_working()
 
     def _restore_record(self, state: dict[str, Any] | None) -> None:
@@ -355,6 +349,12 @@ def _packed(predictor: Any) -> Any:
         return predictor
     what = f"The predictor {type(predictor).__name__}"
     return {"packed": estimator_bytes(predictor, what)}
+
+
+def _without_removed(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Without parameters of 0.1, which said in how many processes a model was trained."""
+    removed = ("devices", "strategy", "accelerator", "precision")
+    return {name: value for name, value in parameters.items() if name not in removed}
 
 
 def _unpacked_pairs(pairs: list[Any]) -> list[tuple[str, Any]]:

@@ -14,7 +14,6 @@ from domindex.errors import InputError
 from domindex.inputs.layout import check_inputs_kind
 from domindex.inputs.parameters import MOST_DIMENSIONS, check_running, require_counts, require_texts
 from domindex.vdi.backbones import as_backbone
-from domindex.vdi.places import Places
 from domindex.vdi.settings import Network, Training
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ def check_parameters(model: BaseVDI) -> None:
             )
     (model.network or Network()).check()
     (model.training or Training()).check()
-    Places.of(model._training())
     as_backbone(model.backbone)
 
 

@@ -42,8 +42,6 @@ class VDIRegressor(BaseVDI):
         settings; None takes inputs as they are
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
-    devices : processes that train the networks, or a list of GPUs; None is `training`'s, which is 1
-    strategy : "ddp" lets every process take its share of each batch; None is `training`'s
     n_jobs : processes that validate candidates and measure transport distances, as in joblib. None
         is one process, in which trees and boosting share the cores in threads (as many as
         OMP_NUM_THREADS allows); with 1 they do not. The result is the same with any
@@ -76,7 +74,6 @@ class VDIRegressor(BaseVDI):
         (80 %), and for comparison held_out_mean
     history_ : DataFrame, a row per epoch and a column per term of the objective
     timings_ : DataFrame, seconds by stage of the fit
-    n_processes_ : how many processes trained the networks
     flow_ : which flow was found, and how well it fits; None where no member follows it
     grid_flow_ : which motion of pictures or signals was found; None where no member follows it
 

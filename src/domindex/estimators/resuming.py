@@ -15,7 +15,6 @@ from torch import nn
 
 from domindex.inputs import DomainData
 from domindex.persistence.journal import Journal
-from domindex.vdi.launching import is_leading
 from domindex.versions import source_hash, versions
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ WITHOUT_EFFECT = ("verbose", "n_jobs", "random_state")
 
 @contextmanager
 def opened_journal(folder: str | os.PathLike[str] | None) -> Iterator[Journal | None]:
-    """The journal of a folder, held inside; None without one, and where another process leads."""
-    if folder is None or not is_leading():
+    """The journal of a folder, held inside; None without one."""
+    if folder is None:
         yield None
         return
     journal = Journal.open(folder)
@@ -38,7 +37,7 @@ def opened_journal(folder: str | os.PathLike[str] | None) -> Iterator[Journal | 
         journal.close()
 
 
-def fit_facts(model: BaseVDI, data: DomainData, seed: int, n_processes: int) -> dict[str, str]:
+def fit_facts(model: BaseVDI, data: DomainData, seed: int) -> dict[str, str]:
     """Everything that determines a fit, as texts by the name that a user knows it by."""
     parameters = {
         name: _text(value)
@@ -50,7 +49,6 @@ def fit_facts(model: BaseVDI, data: DomainData, seed: int, n_processes: int) -> 
         "the data": data_checksum(data),
         **parameters,
         "the seed": str(seed),
-        "the number of processes": str(n_processes),
         "the code of domindex": source_hash(),
         **{f"the version of {name}": number for name, number in versions().items()},
     }

@@ -73,9 +73,6 @@ from domindex.progress import Progress
 from domindex.representations import PlacedRows
 from domindex.representations.map_rows import rows_for_map
 from domindex.vdi.fitted_indices import FittedIndices
-from domindex.vdi.launching import joined_processes
-from domindex.vdi.places import Places
-from domindex.vdi.processes import Processes
 from domindex.vdi.settings import Network, Training, TrainingSettings
 from domindex.vdi.threads import one_thread
 
@@ -110,8 +107,6 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         backbone: Any = None,
         network: Network | None = None,
         training: Training | None = None,
-        devices: int | str | list[int] | None = None,
-        strategy: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -127,8 +122,6 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         self.backbone = backbone
         self.network = network
         self.training = training
-        self.devices = devices
-        self.strategy = strategy
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -327,20 +320,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         return "expected_accuracy" if self._predicts_classes() else "expected_error"
 
     def _fit_data(self, data: DomainData) -> None:
-        """By this process, with the help of others, or, where another leads, what that learned."""
-        places = Places.of(self._training())
-        with joined_processes(places, data) as processes:
-            if processes is None or processes.leads:
-                self._validate_and_fit(data, processes)
-            if processes is not None and processes.leads:
-                processes.finish(self._fitted())
-            elif processes is not None:
-                self.__dict__.update(processes.serve(places.fabric()))
-            self.n_processes_ = 1 if processes is None else processes.n
-
-    def _validate_and_fit(self, data: DomainData, processes: Processes | None = None) -> None:
         """The story of a fit: map, candidates, validate, weigh, fit members, forecast."""
-        with self._fit_context(data, processes) as context:
+        with self._fit_context(data) as context:
             inputs = self._map_domains(data, context)
             candidates = self._list_candidates(inputs)
             builder = CommitteeBuilder(
@@ -355,15 +336,12 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
             built = builder.fit_members(builder.weigh([*trials, *more]) if more else weighing)
         self._set_attributes(built, inputs)
 
-    def _fit_context(
-        self, data: DomainData, processes: Processes | None = None
-    ) -> AbstractContextManager[FitContext]:
+    def _fit_context(self, data: DomainData) -> AbstractContextManager[FitContext]:
         """Settings, random generators and progress of a fit, while it runs."""
-        training, seed = self._training(), self._seed()
+        training, seed = self.training or Training(), self._seed()
         backbone = self._trained_backbone(data.inputs)
         if self._journal is not None:
-            n_processes = 1 if processes is None else processes.n
-            self._journal.begin(fit_facts(self, data, seed, n_processes))
+            self._journal.begin(fit_facts(self, data, seed))
         return fit_context(
             data,
             self.network or Network(),
@@ -372,7 +350,6 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
             seed,
             self.verbose,
             self._choices(),
-            processes,
             backbone=backbone,
             journal=self._journal,
         )
@@ -482,18 +459,6 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
 
     def _task_to_fit(self) -> Task:
         return self._task
-
-    def _training(self) -> Training:
-        """How long and where networks are trained; what is None here is `training`'s."""
-        asked = {"devices": self.devices, "strategy": self.strategy}
-        given = {name: value for name, value in asked.items() if value is not None}
-        parameters = (self.training or Training()).get_params()
-        return Training(**{**parameters, **given})
-
-    def _fitted(self) -> dict[str, Any]:
-        """Everything that is no parameter: what another process takes over."""
-        parameters = self.get_params(deep=False)
-        return {name: value for name, value in vars(self).items() if name not in parameters}
 
     def _training_settings(self, training: Training) -> TrainingSettings:
         quick = QUICK_TRAINING if self.effort == "quick" else {}

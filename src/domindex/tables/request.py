@@ -215,8 +215,7 @@ def _check_names(kind: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]
                 f"{_advice(name, known)}"
             )
     return {
-        name: tuple(value) if isinstance(value, list) and name != "devices" else value
-        for name, value in settings.items()
+        name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
     }
 
 

@@ -16,7 +16,6 @@ from torch.nn import functional
 
 from domindex.errors import InputError
 from domindex.vdi.networks import DomainClassifier, GraphEmbedder, IndexRegressor
-from domindex.vdi.shares import Share
 
 KINDS = ("graph", "domain", "index")
 
@@ -121,7 +120,7 @@ _LOSSES = {"graph": graph_loss, "domain": domain_loss, "index": index_loss}
 
 @dataclass
 class Batch:
-    """Rows of the chosen domains; in one of several processes, its share of them.
+    """Rows of the chosen domains.
 
     Attributes
     ----------
@@ -134,7 +133,6 @@ class Batch:
     neighbor_index : (domains, index_dim), the raw index of a near neighbour of each domain
     facts : what the adversary tries to read
     known : (folds, sources of one) bool, whose labels a fold may learn from; None where all may
-    share : which of the rows these are; None where they are all
     generator : what a step draws its noise from; torch's own if None
     """
 
@@ -147,5 +145,4 @@ class Batch:
     neighbor_index: Tensor
     facts: DomainFacts
     known: Tensor | None = None
-    share: Share | None = None
     generator: torch.Generator | None = None

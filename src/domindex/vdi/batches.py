@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from domindex.inputs.domain_data import DomainBatches
 from domindex.vdi.adversary import Batch, DomainFacts
 from domindex.vdi.rng import TorchRng
 from domindex.vdi.settings import TrainingSettings
-from domindex.vdi.shares import Share
 
 if TYPE_CHECKING:
     from domindex.representations import RepresentedRows
@@ -61,11 +59,6 @@ class TrainingRows:
         """The same rows as a representation gives them to the encoder."""
         return replace(self, represented=self._tensor(rows.features), row_weights=row_weights)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """For another process, which trains on these tensors: without the user's own inputs."""
-        data = replace(self.data, inputs=np.empty((self.data.n_rows, 0)))
-        return {**vars(self), "data": data}
-
     def _tensor(self, array: NDArray) -> Tensor:
         return torch.tensor(array, dtype=torch.float32, device=self.inputs.device)
 
@@ -74,11 +67,9 @@ class BatchSampler:
     """Draws batches of rows for a given map of their domains.
 
     The graph of the domains joins the closest pairs on the map unless `links`, (domains, domains),
-    say which are joined. `share` says which rows of a batch are this process's; None: all. What a
-    step draws beside rows comes from `chance`, one of the seed 0 if None.
+    say which are joined. What a step draws beside rows comes from `chance`, one of the seed 0 if
+    None.
     """
-
-    share: Share | None = None
 
     def __init__(
         self,
@@ -101,15 +92,7 @@ class BatchSampler:
 
     def on_map(self, coordinates: Floats) -> BatchSampler:
         """Batches of the same rows along another map."""
-        other = BatchSampler(self.rows, self._settings, self._rng, coordinates, chance=self.chance)
-        other.share = self.share
-        return other
-
-    def for_share(self, share: Share) -> BatchSampler:
-        """Its part of the very batches that this one would draw; both move on together."""
-        other = copy.copy(self)
-        other.share = share
-        return other
+        return BatchSampler(self.rows, self._settings, self._rng, coordinates, chance=self.chance)
 
     def draw(self, progress: float = 1.0) -> Batch:
         """A batch of the domains that have arrived by `progress`, from 0 to 1.
@@ -119,9 +102,7 @@ class BatchSampler:
         """
         domains = self._choose_domains(progress)
         device = self.rows.inputs.device
-        numbers = self._domain_batches.draw(domains)
-        rows = torch.as_tensor(numbers if self.share is None else numbers[:, self.share.rows])
-        rows = rows.to(device)
+        rows = torch.as_tensor(self._domain_batches.draw(domains)).to(device)
         neighbors = [self._neighbor(domain, domains) for domain in domains]
         chosen = torch.as_tensor(domains, device=device)
         sources = torch.as_tensor(np.flatnonzero(self.rows.data.is_source[domains]), device=device)
@@ -136,7 +117,6 @@ class BatchSampler:
             raw_index=raw_index,
             neighbor_index=self._raw_index[torch.as_tensor(np.array(neighbors), device=device)],
             facts=DomainFacts(chosen, raw_index, links.to(device), generator),
-            share=self.share,
             generator=generator,
         )
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 from torch import Tensor, nn
 from torch.distributions import Normal
-
-from domindex.vdi.shares import Share
 
 
 def mlp(n_inputs: int, n_outputs: int, width: int, depth: int) -> nn.Sequential:
@@ -71,7 +66,6 @@ class Whitening(nn.Module):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.momentum: float | None = 0.1
-        self.share: Share | None = None
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("covariance", torch.eye(size))
         self.register_buffer("count", torch.zeros(()))
@@ -85,9 +79,9 @@ class Whitening(nn.Module):
     def forward(self, rows: Tensor) -> Tensor:
         mean, covariance = self.mean, self.covariance
         if self.training:
-            mean = _over_processes(rows.mean(dim=-2), self.share)
+            mean = rows.mean(dim=-2)
             centred = rows - mean.unsqueeze(-2)
-            covariance = _over_processes(centred.mT @ centred / rows.shape[-2], self.share)
+            covariance = centred.mT @ centred / rows.shape[-2]
             self._update(mean.detach(), covariance.detach())
         # Double precision and a relative floor: an early map may be close to singular.
         wide = covariance.double()
@@ -117,7 +111,6 @@ class Standardising(nn.Module):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.momentum: float | None = 0.1
-        self.share: Share | None = None
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("variance", torch.ones(size))
         self.register_buffer("count", torch.zeros(()))
@@ -133,9 +126,8 @@ class Standardising(nn.Module):
         parts = rows.reshape(*copies, -1, rows.shape[-1])
         mean, variance = self.mean, self.variance
         if self.training:
-            mean = _over_processes(parts.mean(dim=-2), self.share)
+            mean = parts.mean(dim=-2)
             variance = ((parts - mean.unsqueeze(-2)) ** 2).mean(dim=-2)
-            variance = _over_processes(variance, self.share)
             self._update(mean.detach(), variance.detach())
         # A relative floor: a feature that hardly moves is not blown up.
         floor = 1e-3 * variance.mean(dim=-1, keepdim=True) + 1e-12
@@ -147,21 +139,3 @@ class Standardising(nn.Module):
         share = (1.0 / self.count).unsqueeze(-1) if self.momentum is None else self.momentum
         self.mean += share * (mean - self.mean)
         self.variance += share * (variance - self.variance)
-
-
-@contextmanager
-def shared_statistics(network: nn.Module, share: Share | None) -> Iterator[None]:
-    """Inside, statistics of a batch are those of all processes that have a share of it."""
-    kinds = (Whitening, Standardising)
-    layers = [layer for layer in network.modules() if isinstance(layer, kinds)]
-    for layer in layers:
-        layer.share = share
-    try:
-        yield
-    finally:
-        for layer in layers:
-            layer.share = None
-
-
-def _over_processes(mean: Tensor, share: Share | None) -> Tensor:
-    return mean if share is None else share.mean(mean)

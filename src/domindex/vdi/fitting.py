@@ -21,15 +21,13 @@ from domindex.vdi.blocks import Standardising, Whitening
 from domindex.vdi.module import EncodingModule, IndexModule
 from domindex.vdi.objectives import EncodingObjective, IndexObjective, Weights, sliced_misalignment
 from domindex.vdi.rng import TorchRng
-from domindex.vdi.shares import Share
 from domindex.vdi.training import Callback, History, Phase, Trainer, warm_up_and_decay
 
 
 class MapRefresh(Callback):
     """Every so many steps, draws the map from the local indices and turns it onto the one before.
 
-    Slices will do while u still moves. Several processes infer u of a part of the rows each; the
-    one that leads draws the map for all.
+    Slices will do while u still moves.
     """
 
     def __init__(self, rows: TrainingRows, start: DomainMap, every: int) -> None:
@@ -42,14 +40,10 @@ class MapRefresh(Callback):
         module = phase.objective.module
         assert isinstance(module, IndexModule)
         assert isinstance(phase.batches, BatchSampler)
-        share = phase.batches.share
-        clouds, domains = local_indices(module, self._rows, share), self._rows.data.domains
-        if share is None or share.rank == 0:
-            self.coordinates = DomainMap.fit(
-                domains, clouds, module.index_dim, method="sliced", reference=self.coordinates
-            ).coordinates
-        if share is not None:
-            self.coordinates = share.connection.send_object(self.coordinates)
+        clouds, domains = local_indices(module, self._rows), self._rows.data.domains
+        self.coordinates = DomainMap.fit(
+            domains, clouds, module.index_dim, method="sliced", reference=self.coordinates
+        ).coordinates
         phase.batches = phase.batches.on_map(self.coordinates)
 
     def state(self) -> dict[str, Any]:
@@ -92,20 +86,12 @@ def train_indices(
     return refresh.coordinates
 
 
-def local_indices(
-    module: IndexModule, rows: TrainingRows, share: Share | None = None
-) -> list[Floats]:
-    """The means of q(u|x), grouped by domain; with a `share`, of all processes' parts."""
+def local_indices(module: IndexModule, rows: TrainingRows) -> list[Floats]:
+    """The means of q(u|x), grouped by domain."""
     was_training = module.training
     module.eval()
     with torch.no_grad():
-        if share is None:
-            inferred = module.local_posterior(rows.inputs).mean
-        else:
-            part = share.part(len(rows.inputs))
-            inferred = rows.inputs.new_zeros(len(rows.inputs), module.local_dim)
-            inferred[part] = module.local_posterior(rows.inputs[part]).mean
-            share.connection.add_up(inferred)
+        inferred = module.local_posterior(rows.inputs).mean
     module.train(was_training)
     u = inferred.cpu().numpy().astype(np.float64)
     return [u[members] for members in rows.data.rows_by_domain()]
@@ -136,14 +122,14 @@ def train_encoding(
     for _ in range(trainer.settings.starts):
         begin = len(history)
         with batches.chance.as_default():
-            module = start.redrawn().to(trainer.fabric.device)
+            module = start.redrawn().to(trainer.device)
         adversary = None
         if not module.alignment.is_settled:
             latent_dim, index_dim = module.alignment.latent_dim, module.index_dim
             sizes = latent_dim, n_domains, index_dim, module.width
             with batches.chance.as_default():
                 adversary = Adversary(adversary_kinds, *sizes)
-            adversary.to(trainer.fabric.device)
+            adversary.to(trainer.device)
         averaged = _train_once(
             EncodingObjective(module, indices, adversary, weights), batches, trainer
         )

@@ -8,7 +8,6 @@ knows nothing of copies, because it treats every domain alike, takes them as so 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -31,7 +30,6 @@ from domindex.vdi.fitting import finished
 from domindex.vdi.module import EncodingModule, IndexModule, Indices, Latents, noise_like
 from domindex.vdi.objectives import EncodingObjective, Weights
 from domindex.vdi.rng import TorchRng
-from domindex.vdi.shares import Share
 from domindex.vdi.training import History, Phase, Trainer
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -144,8 +142,7 @@ class _Linear(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        (out,), saved = gradients, ctx.saved_tensors
-        rows, weight = (one.to(out.dtype) for one in saved)  # of mixed precision, out is the lower
+        (out,), (rows, weight) = gradients, ctx.saved_tensors
         of_rows, of_weight, of_bias = None, None, None
         if ctx.needs_input_grad[0]:
             of_rows = torch.bmm(out, weight.mT.contiguous().mT)
@@ -228,7 +225,7 @@ def train_encoding_folds(
     """
     starts = [start] * len(held_out) if isinstance(start, EncodingModule) else list(start)
     _check_folds(held_out, len(starts), batches)
-    device, settings = trainer.fabric.device, trainer.settings
+    device, settings = trainer.device, trainer.settings
     folds = [one.to(device) for one in _redrawn(starts, batches.chance)]
     adversary = None
     if not folds[0].alignment.is_settled:
@@ -288,9 +285,6 @@ class _FoldBatches:
     @property
     def chance(self) -> TorchRng:
         return self.batches.chance
-
-    def for_share(self, share: Share) -> _FoldBatches:
-        return replace(self, batches=self.batches.for_share(share))
 
     def state(self) -> dict[str, Any]:
         return self.batches.state()
@@ -356,7 +350,7 @@ class _FoldsObjective(EncodingObjective):
         encoder = self.module.data_encoder
         posterior, prior = encoder(batch.represented, indices.u, indices.beta)
         one = posterior.mean[: len(batch.x)]
-        noise = noise_like(one, batch.share, batch.generator)
+        noise = noise_like(one, batch.generator)
         z = posterior.mean + _repeated(noise, self._n_folds) * posterior.stddev
         return Latents(**vars(indices), z_posterior=posterior, z_prior=prior, z=z)
 
@@ -371,24 +365,14 @@ class _FoldTrainer(Trainer):
     def __init__(self, trainer: Trainer, n_folds: int) -> None:
         """With all who look on at `trainer` but its history."""
         onlookers = [one for one in trainer.callbacks if not isinstance(one, History)]
-        super().__init__(trainer.fabric, trainer.settings, onlookers, trainer.processes)
+        super().__init__(trainer.device, trainer.settings, onlookers)
         self._n_folds = n_folds
 
-    def _descend(
-        self,
-        module: nn.Module,
-        optimizer: Optimizer,
-        loss: Tensor,
-        rate: float,
-        share: Share | None,
-    ) -> None:
+    def _descend(self, optimizer: Optimizer, loss: Tensor, rate: float) -> None:
         """From the folds' mean loss to their sum, in which each has the gradient it has alone."""
-        super()._descend(module, optimizer, self._n_folds * loss, rate, share)
+        super()._descend(optimizer, self._n_folds * loss, rate)
 
-    def _clip(self, module: nn.Module, optimizer: Optimizer) -> None:
-        # Fabric takes its factor of a mixed precision out of the gradients, and clips nothing.
-        self.fabric.clip_gradients(module, optimizer, max_norm=math.inf, error_if_nonfinite=False)
-        parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    def _clip(self, parameters: list[Tensor]) -> None:
         n_folds = self._n_folds
         gradients = [one.grad.view(n_folds, -1) for one in parameters if one.grad is not None]
         norms = torch.linalg.vector_norm(torch.cat(gradients, dim=1), dim=1, keepdim=True)

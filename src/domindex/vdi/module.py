@@ -29,7 +29,6 @@ from domindex.vdi.networks import (
     LocalIndexEncoder,
     OutputPredictor,
 )
-from domindex.vdi.shares import Share
 from domindex.vdi.weights import Sizes, count, counts, network_from_state, network_state
 
 
@@ -63,27 +62,15 @@ class Latents(Indices):
     z: Tensor
 
 
-def draw(
-    posterior: Normal,
-    sample: bool,
-    share: Share | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """A reparameterised sample while training, the mean for a prediction.
-
-    With a `share`, of rows (domains, rows of the share, ...), as the whole batch would be drawn.
-    """
+def draw(posterior: Normal, sample: bool, generator: torch.Generator | None = None) -> Tensor:
+    """A reparameterised sample while training, the mean for a prediction."""
     if not sample:
         return posterior.mean
-    return posterior.mean + posterior.stddev * noise_like(posterior.mean, share, generator)
+    return posterior.mean + posterior.stddev * noise_like(posterior.mean, generator)
 
 
-def noise_like(
-    one: Tensor, share: Share | None = None, generator: torch.Generator | None = None
-) -> Tensor:
-    """Standard normal, of the shape of `one`; of a share, its part of the whole batch's."""
-    if share is not None:
-        return share.noise(one, generator)
+def noise_like(one: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    """Standard normal, of the shape of `one`."""
     return torch.empty(one.shape, dtype=one.dtype, device=one.device).normal_(generator=generator)
 
 
@@ -161,13 +148,12 @@ class IndexModule(nn.Module):
         x: Tensor,
         raw_index: Tensor,
         sample: bool = True,
-        share: Share | None = None,
         generator: torch.Generator | None = None,
     ) -> Indices:
         """q(u|x) and q(β|u), with a draw of each, or their means for a prediction."""
         u, beta = self.local_posterior(x), self.index_encoder(raw_index)
-        local = draw(u, sample, share, generator)
-        return Indices(u, local, beta, draw(beta, sample, None, generator))
+        local = draw(u, sample, generator)
+        return Indices(u, local, beta, draw(beta, sample, generator))
 
     def state(self) -> dict[str, Any]:
         sizes = {
@@ -222,12 +208,11 @@ class EncodingModule(nn.Module):
         represented: Tensor,
         indices: Indices,
         sample: bool = True,
-        share: Share | None = None,
         generator: torch.Generator | None = None,
     ) -> Latents:
         """q(z|x,u,β) given the indices; `represented` is (domains, batch, p)."""
         posterior, prior = self.data_encoder(represented, indices.u, indices.beta)
-        z = draw(posterior, sample, share, generator)
+        z = draw(posterior, sample, generator)
         return Latents(**vars(indices), z_posterior=posterior, z_prior=prior, z=z)
 
     def predict(self, z: Tensor) -> Distribution:

@@ -21,7 +21,6 @@ from torch.nn import functional
 from domindex.vdi import bound
 from domindex.vdi.adversary import Adversary, Batch
 from domindex.vdi.module import EncodingModule, IndexModule, Indices, Latents
-from domindex.vdi.shares import Share
 
 if TYPE_CHECKING:
     from domindex.vdi.adversary import Batch
@@ -75,7 +74,6 @@ CONTRASTED_POINTS = 1024
 
 def contrastive_loss(
     projections: Tensor,
-    share: Share | None = None,
     max_points: int = CONTRASTED_POINTS,
     generator: torch.Generator | None = None,
 ) -> Tensor:
@@ -84,24 +82,17 @@ def contrastive_loss(
     `projections` h are (domains, batch, size), sim is the cosine and the temperature 1. The
     sum is taken as a mean, so that the value does not grow with the number of domains. At most
     `max_points` rows enter, so memory is bounded by its square.
-
-    With a `share` of the rows those of all processes are gathered, and every process compares its
-    part of them with all.
     """
-    if share is not None:
-        projections = share.gathered(projections.float())
     h = functional.normalize(_thin(projections, max_points, generator), dim=-1)
     n_domains, batch, _ = h.shape
-    own = slice(None) if share is None else share.part(n_domains * batch)
     agreement = (h * h.roll(-1, dims=1)).sum(dim=-1).reshape(-1)
     points = h.reshape(n_domains * batch, -1)
     # A cosine is at most 1: its exponential needs no care, and is summed a domain at a time, so
     # that nothing but the products themselves is as large as all pairs.
-    sums = (points[own] @ points.T).exp().view(-1, n_domains, batch).sum(dim=-1)
+    sums = (points @ points.T).exp().view(-1, n_domains, batch).sum(dim=-1)
     same = torch.eye(n_domains, dtype=torch.bool, device=h.device).repeat_interleave(batch, dim=0)
-    others = sums.masked_fill(same[own], 0.0).sum(dim=1).log() - math.log((n_domains - 1) * batch)
-    losses = others - agreement[own]
-    return losses.mean() if share is None else share.from_parts(losses.sum() / len(points))
+    others = sums.masked_fill(same, 0.0).sum(dim=1).log() - math.log((n_domains - 1) * batch)
+    return (others - agreement).mean()
 
 
 def _thin(projections: Tensor, max_points: int, generator: torch.Generator | None = None) -> Tensor:
@@ -173,8 +164,7 @@ class IndexObjective(Objective):
         self.weights = weights
 
     def infer(self, batch: Batch) -> Indices:
-        chance = batch.share, batch.generator
-        return self.module.infer(batch.x, batch.raw_index, True, *chance)
+        return self.module.infer(batch.x, batch.raw_index, True, batch.generator)
 
     def forward(self, batch: Batch, latents: Indices, ramp: float) -> tuple[Tensor, Terms]:
         module, weights = self.module, self.weights
@@ -189,9 +179,7 @@ class IndexObjective(Objective):
             "global_index_divergence": bound.global_index_divergence(
                 latents, module.index_prior, batch.domain_sizes
             ),
-            "contrastive": contrastive_loss(
-                module.contrast(latents.u), batch.share, generator=batch.generator
-            ),
+            "contrastive": contrastive_loss(module.contrast(latents.u), generator=batch.generator),
         }
         gain = (
             weights.input_reconstruction * terms["input_reconstruction"]
@@ -228,7 +216,7 @@ class EncodingObjective(Objective):
 
     def infer(self, batch: Batch) -> Latents:
         indices = self.infer_indices(batch)
-        return self.module.infer(batch.represented, indices, True, batch.share, batch.generator)
+        return self.module.infer(batch.represented, indices, True, batch.generator)
 
     def forward(self, batch: Batch, latents: Latents, ramp: float) -> tuple[Tensor, Terms]:
         predicted = self.module.predict(latents.z[batch.sources])

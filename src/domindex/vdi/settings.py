@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from sklearn.base import BaseEstimator
 
 from domindex.errors import InputError
@@ -75,11 +76,8 @@ class Training(BaseEstimator):
         and 2 for the paper's model
     batch_size : rows of each domain in a step
     learning_rate : its peak
-    accelerator : passed to Lightning Fabric
-    devices : processes, one a device, or a list of GPUs; "auto" is all GPUs, or one CPU
-    strategy : "ddp" or "auto" where devices are several: each takes its share of every batch; else
-        passed to Lightning Fabric
-    precision : passed to Lightning Fabric
+    device : where networks are trained: "cpu", "cuda", "mps", any other name that torch knows, such
+        as "cuda:1", or "auto" for a GPU where there is one
 
     Examples
     --------
@@ -97,29 +95,21 @@ class Training(BaseEstimator):
         starts: int | None = None,
         batch_size: int = 32,
         learning_rate: float = 3e-3,
-        accelerator: str = "cpu",
-        devices: int | str | list[int] = 1,
-        strategy: str = "auto",
-        precision: str = "32-true",
+        device: str = "cpu",
     ) -> None:
         self.steps = steps
         self.index_steps = index_steps
         self.starts = starts
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.accelerator = accelerator
-        self.devices = devices
-        self.strategy = strategy
-        self.precision = precision
+        self.device = device
 
     def check(self) -> None:
         """Refuse what cannot be used."""
         optional = ("steps", "index_steps", "starts")
         require_counts(self, "batch_size", *(n for n in optional if getattr(self, n) is not None))
         require_numbers(self, "learning_rate", above_zero=True)
-        for name in ("accelerator", "strategy", "precision"):
-            if not isinstance(getattr(self, name), str):
-                raise InputError(f"{name} is {getattr(self, name)!r:.60}. Pass its name as a text.")
+        find_device(self.device)
 
     def settings(self, **defaults: Any) -> TrainingSettings:
         """Every number of a training; `defaults` stand for what is None here."""
@@ -129,6 +119,30 @@ class Training(BaseEstimator):
             if getattr(self, name) is not None
         }
         return TrainingSettings(**{**defaults, **own})
+
+
+def find_device(name: str) -> torch.device:
+    """The device of that name, tried; InputError where it is not there.
+
+    Examples
+    --------
+    >>> from domindex.vdi.settings import find_device
+    >>> find_device("cpu")
+    device(type='cpu')
+    """
+    there = [kind for kind in ("cuda", "mps") if getattr(torch, kind).is_available()]
+    if isinstance(name, str) and name == "auto":
+        return torch.device([*there, "cpu"][0])
+    try:
+        if not isinstance(name, str):
+            raise TypeError("the name of a device is a text")
+        torch.zeros(1, device=name).item()
+        return torch.device(name)
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        raise InputError(
+            f"device is {name!r:.60}, and there is no such device here. Choose one of "
+            f"{['cpu', *there]}, or 'auto'."
+        ) from error
 
 
 @dataclass(frozen=True)

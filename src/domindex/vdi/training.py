@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,72 +25,9 @@ from domindex.progress import Progress
 from domindex.vdi.adversary import Batch
 from domindex.vdi.alignments import ParameterGroup
 from domindex.vdi.backbones import FeatureExtractor
-from domindex.vdi.blocks import shared_statistics
 from domindex.vdi.objectives import Objective, Terms
-from domindex.vdi.processes import Processes, Task
 from domindex.vdi.rng import TorchRng
-from domindex.vdi.settings import Training, TrainingSettings
-from domindex.vdi.shares import Share
-
-_SINGLE = ("32-true", "32")
-
-
-class TrainingFabric(Protocol):
-    """What training asks for: Lightning's `Fabric` has it, and `PlainFabric`."""
-
-    @property
-    def device(self) -> torch.device:
-        """Of networks and batches."""
-
-    def setup(self, module: nn.Module, *optimizers: Optimizer) -> Any:
-        """A module on its device and its optimisers, ready for steps."""
-
-    def backward(self, tensor: Tensor) -> None:
-        """Gradients of a loss."""
-
-    def clip_gradients(
-        self,
-        module: nn.Module,
-        optimizer: Optimizer,
-        *,
-        max_norm: float,
-        error_if_nonfinite: bool,
-    ) -> Tensor | None:
-        """Bound the length of the gradient over all parameters of an optimiser."""
-
-
-class PlainFabric:
-    """One CPU, single precision: step for step what Fabric does there."""
-
-    device = torch.device("cpu")
-
-    @staticmethod
-    def serves(training: Training) -> bool:
-        """Whether nothing was asked for that needs Fabric, also not by `fabric run`."""
-        return (
-            training.accelerator == "cpu"
-            and training.devices in (1, "1")
-            and training.strategy in ("auto", "ddp")
-            and training.precision in _SINGLE
-            and not any(name.startswith("LT_") for name in os.environ)
-        )
-
-    def setup(self, module: nn.Module, *optimizers: Optimizer) -> Any:
-        return module.to(self.device), *optimizers
-
-    def backward(self, tensor: Tensor) -> None:
-        tensor.backward()
-
-    def clip_gradients(
-        self,
-        module: nn.Module,
-        optimizer: Optimizer,
-        *,
-        max_norm: float,
-        error_if_nonfinite: bool,
-    ) -> Tensor:
-        parameters = [one for group in optimizer.param_groups for one in group["params"]]
-        return nn.utils.clip_grad_norm_(parameters, max_norm, error_if_nonfinite=error_if_nonfinite)
+from domindex.vdi.settings import TrainingSettings
 
 
 class EagerAdam(Adam):
@@ -124,10 +60,6 @@ ADVICE = {
 
 class Callback:
     """Told of every phase and step; does nothing unless a subclass does."""
-
-    def is_over(self, phase: Phase) -> bool:
-        """Whether all of a phase was done before, and will be put in place by `first_step`."""
-        return False
 
     def on_phase_start(self, phase: Phase) -> None:
         """Before the first step of a phase."""
@@ -290,7 +222,7 @@ def moments_of(optimizer: Optimizer) -> Moments:
 
 
 def set_moments(optimizer: Optimizer, moments: Moments) -> None:
-    """In the table that is there, which Fabric's wrapper knows too; `moments` stay as they are."""
+    """In the table that is there; `moments` stay as they are."""
     for parameter, values in zip(_parameters(optimizer), moments, strict=True):
         if values is None:
             optimizer.state.pop(parameter, None)
@@ -387,7 +319,6 @@ class Running:
     average : of the objective's module
     optimizers : the objective's, and the adversary's where there is one
     callbacks : all who look on
-    share : of this process, where several train together
     rollback : what it goes back to when a step leaves the finite numbers
     """
 
@@ -395,7 +326,6 @@ class Running:
     average: nn.Module
     optimizers: Sequence[Optimizer]
     callbacks: Sequence[Callback]
-    share: Share | None = None
     rollback: Rollback = field(init=False)
 
     def __post_init__(self) -> None:
@@ -457,8 +387,7 @@ class Checkpoint(Callback):
     """Writes the state of a phase to a journal every so often, and once it is over.
 
     The same phases come in the same order in a fit that is begun again: they are known by their
-    names, and by how many of that name came before. Of several processes that train together the
-    one that leads keeps finished phases only.
+    names, and by how many of that name came before.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -466,13 +395,9 @@ class Checkpoint(Callback):
         self._counts: dict[str, int] = {}
         self._due = 0.0
 
-    def is_over(self, phase: Phase) -> bool:
-        state = self._journal.find(self._name(phase))
-        return state is not None and state["step"] == phase.n_steps
-
     def first_step(self, running: Running) -> int:
         state, step = self._journal.find(self._name(running.phase)), 0
-        if state is not None and (running.share is None or state["step"] == running.phase.n_steps):
+        if state is not None:
             step = running.resume(state)
         self._due = time.monotonic() + SECONDS
         return step
@@ -480,7 +405,7 @@ class Checkpoint(Callback):
     def after_step(self, running: Running, step: int) -> None:
         n_steps, now = running.phase.n_steps, time.monotonic()
         is_last = step + 1 == n_steps
-        if is_last or (now >= self._due and running.share is None):
+        if is_last or now >= self._due:
             self._journal.keep(self._name(running.phase), running.state(step + 1))
             took = time.monotonic() - now
             self._due = now + took + max(SECONDS, took / SHARE)
@@ -501,9 +426,6 @@ class Draws(Protocol):
 
     def draw(self, progress: float) -> Batch:
         """A batch of the domains that have arrived by `progress`."""
-
-    def for_share(self, share: Share) -> Draws:
-        """The same batches, of which only a share is drawn."""
 
     def state(self) -> dict[str, Any]:
         """Where it stands."""
@@ -543,23 +465,17 @@ class Phase:
 
 
 class Trainer:
-    """Runs phases, one after the other, and tells its callbacks.
-
-    With several `processes` the one that leads hands every phase to the others. Each takes its
-    share of every batch, and all of them step alike.
-    """
+    """Runs phases, one after the other, and tells its callbacks."""
 
     def __init__(
         self,
-        fabric: TrainingFabric,
+        device: torch.device,
         settings: TrainingSettings,
         callbacks: Sequence[Callback],
-        processes: Processes | None = None,
     ) -> None:
-        self.fabric = fabric
+        self.device = device
         self.settings = settings
         self.callbacks = list(callbacks)
-        self.processes = processes
 
     def run(self, phase: Phase, *extra: Callback) -> nn.Module:
         """Minimise a phase's objective, in turns with its adversary where it has one.
@@ -569,43 +485,38 @@ class Trainer:
         most, and then says which term it was.
         """
         callbacks = [*self.callbacks, *extra]
-        is_over = any(callback.is_over(phase) for callback in callbacks)
-        share = None if is_over else self._share_out(phase, extra)
         objective, optimizer, adversary = self._set_up(phase)
         decay = get_ema_multi_avg_fn(self.settings.average)
         average = AveragedModel(phase.objective.module, multi_avg_fn=decay)
         optimizers = [optimizer] if adversary is None else [optimizer, adversary.optimizer]
         draws_by_itself = any(isinstance(one, FeatureExtractor) for one in objective.modules())
-        running = Running(phase, average, optimizers, callbacks, share)
+        running = Running(phase, average, optimizers, callbacks)
         rollback = running.rollback
-        with shared_statistics(phase.objective, share):
-            for step in range(running.begin(), phase.n_steps):
+        for step in range(running.begin(), phase.n_steps):
+            for callback in callbacks:
+                callback.before_step(phase, step)
+            batch = phase.batches.draw(phase.admitted(step))
+            rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
+            rate *= rollback.calm
+            with phase.batches.chance.as_default() if draws_by_itself else nullcontext():
+                latents = phase.objective.infer(batch)
+                terms = {}
+                if adversary is not None:
+                    terms = adversary.learn(phase, batch, latents, rate)
+                loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
+            terms |= own
+            try:
                 for callback in callbacks:
-                    callback.before_step(phase, step)
-                batch = phase.batches.draw(phase.admitted(step))
-                rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up)
-                rate *= rollback.calm
-                with phase.batches.chance.as_default() if draws_by_itself else nullcontext():
-                    latents = phase.objective.infer(batch)
-                    terms = {}
-                    if adversary is not None:
-                        terms = adversary.learn(phase, batch, latents, rate)
-                    loss, own = objective(batch, latents, adversary_ramp(step / phase.n_steps))
-                terms |= own
-                if share is not None:
-                    terms = share.mean_terms(terms)
-                try:
-                    for callback in callbacks:
-                        callback.on_terms(phase, step, terms)
-                except TrainingDiverged:
-                    if not rollback.go_back():
-                        raise
-                    continue
-                rollback.keep(step)
-                self._descend(objective, optimizer, loss, rate, share)
-                average.update_parameters(phase.objective.module)
-                for callback in callbacks:
-                    callback.after_step(running, step)
+                    callback.on_terms(phase, step, terms)
+            except TrainingDiverged:
+                if not rollback.go_back():
+                    raise
+                continue
+            rollback.keep(step)
+            self._descend(optimizer, loss, rate)
+            average.update_parameters(phase.objective.module)
+            for callback in callbacks:
+                callback.after_step(running, step)
         for callback in callbacks:
             callback.on_phase_end(phase)
         return average.module
@@ -618,66 +529,27 @@ class Trainer:
             if group.parameters
         ]
         optimizer = EagerAdam(groups, lr=phase.learning_rate, betas=(0.9, phase.memory))
-        return *self.fabric.setup(phase.objective, optimizer), self._set_up_adversary(phase)
-
-    def _share_out(self, phase: Phase, extra: tuple[Callback, ...]) -> Share | None:
-        """This process's share of the phase; the one that leads hands it to the others first."""
-        if self.processes is None:
-            return None
-        share = self.processes.share(self.settings.batch_size)
-        if self.processes.leads:
-            self.processes.hand_out(TrainingTask(self, phase, extra), self.fabric.device)
-        phase.batches = phase.batches.for_share(share)
-        return share
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For another process: it has a device and a place among the processes of its own."""
-        return {**vars(self), "fabric": None, "processes": None, "callbacks": [DivergenceAlarm()]}
+        return phase.objective.to(self.device), optimizer, self._set_up_adversary(phase)
 
     def _set_up_adversary(self, phase: Phase) -> _Adversary | None:
         network = phase.objective.adversary
         if network is None:
             return None
         optimizer = EagerAdam(network.parameters(), lr=phase.learning_rate, betas=(0.5, 0.99))
-        return _Adversary(self, *self.fabric.setup(network, optimizer))
+        return _Adversary(self, network.to(self.device), optimizer)
 
-    def _descend(
-        self,
-        module: nn.Module,
-        optimizer: Optimizer,
-        loss: Tensor,
-        rate: float,
-        share: Share | None,
-    ) -> None:
-        """A step down the loss; that of a share, down the mean over all shares."""
+    def _descend(self, optimizer: Optimizer, loss: Tensor, rate: float) -> None:
+        """A step down the loss."""
         for group in optimizer.param_groups:
             group.setdefault("full_lr", group["lr"])
             group["lr"] = group["full_lr"] * rate
         optimizer.zero_grad()
-        self.fabric.backward(loss if share is None else share.weight * loss)
-        if share is not None:
-            share.mean_gradients(p for group in optimizer.param_groups for p in group["params"])
-        self._clip(module, optimizer)
+        loss.backward()
+        self._clip(_parameters(optimizer))
         optimizer.step()
 
-    def _clip(self, module: nn.Module, optimizer: Optimizer) -> None:
-        self.fabric.clip_gradients(
-            module, optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
-        )
-
-
-@dataclass
-class TrainingTask(Task):
-    """A phase as it is handed to another process."""
-
-    trainer: Trainer
-    phase: Phase
-    extra: tuple[Callback, ...]
-
-    def run(self, fabric: TrainingFabric, processes: Processes) -> None:
-        """Take part; what comes of it stays with the process that leads."""
-        self.trainer.fabric, self.trainer.processes = fabric, processes
-        self.trainer.run(self.phase, *self.extra)
+    def _clip(self, parameters: list[Tensor]) -> None:
+        nn.utils.clip_grad_norm_(parameters, self.settings.clip)
 
 
 @dataclass
@@ -692,5 +564,5 @@ class _Adversary:
         inputs = phase.objective.adversary_inputs(batch, latents)
         detached = [part.detach() if isinstance(part, torch.Tensor) else part for part in inputs]
         loss = self.network(*detached)
-        self.trainer._descend(self.network, self.optimizer, loss, rate, batch.share)
+        self.trainer._descend(self.optimizer, loss, rate)
         return {"adversary_own_loss": loss}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from domindex._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from domindex.committee.learners.registry import Predictor, list_predictors, register_predictor
+    from domindex.committee.learners.base import Predictor, list_predictors, register_predictor
     from domindex.datasets import load_dataset
     from domindex.estimators import MomentFlow, VDIClassifier, VDIRegressor, load
     from domindex.export import load_exported
@@ -25,17 +25,17 @@ _HOMES = {
     "Backbone": "domindex.vdi.backbones",
     "MomentFlow": "domindex.estimators",
     "Network": "domindex.vdi.settings",
-    "Predictor": "domindex.committee.learners.registry",
+    "Predictor": "domindex.committee.learners.base",
     "Representation": "domindex.representations",
     "Training": "domindex.vdi.settings",
     "VDIClassifier": "domindex.estimators",
     "VDIRegressor": "domindex.estimators",
-    "list_predictors": "domindex.committee.learners.registry",
+    "list_predictors": "domindex.committee.learners.base",
     "list_representations": "domindex.representations",
     "load": "domindex.estimators",
     "load_dataset": "domindex.datasets",
     "load_exported": "domindex.export",
-    "register_predictor": "domindex.committee.learners.registry",
+    "register_predictor": "domindex.committee.learners.base",
     "register_representation": "domindex.representations",
 }
 _ROOMS = ("datasets", "errors", "evaluation", "geometry", "inputs", "reporting", "tables")

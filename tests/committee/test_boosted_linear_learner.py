@@ -5,12 +5,12 @@ import pytest
 
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
-from domindex.committee.learners.boosted_linear import BoostedLinearLearner, BoostedLinearPredictor
-from domindex.committee.learners.registry import (
+from domindex.committee.learners.base import (
+    PREDICTORS,
     predictor_from_state,
-    predictor_named,
     predictor_state,
 )
+from domindex.committee.learners.boosted_linear import BoostedLinearLearner, BoostedLinearPredictor
 from domindex.errors import PredictorError
 
 SHORT = Training(index_steps=3)
@@ -24,7 +24,7 @@ def bent_line(n=400, low=0.0, high=1.0, seed=0):
 
 
 def error(name, train, test):
-    fitted = predictor_named(name).fit(*train, None, 0)
+    fitted = PREDICTORS[name].fit(*train, None, 0)
     return float(((fitted.predict(test[0]) - test[1]) ** 2).mean())
 
 
@@ -44,7 +44,7 @@ def test_many_outputs_weights_and_its_state():
     features, values = bent_line()
     values = np.hstack([values, -values])
     weights = np.repeat([1.0, 0.0], 200)
-    learner = predictor_named("boosted_linear")
+    learner = PREDICTORS["boosted_linear"]
     fitted = learner.fit(features, values, None, 0, weights)
     half = learner.fit(features[:200], values[:200], None, 0)
     np.testing.assert_allclose(fitted.predict(features), half.predict(features), atol=1e-9)
@@ -56,7 +56,7 @@ def test_many_outputs_weights_and_its_state():
 def test_states_that_do_not_fit_together_are_refused():
     features, values = bent_line(60)
     state = predictor_state(BoostedLinearLearner().fit(features, values, None, 0))
-    other = predictor_state(predictor_named("linear").fit(features[:, :1], values, None, 0))
+    other = predictor_state(PREDICTORS["linear"].fit(features[:, :1], values, None, 0))
     with pytest.raises(ValueError, match="does not fit the trees"):
         BoostedLinearPredictor.from_state({**state["state"], "linear": other["state"]})
     damaged = {**state["state"]["linear"], "is_class": True}

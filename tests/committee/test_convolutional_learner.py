@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from domindex.committee.learners.convolutional import ConvolutionalLearner, ConvolutionalPredictor
-from domindex.committee.learners.registry import (
+from domindex.committee.learners.base import (
+    PREDICTORS,
     predictor_from_state,
-    predictor_named,
     predictor_state,
 )
+from domindex.committee.learners.convolutional import ConvolutionalLearner, ConvolutionalPredictor
 from domindex.errors import InputError
 from domindex.inputs.layout import read_layout
 from domindex.persistence.states import join_state, split_state
@@ -94,6 +94,6 @@ def test_rows_that_count_for_nothing_might_as_well_not_be_there(pulses, learner)
 
 def test_tables_and_other_shapes_are_refused(pulses, learner):
     with pytest.raises(InputError, match="for pictures and signals"):
-        predictor_named("convolutional").for_layout(read_layout((5, 20)))
+        PREDICTORS["convolutional"].for_layout(read_layout((5, 20)))
     with pytest.raises(InputError, match="21 features to read"):
         learner.fit(np.zeros((4, 21)), np.array([0, 1, 0, 1]), 2, 0)

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from domindex.committee.learners.neighbours import NEIGHBOURS, NeighboursLearner
-from domindex.committee.learners.registry import predictor_from_state, predictor_state
+from domindex.committee.learners.base import predictor_from_state, predictor_state
+from domindex.committee.learners.neighbours import NeighboursLearner
 from domindex.persistence.states import join_state, split_state
 
 
@@ -24,7 +24,7 @@ def test_five_who_agree_are_not_certain(groups):
     assert np.allclose(predicted.sum(axis=1), 1.0)
     assert not predicted[:, 1].any()
     own = predicted[np.arange(40), labels]
-    assert np.allclose(own, (NEIGHBOURS + 0.5) / (NEIGHBOURS + 1))
+    assert np.allclose(own, (5 + 0.5) / (5 + 1))
 
 
 def test_values_are_means_of_the_nearest(groups):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from domindex.committee.candidates import Candidate, Trial
-from domindex.committee.learners.estimators import trees
+from domindex.committee.learners.estimators import TreesLearner
 from domindex.committee.learners.linear import LinearLearner, LinearMixture
 from domindex.committee.weighing import best_shares, mix_penalties
 
@@ -76,8 +76,8 @@ def test_parts_count_as_they_are_weighted(rows):
 
 
 def test_learners_of_another_kind_with_one_name_are_not_mixed(rows):
-    steady = tried(rows, [0.3] * 6, trees())
-    bold = tried(rows, [0.1, 0.1, 0.1, 0.1, 0.1, -0.6], trees())
+    steady = tried(rows, [0.3] * 6, TreesLearner())
+    bold = tried(rows, [0.1, 0.1, 0.1, 0.1, 0.1, -0.6], TreesLearner())
     found = mix_penalties([steady, bold], rows, DRAWS, 0)
     assert found is min(steady[0], bold[0], key=lambda one: one.loss(rows))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from domindex.committee.candidates import STAGES, Candidate, arrival_groups, self_trained
+from domindex.committee.candidates import Candidate, arrival_groups, self_trained
 from domindex.committee.folds import RepresentedFolds
 from domindex.committee.learners.linear import LinearLearner
 from domindex.geometry.neighbors import PointDistances
@@ -40,7 +40,7 @@ def test_many_domains_arrive_in_few_groups():
     groups = arrival_groups(
         PointDistances.of_matrix(distances), np.arange(21) == 0, np.arange(1, 21)
     )
-    assert len(groups) == STAGES
+    assert len(groups) == 4
     assert np.concatenate(groups).tolist() == list(range(1, 21))
 
 

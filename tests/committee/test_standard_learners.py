@@ -5,17 +5,16 @@ import warnings
 import numpy as np
 import pytest
 
-from domindex.committee.learners.base import Learner
-from domindex.committee.learners.estimators import KernelLearner
-from domindex.committee.learners.linear import LinearLearner
-from domindex.committee.learners.registry import (
+from domindex.committee.learners.base import (
     PREDICTORS,
+    Learner,
     list_predictors,
     predictor_from_state,
-    predictor_named,
     predictor_state,
     register_predictor,
 )
+from domindex.committee.learners.estimators import KernelLearner
+from domindex.committee.learners.linear import LinearLearner
 from domindex.errors import InputError
 
 NAMES = ["linear", "kernel", "trees", "boosting"]
@@ -32,8 +31,8 @@ def rows():
 def test_they_are_known_by_name():
     assert list_predictors() == [*NAMES, "boosted_linear", "convolutional", "neighbours"]
     for name in NAMES:
-        assert isinstance(predictor_named(name), Learner)
-        assert predictor_named(name).name == name
+        assert isinstance(PREDICTORS[name], Learner)
+        assert PREDICTORS[name].name == name
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -43,7 +42,7 @@ def test_they_learn_and_their_states_predict_the_same(rows, name, is_class):
     told, n_classes = (labels + 1, 5) if is_class else (values, None)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        fitted = predictor_named(name).fit(features, told, n_classes, 0)
+        fitted = PREDICTORS[name].fit(features, told, n_classes, 0)
         predicted = fitted.predict(features)
     assert fitted.name == name
     if is_class:
@@ -53,7 +52,7 @@ def test_they_learn_and_their_states_predict_the_same(rows, name, is_class):
         assert ((predicted - values) ** 2).mean() < 0.3 * values.var()
     revived = predictor_from_state(predictor_state(fitted))
     assert revived.predict(features).tobytes() == predicted.tobytes()
-    again = predictor_named(name).fit(features, told, n_classes, 0).predict(features)
+    again = PREDICTORS[name].fit(features, told, n_classes, 0).predict(features)
     assert again.tobytes() == predicted.tobytes()
 
 
@@ -63,7 +62,7 @@ def test_they_weigh_rows(rows, name):
     values = np.repeat([[0.0], [1.0]], 75, axis=0)
     heavy = np.repeat([1.0, 9.0], 75)
     features = features[:, :1] * 0
-    learner = predictor_named(name)
+    learner = PREDICTORS[name]
     assert learner.fit(features, values, None, 0).predict(features).mean() == pytest.approx(0.5)
     weighted = learner.fit(features, values, None, 0, heavy).predict(features)
     assert weighted.mean() == pytest.approx(0.9, abs=1e-6)
@@ -87,6 +86,6 @@ def test_what_is_no_learner_is_not_registered():
 def test_a_learner_of_ones_own_is_a_value():
     register_predictor(LinearLearner(5.0, "stiff"))
     try:
-        assert predictor_named("stiff").penalty == 5.0
+        assert PREDICTORS["stiff"].penalty == 5.0
     finally:
         PREDICTORS.remove("stiff")

@@ -7,7 +7,7 @@ import pytest
 
 from domindex.committee import weighing
 from domindex.committee.candidates import Candidate, Trial
-from domindex.committee.learners.estimators import trees
+from domindex.committee.learners.estimators import TreesLearner
 from domindex.committee.learners.linear import LinearLearner
 from domindex.committee.separability import Separability
 from domindex.committee.weighing import (
@@ -149,7 +149,9 @@ def learned_from(rows, n_domains):
     return replace(rows, folds=tuple(replace(one, n_learned_from=n_domains) for one in rows.folds))
 
 
-@pytest.mark.parametrize(("predictor", "barred"), [(LinearLearner(), True), (trees(), False)])
+@pytest.mark.parametrize(
+    ("predictor", "barred"), [(LinearLearner(), True), (TreesLearner(), False)]
+)
 def test_a_line_through_two_domains_is_not_heard_and_what_stands_still_is(
     rows, settings, predictor, barred
 ):

@@ -18,7 +18,7 @@ from domindex import (
     register_predictor,
     register_representation,
 )
-from domindex.committee.learners.registry import PREDICTORS
+from domindex.committee.learners.base import PREDICTORS
 from domindex.datasets import make_circle
 from domindex.errors import InputError, PredictorError
 from domindex.representations import RepresentedRows

@@ -12,8 +12,7 @@ from sklearn.linear_model import LinearRegression
 
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.committee.committee import Committee, LabelShift
-from domindex.committee.learners.estimators import EstimatorLearner
-from domindex.committee.learners.registry import learner_for
+from domindex.committee.learners.estimators import EstimatorLearner, learner_for
 from domindex.committee.members import PredictorMember
 from domindex.export.program import build_program, known_places
 from domindex.geometry.domain_geometry import DomainGeometry

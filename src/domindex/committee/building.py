@@ -25,6 +25,7 @@ from domindex.committee.context import FitContext
 from domindex.committee.folds import HeldOutRows, RepresentedFolds, plan_folds
 from domindex.committee.forecast import Forecaster
 from domindex.committee.kept_pieces import KeptPieces, timed
+from domindex.committee.learners.base import Round
 from domindex.committee.members import Member, PredictorMember, fit_predictor
 from domindex.committee.network import NetworkCandidate
 from domindex.committee.parallel import Workers
@@ -47,24 +48,6 @@ from domindex.representations import PlacedRows, representation_named
 from domindex.representations.grid_flow import GridFlowAligned
 from domindex.representations.raw import Raw
 from domindex.vdi.fitted_indices import FittedIndices
-
-ROUNDS: tuple[tuple[tuple[str, ...], int | None], ...] = (
-    (("linear", "kernel"), None),
-    (("trees",), 5),
-    (("boosting",), 3),
-)
-VALUE_ROUNDS: tuple[tuple[tuple[str, ...], int | None], ...] = ((("boosted_linear",), 1),)
-QUICK_ROUNDS: tuple[tuple[tuple[str, ...], int | None], ...] = (
-    (("linear",), None),
-    (("trees",), 1),
-)
-"""Predictors in the order in which they are tried, and on how many representations, besides raw
-inputs: the slower, the fewer; for values, those of `VALUE_ROUNDS` come after the others. For time,
-not tuned."""
-
-SLOWEST = "convolutional"
-"""What is tried last, on one representation only: of those that keep pictures, the one that is
-predicted from best so far. It is not self-trained. For time, not tuned."""
 
 IN_PLAY = 0.25
 """Weight that candidates on the flow must have before the network, which learns to align further,
@@ -241,43 +224,28 @@ class CommitteeBuilder:
         left = [one for one in self.candidates if not one.needs_network]
         if self.requested:
             return self._validate(left)
+        effort = "quick" if self.quick else "full"
+        rounds = {one: one.learner.rounds.get(effort) for one in left if one.learner is not None}
         trials: list[Trial] = []
-        for predictors, most in self._rounds():
-            names = self._promising(trials, most)
-            now = [one for one in left if one.predictor in predictors]
+        for turn in sorted({turn for turn in rounds.values() if turn is not None}):
+            now = [one for one in left if rounds[one] == turn]
+            names = self._promising(trials, turn, {one.representation for one in now})
             trials += self._validate([one for one in now if one.representation in names])
-            left = [one for one in left if one not in now]
         if self.quick and trials:
             return trials
-        last = [one for one in left if one.predictor == SLOWEST]
-        trials += self._validate([one for one in left if one not in last])
-        return [*trials, *self._validate(self._most_promising(last, trials))]
+        return [*trials, *self._validate([one for one in left if rounds[one] is None])]
 
-    def _rounds(self) -> tuple[tuple[tuple[str, ...], int | None], ...]:
-        if self.quick:
-            return QUICK_ROUNDS
-        return ROUNDS if self.data.classes is not None else ROUNDS + VALUE_ROUNDS
-
-    def _most_promising(self, last: list[Candidate], trials: list[Trial]) -> list[Candidate]:
-        """Of candidates that take long, the one on whose representation others do best."""
-        names = {one.representation for one in last}
+    def _promising(self, trials: list[Trial], turn: Round, asked: set[str]) -> set[str]:
+        """Of the representations that are asked for, those with the least losses so far."""
+        if not trials or (turn.representations is None and not turn.only_best):
+            return asked
         reasons = reasons_to_leave_out(trials, self.rows, self.shapes, self.context.choices)
-        scored = [
-            (trial.loss(self.rows), trial.candidate.representation)
-            for trial, reason in zip(trials, reasons)
-            if not reason and trial.candidate.representation in names
-        ]
-        return [one for one in last if not scored or one.representation == min(scored)[1]]
-
-    def _promising(self, trials: list[Trial], most: int | None) -> set[str]:
-        """The representations with the least losses so far that may be trusted, and raw inputs."""
-        if most is None or not trials:
-            return set(self.represented)
-        settings = self.context.choices
-        reasons = reasons_to_leave_out(trials, self.rows, self.shapes, settings)
-        order = sorted(zip(trials, reasons), key=lambda pair: pair[0].loss(self.rows))
-        names = [trial.candidate.representation for trial, reason in order if not reason]
-        return {Raw.name, *list(dict.fromkeys(names))[:most]}
+        trusted = [trial for trial, reason in zip(trials, reasons) if not reason]
+        ordered = sorted(trusted, key=lambda trial: trial.loss(self.rows))
+        names = list(dict.fromkeys(trial.candidate.representation for trial in ordered))
+        if not turn.only_best:
+            return {Raw.name, *names[: turn.representations]}
+        return set([name for name in names if name in asked][:1]) or asked
 
     def _measure_shapes(self) -> dict[str, Separability]:
         """Of every representation, where there are targets and a choice between them."""
@@ -334,7 +302,7 @@ class CommitteeBuilder:
                 for one in heavy
                 if not (
                     one.balanced
-                    or one.predictor == SLOWEST
+                    or (one.learner is not None and not one.learner.may_self_train)
                     or representation_named(one.representation).uses_roles
                 )
             ]

@@ -12,19 +12,13 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Floats, Ints
 from domindex.committee.folds import HeldOutRows, RepresentedFolds, temper
-from domindex.committee.learners.base import Learner, Predictor
-from domindex.committee.learners.boosted_linear import BoostedLinearLearner
-from domindex.committee.learners.convolutional import ConvolutionalLearner
-from domindex.committee.learners.estimators import KernelLearner
-from domindex.committee.learners.linear import LinearLearner
-from domindex.committee.learners.neighbours import NeighboursLearner
-from domindex.committee.learners.registry import learner_for, predictor_named
+from domindex.committee.learners.base import PREDICTORS, Learner, Predictor
+from domindex.committee.learners.estimators import learner_for
 from domindex.committee.settings import ChoiceSettings
 from domindex.errors import PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.neighbors import PointDistances
 from domindex.inputs import DomainData
-from domindex.inputs.layout import InputLayout
 from domindex.representations import (
     Representation,
     RepresentedRows,
@@ -40,14 +34,6 @@ NETWORK = "network"
 ENCODED = "encoded"
 """What the network encodes, by name: z as the features of another predictor. No `Representation`,
 because it has seen labels: it is there where a network was trained without those held out."""
-
-ENCODED_PREDICTORS = ("linear", "trees")
-"""Predictors that are tried on what the network encodes, where the network itself is tried: one
-that continues beyond what it has seen and one that bends. For time, not tuned."""
-
-MANY_CELLS = 256
-"""Cells of a picture or a signal beyond which boosting and balancing are not tried. For time, not
-tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +76,13 @@ class Candidate:
 
     @property
     def in_threads(self) -> bool:
-        """Whether its learner may be fitted in threads: a user's own is not asked to stand that."""
-        return bool(getattr(self.learner, "in_threads", False))
+        """Whether its learner may be fitted in threads."""
+        return self.learner is not None and self.learner.in_threads
+
+    @property
+    def extrapolates(self) -> bool:
+        """Whether its learner continues beyond the rows that it has learned from."""
+        return self.learner is not None and self.learner.extrapolates
 
     @property
     def follows_domains(self) -> bool:
@@ -121,7 +112,7 @@ def list_candidates(
     the flow; with a backbone, which needs rows of the inputs' shape, on raw inputs, or on the
     representation that was asked for.
     """
-    given_to_network = _network_representation(geometry, has_backbone)
+    given_to_network = FlowAligned.name if geometry.has_flow and not has_backbone else Raw.name
     if requested is not None:
         pairs = [(name, _learner(choice, data)) for name, choice in requested]
         named = [name for name, learner in pairs if learner is None]
@@ -139,7 +130,7 @@ def list_candidates(
         learner = _learner(predictor, data)
         if learner is None and representation == "auto":
             names = [given_to_network]
-        if isinstance(learner, ConvolutionalLearner) and representation == "auto":
+        if learner is not None and learner.needs_grid and representation == "auto":
             names = [name for name in names if representation_named(name).keeps_grid]
         given = [c for name in names for c in _with_penalties(name, learner, settings)]
         return _settled(given_to_network, given, geometry)
@@ -148,8 +139,9 @@ def list_candidates(
         given_to_network = representation
     if has_backbone or (representation == "auto" and FlowAligned.name in names):
         given.append(Candidate(given_to_network, None))
-        for learner in map(predictor_named, ENCODED_PREDICTORS):
-            given += _with_penalties(ENCODED, learner, settings)
+        for learner in _known_learners():
+            if learner.on_encoding:
+                given += _with_penalties(ENCODED, learner, settings)
     return _settled(given_to_network, given, geometry)
 
 
@@ -159,81 +151,60 @@ def check_representation(name: Any) -> None:
         representation_named(name)
 
 
+def _known_learners() -> list[Learner]:
+    known = [PREDICTORS[name] for name in PREDICTORS.names()]
+    return [one for one in known if isinstance(one, Learner)]
+
+
 def _settled(
     given_to_network: str, candidates: list[Candidate], geometry: DomainGeometry
 ) -> list[Candidate]:
-    """Those on what the network encodes with what the network is given; linear rules beside β told
-    which of their features are a point of the map."""
-    together = WithIndex.n_places(geometry)
+    """The same, with what the network is given, and which features are a point of the map."""
+    count = WithIndex.n_places(geometry)
     settled = []
     for one in candidates:
         if one.representation == ENCODED:
-            settled.append(replace(one, representation=given_to_network, encoded=True))
-        elif one.representation == WithIndex.name:
-            settled.append(replace(one, learner=_beside_places(one.learner, together)))
-        else:
-            settled.append(one)
+            one = replace(one, representation=given_to_network, encoded=True)
+        elif one.representation == WithIndex.name and one.learner is not None:
+            one = replace(one, learner=one.learner.with_map_coordinates(count))
+        settled.append(one)
     return settled
 
 
-def _beside_places(learner: Learner | None, together: int) -> Learner | None:
-    if isinstance(learner, LinearLearner):
-        return replace(learner, together=together)
-    if isinstance(learner, BoostedLinearLearner):
-        return replace(learner, linear=replace(learner.linear, together=together))
-    return learner
-
-
 def _all_of(names: list[str], settings: ChoiceSettings, data: DomainData) -> list[Candidate]:
+    """What the default tries: every learner where it says that it is of use."""
     layout = data.layout
-    learners = ["linear", "kernel", "trees"]
-    if not _has_many_cells(layout):
-        learners += ["boosting"] if data.classes is not None else ["boosting", "boosted_linear"]
-    linear, *others = (_on_grid(predictor_named(name), layout) for name in learners)
+    is_small = not layout.is_grid or prod(layout.shape) <= settings.max_cells
+    learners = [
+        one.for_layout(layout)
+        for one in _known_learners()
+        if one.rounds
+        and one.task in (None, data.task)
+        and {"all": True, "small": is_small, "only": layout.is_grid}[one.grids]
+    ]
     result = []
     for name in names:
         kind = Representation if name == ENCODED else representation_named(name)
-        rules = _with_penalties(name, linear, settings)
-        result += [*rules, *(Candidate(name, other) for other in others)]
-        if layout.is_grid and kind.keeps_grid:
-            result.append(Candidate(name, ConvolutionalLearner(layout)))
-            result.append(Candidate(name, NeighboursLearner()))
-        if kind.may_balance and not _has_many_cells(layout):
+        tried = [one for one in learners if one.grids != "only" or kind.keeps_grid]
+        result += [c for one in tried for c in _with_penalties(name, one, settings)]
+        if kind.may_balance and is_small:
+            balanced = [one for one in tried if one.may_balance]
+            rules = [c for one in balanced for c in _with_penalties(name, one, settings)]
             result += [replace(rule, balanced=True) for rule in rules]
     return result
-
-
-def _has_many_cells(layout: InputLayout) -> bool:
-    return layout.is_grid and prod(layout.shape) > MANY_CELLS
 
 
 def _learner(choice: Any, data: DomainData) -> Learner | None:
     if isinstance(choice, str) and choice == NETWORK:
         return None
-    learner = learner_for(choice, data.task)
-    if isinstance(learner, ConvolutionalLearner):
-        return learner.for_layout(data.layout)
-    return _on_grid(learner, data.layout)
-
-
-def _on_grid(learner: Learner, layout: InputLayout) -> Learner:
-    """Cells of pictures and signals share their units, and learners that can shall leave it so."""
-    if layout.is_grid and isinstance(learner, LinearLearner | KernelLearner):
-        return replace(learner, same_units=True)
-    return learner
-
-
-def _network_representation(geometry: DomainGeometry, has_backbone: bool) -> str:
-    return FlowAligned.name if geometry.has_flow and not has_backbone else Raw.name
+    return learner_for(choice, data.task).for_layout(data.layout)
 
 
 def _with_penalties(
     name: str, learner: Learner | None, settings: ChoiceSettings
 ) -> list[Candidate]:
-    if isinstance(learner, LinearLearner):
-        rules = [replace(learner, penalty=penalty) for penalty in settings.penalties]
-        return [Candidate(name, rule) for rule in rules]
-    return [Candidate(name, learner)]
+    learners = [None] if learner is None else learner.variants(settings.penalties)
+    return [Candidate(name, one) for one in learners]
 
 
 def fit_candidate(
@@ -308,20 +279,12 @@ class Trial:
         return float(rows.part_weights @ self.losses)
 
 
-STAGES = 4
-"""Groups of domains that are admitted in turn; for time, not tuned."""
-
-STAGE_ROWS = 1500
-"""Pseudo-labelled rows that a stage adds, at most; for time, not tuned."""
-
-
 def arrival_groups(
-    distances: PointDistances, is_known: NDArray[np.bool_], others: Ints
+    distances: PointDistances, is_known: NDArray[np.bool_], others: Ints, max_groups: int = 4
 ) -> list[Ints]:
-    """The other domains in at most `STAGES` groups, those next to what is known first.
+    """The other domains in a few groups, those next on the map to what is known first.
 
-    `distances` are those of the map; a domain that has arrived is known to those
-    after it.
+    A domain that has arrived is known to those after it.
     """
     if not len(others):
         return []
@@ -333,7 +296,7 @@ def arrival_groups(
         order[place], has_arrived[first] = others[first], True
         nearest = np.minimum(nearest, distances.row(order[place])[others])
         nearest[has_arrived] = np.inf
-    groups = np.array_split(order, min(STAGES, len(order)))
+    groups = np.array_split(order, min(max_groups, len(order)))
     return [group for group in groups if len(group)]
 
 
@@ -345,11 +308,12 @@ def self_trained(
     held_out: Ints,
     seed: int,
     weights: Floats | None,
+    max_rows: int = 1500,
 ) -> Predictor:
     """The candidate's learner on known rows and on what it says itself of unlabelled domains.
 
     `train` are the known rows as represented, `known` their numbers. Unlabelled are the targets
-    and, in a fold, the domains that are held out.
+    and, in a fold, the domains that are held out; a group of them adds `max_rows` at most.
     """
     data, rng = represented.data, np.random.default_rng(seed)
     assert candidate.learner is not None
@@ -361,7 +325,7 @@ def self_trained(
     features, labels, counts = train.features, data.labels[known], weights
     predictor = fit_candidate(candidate, train, known, data, seed, weights)
     for group in arrival_groups(distances, is_known, others):
-        rows = rng.permutation(np.flatnonzero(np.isin(data.row_domains, group)))[:STAGE_ROWS]
+        rows = rng.permutation(np.flatnonzero(np.isin(data.row_domains, group)))[:max_rows]
         added = represented.rows.part(np.sort(rows))
         guessed = predict_with(predictor, added).argmax(axis=1)
         features = np.vstack([features, added.features])

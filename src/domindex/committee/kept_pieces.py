@@ -9,7 +9,7 @@ from typing import Any
 from domindex.arrays import Floats
 from domindex.committee.candidates import Candidate
 from domindex.committee.folds import RepresentedFolds
-from domindex.committee.learners.registry import Predictor, predictor_from_state, predictor_state
+from domindex.committee.learners.base import Predictor, predictor_from_state, predictor_state
 from domindex.committee.members import PredictorMember
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry

@@ -12,7 +12,7 @@ import torch
 from domindex.arrays import Floats
 from domindex.committee.candidates import Candidate, learn, predict_with
 from domindex.committee.folds import RepresentedFolds
-from domindex.committee.learners.registry import Predictor, predictor_from_state, predictor_state
+from domindex.committee.learners.base import Predictor, predictor_from_state, predictor_state
 from domindex.inputs.standardizing import OutputScaler
 from domindex.representations import (
     PlacedRows,

@@ -20,7 +20,7 @@ from domindex.arrays import Floats, Ints
 from domindex.committee.candidates import Candidate
 from domindex.committee.context import FitContext
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, held_out_folds
-from domindex.committee.learners.linear import solve_rules
+from domindex.committee.learners.linear import solve_ridge
 from domindex.committee.members import (
     EncodedMember,
     Member,
@@ -146,8 +146,8 @@ class NetworkStart:
             return predictor
         values = self.outputs.apply(self.rows.part(known).normalize(self.data.labels[known]))
         weights = np.full(len(known), 1.0 / len(known))
-        (rule,) = solve_rules(self._aligned()[known], values, weights, (START_PENALTY,))
-        return predictor.follow(rule.slopes, rule.intercept, may_bend=True)
+        rule = solve_ridge(self._aligned()[known], values, weights, START_PENALTY)
+        return predictor.follow(*rule, may_bend=True)
 
     def _aligned(self) -> Floats:
         """All rows as the alignment starts to put them, (rows, latent_dim)."""

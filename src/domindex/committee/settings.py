@@ -46,6 +46,8 @@ class ChoiceSettings:
     least_weight : below it a member is left out; for time, not tuned
     coverage : share of held-out residuals that an interval of that probability shall hold;
         a definition, not tuned
+    max_cells : of a picture or a signal, beyond which boosting and balancing are not tried; for
+        time, not tuned
     max_latent : components of z; rows with more features are reduced to their principal ones;
         for memory, not tuned
     """
@@ -70,4 +72,5 @@ class ChoiceSettings:
     steps: int = 600
     least_weight: float = 0.02
     coverage: float = 0.9
+    max_cells: int = 256
     max_latent: int = 128

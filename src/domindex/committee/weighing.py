@@ -147,9 +147,6 @@ which always fits and goes on without end. A rule that stands still beyond its d
 them, and not asked for more. Set by counting; on other splits and tables, with target scores in
 view, it changed means by hundredths of a point, and Adult by occupation by two."""
 
-GOES_ON = ("linear", "boosted_linear")
-"""Predictors that go on along a straight line beyond what they have learned from."""
-
 LOST_ROWS = 5.0
 """Mistaken rows of a single source, beyond twice what plain inputs cost, up to which a
 representation has kept what predicts; not tuned."""
@@ -240,7 +237,7 @@ def reasons_not_to_weigh(
         or (
             "it draws a line through domains, and some fold has fewer than three to learn from: "
             "two always lie on one"
-            if trial.candidate.follows_domains and trial.candidate.predictor in GOES_ON
+            if trial.candidate.follows_domains and trial.candidate.extrapolates
             else ""
         )
         for trial, reason in zip(trials, reasons)

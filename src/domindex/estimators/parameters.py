@@ -9,7 +9,7 @@ from domindex.committee.candidates import (
     NETWORK,
     check_representation,
 )
-from domindex.committee.learners.registry import learner_for
+from domindex.committee.learners.estimators import learner_for
 from domindex.errors import InputError
 from domindex.inputs.layout import check_inputs_kind
 from domindex.inputs.parameters import MOST_DIMENSIONS, check_running, require_counts, require_texts

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from domindex.arrays import Floats
 from domindex.errors import InputError
+from domindex.inputs.domain_data import Task
+from domindex.inputs.layout import InputLayout
+from domindex.inputs.parameters import Registry
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -54,7 +58,13 @@ class Predictor(ABC):
     kind: ClassVar[str] = ""
     """Of those that come with the library; others are found again by their `name`."""
 
+    kinds: ClassVar[dict[str, type[Predictor]]] = {}
+
     name: str
+
+    def __init_subclass__(cls) -> None:
+        if cls.kind:
+            Predictor.kinds[cls.kind] = cls
 
     @abstractmethod
     def predict(self, features: Floats) -> Floats:
@@ -70,14 +80,54 @@ class Predictor(ABC):
         """What `state` described; ValueError where that is damaged."""
 
 
-@runtime_checkable
-class Learner(Protocol):
-    """What can be fitted; a plain value, which fitting does not change."""
+class Round(NamedTuple):
+    """When the default tries a learner, and on how many representations besides raw inputs.
 
-    @property
-    def name(self) -> str:
-        """What it is called in reports and errors."""
+    Learners of one round are tried together; slower ones come later and on fewer representations,
+    those with the least losses so far (None: on all), or, `only_best`, on the first of these alone.
+    """
 
+    number: int
+    representations: int | None = None
+    only_best: bool = False
+
+
+class Learner(ABC):
+    """What can be fitted; a plain value, which fitting does not change.
+
+    It also says what others ask of it, so that nobody keeps a list of names.
+    """
+
+    name: str
+
+    task: ClassVar[Task | None] = None
+    """The only task that it serves; None for both."""
+
+    extrapolates: ClassVar[bool] = False
+    """Whether it continues along a straight line beyond the rows that it has learned from."""
+
+    in_threads: ClassVar[bool] = False
+    """Whether several may be fitted in threads, and gain by it: compiled code, nothing shared."""
+
+    rounds: ClassVar[Mapping[str, Round]] = {}
+    """By effort, when it is tried where nobody asked for a learner; empty: never."""
+
+    grids: ClassVar[str] = "all"
+    """Which pictures and signals it is tried on: "all", "small" ones only, or "only" on them."""
+
+    needs_grid: ClassVar[bool] = False
+    """Whether it reads features as a picture or a signal."""
+
+    on_encoding: ClassVar[bool] = False
+    """Whether it is also tried on what the network encodes."""
+
+    may_balance: ClassVar[bool] = False
+    """Whether it is also tried on source rows that are weighted to look like the targets'."""
+
+    may_self_train: ClassVar[bool] = True
+    """Whether it is also tried with its own labels of targets, where it weighs much."""
+
+    @abstractmethod
     def fit(
         self,
         features: Floats,
@@ -92,6 +142,83 @@ class Learner(Protocol):
         values (rows, outputs) where `n_classes` is None. Weights (rows,) say how much a row counts;
         a row that counts for nothing might as well not be there.
         """
+
+    def for_layout(self, layout: InputLayout) -> Learner:
+        """Itself, set for rows of some shape: cells of a picture share their units."""
+        return self
+
+    def with_map_coordinates(self, count: int) -> Learner:
+        """Itself, knowing that the last so many features are one point of the map."""
+        return self
+
+    def variants(self, penalties: tuple[float, ...]) -> list[Learner]:
+        """What is tried of it: one for each penalty where it has one, to be mixed by the folds."""
+        return [self]
+
+
+class OwnLearner(Learner):
+    """What a user registered: anything with a name and `fit`."""
+
+    def __init__(self, given: Any) -> None:
+        self.name, self._given = given.name, given
+
+    def fit(self, *arguments: Any, **weights: Any) -> Predictor:
+        fitted: Predictor = self._given.fit(*arguments, **weights)
+        return fitted
+
+
+PREDICTORS: Registry[Any] = Registry("predictor")
+
+Kind = TypeVar("Kind")
+
+
+def register_predictor(learner: Kind) -> Kind:
+    """Make a learner known by its `name`; usable as a decorator on a class that is its own.
+
+    Where models are to be saved it also needs `from_state`, as such a class has.
+
+    Examples
+    --------
+    >>> from domindex import register_predictor
+    >>> register_predictor("mean")
+    Traceback (most recent call last):
+    domindex.errors.InputError: A predictor cannot be registered ...
+
+    See `Predictor` for one that can.
+    """
+    name = getattr(learner, "name", None)
+    if not isinstance(name, str) or not callable(getattr(learner, "fit", None)):
+        raise InputError(
+            f"A predictor cannot be registered as {learner!r:.80}: it needs a text `name` and "
+            "`fit(features, labels, n_classes, seed)`. Estimators of scikit-learn need no "
+            "registration: pass them as predictor=."
+        )
+    PREDICTORS.add(name, learner)
+    return learner
+
+
+def list_predictors() -> list[str]:
+    """The names that can be asked for, beside the variational network itself.
+
+    Examples
+    --------
+    >>> from domindex import list_predictors
+    >>> {"linear", "trees", "boosting"} <= set(list_predictors())
+    True
+    """
+    return PREDICTORS.names()
+
+
+def predictor_state(predictor: Predictor) -> dict[str, Any]:
+    """A fitted predictor, with what it takes to find its class again."""
+    return {"kind": predictor.kind, "name": predictor.name, "state": predictor.state()}
+
+
+def predictor_from_state(state: dict[str, Any]) -> Predictor:
+    """What `predictor_state` described; a class of the user's must be registered."""
+    known: Any = Predictor.kinds[state["kind"]] if state["kind"] else PREDICTORS[state["name"]]
+    predictor: Predictor = known.from_state(state["state"])
+    return predictor
 
 
 def weighted_rows(

@@ -7,36 +7,28 @@ extrapolates there, and bends where there are rows to bend on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
 from domindex.arrays import Floats
-from domindex.committee.learners.base import Learner, Predictor
-from domindex.committee.learners.estimators import EstimatorPredictor, boosting
+from domindex.committee.learners.base import Learner, Predictor, Round
+from domindex.committee.learners.estimators import BoostingLearner, EstimatorPredictor
 from domindex.committee.learners.linear import LinearLearner, LinearPredictor
 from domindex.errors import PredictorError
+from domindex.inputs.domain_data import Task
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-NAME = "boosted_linear"
-
-
 @dataclass(frozen=True, eq=False)
 class BoostedLinearPredictor(Predictor):
-    """The sum of what both predict.
+    """The sum of what the rule and the boosting of its residuals predict."""
 
-    Attributes
-    ----------
-    linear : the rule that was fitted first
-    rest : boosting of its residuals
-    """
-
-    kind: ClassVar[str] = NAME
-    name: ClassVar[str] = NAME  # type: ignore[misc]
+    kind: ClassVar[str] = "boosted_linear"
+    name: ClassVar[str] = "boosted_linear"  # type: ignore[misc]
     linear: LinearPredictor
     rest: EstimatorPredictor
 
@@ -58,19 +50,21 @@ class BoostedLinearPredictor(Predictor):
 
 
 @dataclass(frozen=True)
-class BoostedLinearLearner:
-    """For values only: probabilities have no residuals that could be added up.
+class BoostedLinearLearner(Learner):
+    """For values only: probabilities have no residuals that could be added up."""
 
-    Attributes
-    ----------
-    linear, boosting : fitted one after the other, the second on the residuals of the first
-    in_threads : as in `LearnerByTask`
-    """
+    task: ClassVar[Task | None] = "regression"
+    extrapolates: ClassVar[bool] = True
+    in_threads: ClassVar[bool] = True
+    rounds: ClassVar[dict[str, Round]] = {"full": Round(3, 1)}
+    grids: ClassVar[str] = "small"
 
-    name: str = NAME
+    name: str = "boosted_linear"
     linear: LinearLearner = field(default_factory=LinearLearner)
-    boosting: Learner = field(default_factory=boosting)
-    in_threads: bool = True
+    boosting: BoostingLearner = field(default_factory=BoostingLearner)
+
+    def with_map_coordinates(self, count: int) -> BoostedLinearLearner:
+        return replace(self, linear=self.linear.with_map_coordinates(count))
 
     def fit(
         self,
@@ -88,5 +82,4 @@ class BoostedLinearLearner:
         linear = self.linear.fit(features, labels, None, seed, weights)
         residuals = labels - linear.predict(features)
         rest = self.boosting.fit(features, residuals, None, seed, weights)
-        assert isinstance(rest, EstimatorPredictor)
         return BoostedLinearPredictor(linear, rest)

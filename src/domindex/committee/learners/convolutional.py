@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from domindex.arrays import Floats
-from domindex.committee.learners.base import Predictor, weighted_rows
+from domindex.committee.learners.base import (
+    Learner,
+    Predictor,
+    Round,
+    weighted_rows,
+)
 from domindex.errors import InputError
 from domindex.geometry.grid_flow import shrink
 from domindex.inputs.layout import TABLE, InputLayout
@@ -25,27 +30,37 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-MOST_SIDE = {1: 128, 2: 32}
-"""Cells a side, of signals and of pictures, beyond which blocks of cells are averaged; for time."""
+@dataclass(frozen=True)
+class ConvolutionalSettings:
+    """Common values for small networks.
 
-BATCH = 64
-STEPS = 150
-RATE = 3e-3
-DECAY = 1e-2
-DROPOUT = 0.2
-SMOOTHING = 0.02
-"""Rows a step, steps, the largest learning rate (which rises and falls in one cycle), decay of
-weights, share of features left out in a step, and of a label that is spread over all classes.
-Common values for small networks. The number of steps is for time: among four sizes and numbers of
-steps it had the least loss on held-out sources of rotating MNIST for what it takes; target
-scores of longer training had been seen."""
+    Among four sizes and numbers of steps these had the least loss on held-out sources of rotating
+    MNIST for what they take; target scores of longer training had been seen. The rest is not tuned.
 
-SHIFT = {1: 2, 2: 1}
-"""Cells by which a signal, or a picture, is moved at random in training, at most: what a domain's
-place leaves uncertain should not matter. Not tuned."""
+    Attributes
+    ----------
+    max_side : cells a side, of signals and of pictures, beyond which blocks of cells are averaged
+    batch, steps : rows a step, and steps
+    rate : the largest learning rate, which rises and falls in one cycle
+    decay : of weights
+    dropout : share of features left out in a step
+    smoothing : share of a label that is spread over all classes
+    shift : cells by which a signal, or a picture, is moved at random in training, at most
+    predicted : rows that are predicted at once; for memory
+    """
 
-PREDICTED = 512
-"""Rows that are predicted at once; for memory."""
+    max_side: tuple[int, int] = (128, 32)
+    batch: int = 64
+    steps: int = 150
+    rate: float = 3e-3
+    decay: float = 1e-2
+    dropout: float = 0.2
+    smoothing: float = 0.02
+    shift: tuple[int, int] = (2, 1)
+    predicted: int = 512
+
+
+SETTINGS = ConvolutionalSettings()
 
 
 class ConvolutionalNetwork(nn.Module):
@@ -61,8 +76,10 @@ class ConvolutionalNetwork(nn.Module):
         """In training some features are left out, drawn from the generator."""
         features = self.features(x)
         if self.training:
-            kept = torch.empty_like(features).bernoulli_(1.0 - DROPOUT, generator=generator)
-            features = features * kept.div_(1.0 - DROPOUT)
+            kept = torch.empty_like(features).bernoulli_(
+                1.0 - SETTINGS.dropout, generator=generator
+            )
+            features = features * kept.div_(1.0 - SETTINGS.dropout)
         return self.head(features)
 
     @classmethod
@@ -118,8 +135,8 @@ class ConvolutionalPredictor(Predictor):
         grid = _read(features, self.layout)
         with torch.no_grad(), one_thread():
             parts = [
-                self.network(torch.from_numpy(grid[start : start + PREDICTED])).numpy()
-                for start in range(0, len(grid), PREDICTED)
+                self.network(torch.from_numpy(grid[start : start + SETTINGS.predicted])).numpy()
+                for start in range(0, len(grid), SETTINGS.predicted)
             ]
         return np.concatenate(parts) if parts else np.empty((0, self.network.n_outputs))
 
@@ -157,13 +174,18 @@ class ConvolutionalPredictor(Predictor):
 
 
 @dataclass(frozen=True)
-class ConvolutionalLearner:
+class ConvolutionalLearner(Learner):
     """Trains a small convolutional network on the rows it is given, from a seed of its own.
 
     Attributes
     ----------
     layout : how features are read as pictures or signals; `for_layout` sets it
     """
+
+    rounds: ClassVar[dict[str, Round]] = {"full": Round(5, only_best=True)}
+    grids: ClassVar[str] = "only"
+    needs_grid: ClassVar[bool] = True
+    may_self_train: ClassVar[bool] = False
 
     layout: InputLayout = TABLE
     name: str = "convolutional"
@@ -222,19 +244,20 @@ def _train(
     generator: torch.Generator,
 ) -> None:
     """Decoupled weight decay, one cycle of the learning rate, rows in random order."""
-    optimizer = torch.optim.AdamW(network.parameters(), RATE, weight_decay=DECAY)
-    cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=STEPS)
+    rate, steps, batch = SETTINGS.rate, SETTINGS.steps, SETTINGS.batch
+    optimizer = torch.optim.AdamW(network.parameters(), rate, weight_decay=SETTINGS.decay)
+    cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps)
     is_class = goals.dtype == torch.int64
     network.train()
     order = torch.empty(0, dtype=torch.int64)
-    for _ in range(STEPS):
-        if len(order) < min(BATCH, len(inputs)):
+    for _ in range(steps):
+        if len(order) < min(batch, len(inputs)):
             order = torch.cat([order, torch.randperm(len(inputs), generator=generator)])
-        rows, order = order[:BATCH], order[BATCH:]
+        rows, order = order[:batch], order[batch:]
         predicted = network(_moved(inputs[rows], generator), generator)
         if is_class:
             losses = nn.functional.cross_entropy(
-                predicted, goals[rows], reduction="none", label_smoothing=SMOOTHING
+                predicted, goals[rows], reduction="none", label_smoothing=SETTINGS.smoothing
             )
         else:
             losses = ((predicted - goals[rows]) ** 2).mean(dim=1)
@@ -247,7 +270,7 @@ def _train(
 def _moved(batch: Tensor, generator: torch.Generator) -> Tensor:
     """All rows of a batch moved by a few cells at random; what comes in from outside is the rim."""
     n_axes = batch.ndim - 2
-    most = SHIFT[n_axes]
+    most = SETTINGS.shift[n_axes - 1]
     by = torch.randint(-most, most + 1, (n_axes,), generator=generator)
     for axis, step in enumerate(by.tolist()):
         side = batch.shape[axis + 2]
@@ -258,7 +281,7 @@ def _moved(batch: Tensor, generator: torch.Generator) -> Tensor:
 
 def _read(features: Floats, layout: InputLayout) -> Floats:
     """(rows, channels, *sides), drawn together where sides are long."""
-    return shrink(layout.to_grid(features), MOST_SIDE[len(layout.grid_shape) - 1])
+    return shrink(layout.to_grid(features), SETTINGS.max_side[len(layout.grid_shape) - 2])
 
 
 def _read_shape(layout: InputLayout) -> tuple[int, ...]:

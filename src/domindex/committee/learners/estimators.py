@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,9 +28,17 @@ from sklearn.utils.validation import has_fit_parameter
 
 from domindex.arrays import Floats
 from domindex.cluster import on_this_machine
-from domindex.committee.learners.base import Learner, Predictor, weighted_rows
+from domindex.committee.learners.base import (
+    PREDICTORS,
+    Learner,
+    OwnLearner,
+    Predictor,
+    Round,
+    weighted_rows,
+)
 from domindex.errors import InputError, PredictorError
 from domindex.inputs.domain_data import Task
+from domindex.inputs.layout import InputLayout
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 
 if TYPE_CHECKING:
@@ -77,13 +85,6 @@ def estimator_kind(estimator: Any) -> str | None:
     return kind if kind in _OTHER else None
 
 
-def takes_many_outputs(estimator: Any) -> bool:
-    """Whether it says that it can learn y of shape (rows, outputs)."""
-    if not hasattr(estimator, "__sklearn_tags__"):
-        return False
-    return bool(get_tags(estimator).target_tags.multi_output)
-
-
 def weight_argument(estimator: Any) -> str | None:
     """What `fit` calls the weights of rows; None where it takes none.
 
@@ -108,10 +109,6 @@ def require_weights(estimator: Any, name: str) -> str:
             "no sample_weight. Fit it without weights, or choose another."
         )
     return argument
-
-
-ROUNDING = 1e-9
-"""How far below 0 a probability may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +181,7 @@ class EstimatorPredictor(Predictor):
         if not np.array_equal(np.sort(order), np.arange(len(self.present))):
             raise self._error(f"has other classes_ than it was given: {order!r:.80}")
         total = raw.sum(axis=1, keepdims=True)
-        if (raw < -ROUNDING).any() or (total <= 0).any():
+        if (raw < -1e-9).any() or (total <= 0).any():
             raise self._error("returned probabilities that are negative or all 0")
         result[:, self.present[order]] = np.maximum(raw, 0.0) / total
         return result
@@ -214,7 +211,7 @@ class EstimatorPredictor(Predictor):
 
 
 @dataclass(frozen=True, eq=False)
-class EstimatorLearner:
+class EstimatorLearner(Learner):
     """Fits copies of `estimator`, which itself stays as it is.
 
     Class numbers are told to it without gaps, as some estimators want them. An estimator that takes
@@ -240,7 +237,8 @@ class EstimatorLearner:
             fitted = () if alone else (self._fitted(features, numbers, seed, weights),)
             return EstimatorPredictor(self.name, fitted, n_features, n_classes, present)
         outputs = labels.shape[1]
-        if outputs > 1 and takes_many_outputs(self.estimator):
+        has_tags = hasattr(self.estimator, "__sklearn_tags__")
+        if outputs > 1 and has_tags and get_tags(self.estimator).target_tags.multi_output:
             fitted = (self._fitted(features, labels, seed, weights),)
         else:
             fitted = tuple(self._fitted(features, column, seed, weights) for column in labels.T)
@@ -284,42 +282,8 @@ def _copy(estimator: Any, seed: int) -> Any:
     return fresh.set_params(**unset) if unset else fresh
 
 
-N_TREES = 100
-"""Of extra trees, and iterations of boosting: scikit-learn's defaults."""
-
-LEAF_ROWS = 2
-"""In a leaf of extra trees, at least: a probability from one row is 0 or 1."""
-
-
 @dataclass(frozen=True)
-class LearnerByTask:
-    """One name for a learner of classes and one of values.
-
-    Attributes
-    ----------
-    in_threads : whether several may be fitted side by side in threads, and gain by it: they spend
-        their time in compiled code and share nothing
-    """
-
-    name: str
-    classes: Learner
-    values: Learner
-    in_threads: bool = False
-
-    def fit(
-        self,
-        features: Floats,
-        labels: NDArray,
-        n_classes: int | None,
-        seed: int,
-        weights: Floats | None = None,
-    ) -> Predictor:
-        learner = self.values if n_classes is None else self.classes
-        return learner.fit(features, labels, n_classes, seed, weights)
-
-
-@dataclass(frozen=True)
-class KernelLearner:
+class KernelLearner(Learner):
     """A Gaussian kernel by a number of its landmarks, and a linear rule on them.
 
     Attributes
@@ -329,10 +293,15 @@ class KernelLearner:
     same_units : whether one number scales all features, as in `LinearLearner`
     """
 
+    rounds: ClassVar[dict[str, Round]] = {"full": Round(0)}
+
     components: int = 200
     strength: float = 10.0
     name: str = "kernel"
     same_units: bool = False
+
+    def for_layout(self, layout: InputLayout) -> KernelLearner:
+        return replace(self, same_units=True) if layout.is_grid else self
 
     def fit(
         self,
@@ -357,27 +326,58 @@ class KernelLearner:
             return learner.fit(features, labels, n_classes, seed, weights)
 
 
-def trees() -> LearnerByTask:
-    """Extremely randomised trees, on one core."""
-    settings = {"n_estimators": N_TREES, "min_samples_leaf": LEAF_ROWS, "n_jobs": 1}
-    return LearnerByTask(
-        "trees",
-        EstimatorLearner("trees", ExtraTreesClassifier(**settings)),
-        EstimatorLearner("trees", ExtraTreesRegressor(**settings)),
-        in_threads=True,
-    )
+@dataclass(frozen=True)
+class TreesLearner(Learner):
+    """100 extremely randomised trees on one core, no leaf of a single row."""
+
+    in_threads: ClassVar[bool] = True
+    on_encoding: ClassVar[bool] = True
+    rounds: ClassVar[dict[str, Round]] = {"full": Round(1, 5), "quick": Round(1, 1)}
+
+    name: str = "trees"
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> EstimatorPredictor:
+        kind = ExtraTreesRegressor if n_classes is None else ExtraTreesClassifier
+        estimator = kind(n_estimators=100, min_samples_leaf=2, n_jobs=1)
+        learner = EstimatorLearner(self.name, estimator)
+        return learner.fit(features, labels, n_classes, seed, weights)
 
 
-def boosting() -> LearnerByTask:
-    """Gradient boosting of trees on binned features."""
-    return LearnerByTask(
-        "boosting",
-        EstimatorLearner("boosting", HistGradientBoostingClassifier(max_iter=N_TREES)),
-        EstimatorLearner("boosting", HistGradientBoostingRegressor(max_iter=N_TREES)),
-        in_threads=True,
-    )
+@dataclass(frozen=True)
+class BoostingLearner(Learner):
+    """Gradient boosting of 100 trees on binned features."""
+
+    in_threads: ClassVar[bool] = True
+    rounds: ClassVar[dict[str, Round]] = {"full": Round(2, 3)}
+    grids: ClassVar[str] = "small"
+
+    name: str = "boosting"
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> EstimatorPredictor:
+        is_class = n_classes is not None
+        kind = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
+        learner = EstimatorLearner(self.name, kind(max_iter=100))
+        return learner.fit(features, labels, n_classes, seed, weights)
 
 
-def kernel() -> KernelLearner:
-    """A Gaussian kernel with 200 landmarks."""
-    return KernelLearner()
+def learner_for(predictor: Any, task: Task) -> Learner:
+    """The learner that a parameter asks for, by name or by an estimator of the user's."""
+    if isinstance(predictor, str):
+        known = PREDICTORS[predictor]
+        return known if isinstance(known, Learner) else OwnLearner(known)
+    check_estimator(predictor, task)
+    return EstimatorLearner(type(predictor).__name__, predictor)

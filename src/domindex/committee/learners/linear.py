@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,48 +14,31 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from domindex.arrays import Floats
-from domindex.committee.learners.base import Predictor, weighted_rows
+from domindex.committee.learners.base import (
+    Learner,
+    Predictor,
+    Round,
+    weighted_rows,
+)
 from domindex.errors import InputError
+from domindex.inputs.layout import InputLayout
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-LEAST_WEIGHT = 1e-12
-"""So that rows which all count for nothing still have a mean."""
-
-
-@dataclass(frozen=True, eq=False)
-class LinearRule:
-    """y = z · slopes + intercept, slopes (p, outputs)."""
-
-    slopes: Floats
-    intercept: Floats
-
-    def predict(self, rows: Floats) -> Floats:
-        return rows @ self.slopes + self.intercept
-
-
-def solve_rules(
-    rows: Floats, values: Floats, weights: Floats, penalties: tuple[float, ...]
-) -> list[LinearRule]:
-    """Weighted ridge regressions, one a penalty: min Σ wᵢ |yᵢ − zᵢ·C − c|² + λ |C|², Σ w = 1."""
-    weights = weights + LEAST_WEIGHT
+def solve_ridge(
+    rows: Floats, values: Floats, weights: Floats, penalty: float
+) -> tuple[Floats, Floats]:
+    """Slopes C (p, outputs) and intercept c: min Σ wᵢ |yᵢ − zᵢ·C − c|² + λ |C|², Σ w = 1."""
+    weights = weights + 1e-12  # rows which all count for nothing still have a mean
     weights = weights / weights.sum()
     centre, mean = weights @ rows, weights @ values
     weighted = ((rows - centre) * weights[:, None]).T
     eigenvalues, vectors = eigh(weighted @ (rows - centre))
     products = vectors.T @ (weighted @ (values - mean))
-    stretched = np.maximum(eigenvalues, 0.0)
-    slopes = [vectors @ (products / (stretched + p)[:, None]) for p in penalties]
-    return [LinearRule(slope, mean - centre @ slope) for slope in slopes]
-
-
-MOST_ITERATIONS = 1000
-"""Of logistic regression; what it has found by then is used."""
-
-LEAST_SPREAD = 1e-12
-"""Relative to the size of a feature: below it, the feature is constant up to rounding."""
+    slopes = vectors @ (products / (np.maximum(eigenvalues, 0.0) + penalty)[:, None])
+    return slopes, mean - centre @ slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +83,7 @@ class LinearPredictor(Predictor):
 
 
 @dataclass(frozen=True)
-class LinearLearner:
+class LinearLearner(Learner):
     """Features are brought to unit variance; the penalty is relative to the mean loss of a row.
 
     Classes: min mean(log loss) + penalty/2 · |slopes|². Values: min mean(|error|²) + penalty ·
@@ -115,6 +98,11 @@ class LinearLearner:
         number: a map may be turned at will, and the rule shall not know how it lies
     """
 
+    extrapolates: ClassVar[bool] = True
+    on_encoding: ClassVar[bool] = True
+    may_balance: ClassVar[bool] = True
+    rounds: ClassVar[dict[str, Round]] = {"full": Round(0), "quick": Round(0)}
+
     penalty: float = 1e-3
     name: str = "linear"
     same_units: bool = False
@@ -123,6 +111,15 @@ class LinearLearner:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.penalty) and self.penalty > 0):
             raise InputError(f"penalty is {self.penalty!r}. Choose a finite number above 0.")
+
+    def for_layout(self, layout: InputLayout) -> LinearLearner:
+        return replace(self, same_units=True) if layout.is_grid else self
+
+    def with_map_coordinates(self, count: int) -> LinearLearner:
+        return replace(self, together=count)
+
+    def variants(self, penalties: tuple[float, ...]) -> list[Learner]:
+        return [replace(self, penalty=penalty) for penalty in penalties]
 
     def fit(
         self,
@@ -141,11 +138,10 @@ class LinearLearner:
         if self.together:
             scale[-self.together :] = np.sqrt(np.mean(scale[-self.together :] ** 2))
         size = np.abs(features).max(axis=0)
-        scale = np.where(scale > LEAST_SPREAD * size, scale, np.inf)
+        scale = np.where(scale > 1e-12 * size, scale, np.inf)  # constant up to rounding
         scaled = (features - centre) / scale
         if n_classes is None:
-            (rule,) = solve_rules(scaled, labels, weights, (self.penalty,))
-            slopes, intercept = rule.slopes, rule.intercept
+            slopes, intercept = solve_ridge(scaled, labels, weights, self.penalty)
         else:
             slopes, intercept = self._log_odds(scaled, labels, n_classes, weights)
         return LinearPredictor(centre, slopes / scale[:, None], intercept, n_classes is not None)
@@ -162,7 +158,7 @@ class LinearLearner:
         strength = 1 / (self.penalty * weights.sum())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            logistic = LogisticRegression(C=strength, max_iter=MOST_ITERATIONS)
+            logistic = LogisticRegression(C=strength, max_iter=1000)
             logistic.fit(scaled, labels, sample_weight=weights)
         coefficients, offsets = logistic.coef_, logistic.intercept_
         if len(present) == 2:
@@ -173,13 +169,14 @@ class LinearLearner:
 
 
 @dataclass(frozen=True)
-class LinearMixture:
+class LinearMixture(Learner):
     """Linear rules that differ in their penalty alone, each with its share: a linear rule again.
 
     Their slopes are averaged. What it predicts are the rules' mean values, or the geometric mean of
     their probabilities: see `mixed`.
     """
 
+    extrapolates: ClassVar[bool] = True
     rules: tuple[LinearLearner, ...]
     shares: tuple[float, ...]
     name: str = "linear"

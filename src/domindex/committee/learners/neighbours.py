@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from domindex.arrays import Floats
-from domindex.committee.learners.base import Predictor, weighted_rows
+from domindex.committee.learners.base import (
+    Learner,
+    Predictor,
+    Round,
+    weighted_rows,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-NEIGHBOURS = 5
-"""scikit-learn's default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class NeighboursPredictor(Predictor):
     def predict(self, features: Floats) -> Floats:
         if not len(features):
             return np.empty((0, self.answers.shape[1]))
-        n_neighbours = min(NEIGHBOURS, len(self.rows))
+        n_neighbours = min(5, len(self.rows))  # scikit-learn's default
         search = NearestNeighbors(n_neighbors=n_neighbours, algorithm="brute").fit(self.rows)
         nearest = search.kneighbors(features, return_distance=False)
         weights = self.weights[nearest][:, :, None]
@@ -77,8 +78,11 @@ class NeighboursPredictor(Predictor):
 
 
 @dataclass(frozen=True)
-class NeighboursLearner:
+class NeighboursLearner(Learner):
     """The mean answer of the five rows that are nearest, cell by cell."""
+
+    rounds: ClassVar[dict[str, Round]] = {"full": Round(4)}
+    grids: ClassVar[str] = "only"
 
     name: str = "neighbours"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domindex.serving import AskedRun, ServeSettings
+from domindex.serving import ServedRun, ServeSettings
 from domindex.tables import fit_table
 
 QUICK = {"predictor": "linear", "training": {"index_steps": 2, "steps": 2}}
@@ -57,7 +57,7 @@ def run(table, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def asked(run):
-    return AskedRun.open(run, ServeSettings(max_upload=1.0, max_rows=500, max_domains=100))
+    return ServedRun.open(run, ServeSettings(max_upload=1.0, max_rows=500, max_domains=100))
 
 
 @pytest.fixture

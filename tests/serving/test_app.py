@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from domindex.errors import PredictorError
-from domindex.serving import AskedRun, ServeSettings
+from domindex.serving import ServedRun, ServeSettings
 from domindex.serving.app import FAULT, build_app
 from domindex.serving.guard import PAGE_POLICY, KnownHosts
 from domindex.tables import predict_table
@@ -222,7 +222,7 @@ def test_nothing_of_an_upload_is_kept(client, run, today, monkeypatch, tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = sorted(path.name for path in run.folder.rglob("*"))
     seen = []
-    real = AskedRun._answer
+    real = ServedRun._answer
 
     def watched(self, path, upload):
         seen.append(path)
@@ -230,7 +230,7 @@ def test_nothing_of_an_upload_is_kept(client, run, today, monkeypatch, tmp_path)
         assert path.parent.stat().st_mode & 0o077 == 0, "for this user only"
         return real(self, path, upload)
 
-    monkeypatch.setattr(AskedRun, "_answer", watched)
+    monkeypatch.setattr(ServedRun, "_answer", watched)
     assert sent(client, csv_of(today)).status_code == 200
     assert sent(client, b"site\ns1\n").status_code == 400
     assert len(seen) == 2
@@ -243,7 +243,7 @@ def test_a_fault_says_where_and_nothing_of_the_table(client, today, monkeypatch,
     def broken(self, path, upload):
         raise RuntimeError("secret-value")
 
-    monkeypatch.setattr(AskedRun, "_answer", broken)
+    monkeypatch.setattr(ServedRun, "_answer", broken)
     answer = sent(client, csv_of(today), to="/")
     assert answer.status_code == 500
     assert FAULT in answer.text
@@ -256,7 +256,7 @@ def test_an_error_of_ours_that_is_no_fault_of_the_table_is_code_500(client, toda
     def failing(self, path, upload):
         raise PredictorError("The predictor failed.")
 
-    monkeypatch.setattr(AskedRun, "_answer", failing)
+    monkeypatch.setattr(ServedRun, "_answer", failing)
     answer = sent(client, csv_of(today))
     assert (answer.status_code, answer.json()) == (500, {"error": "The predictor failed."})
 
@@ -320,7 +320,7 @@ def test_the_report_is_the_runs_own_in_an_origin_of_its_own(client, damaged):
     assert "sandbox allow-scripts" in report.headers["content-security-policy"]
     assert "allow-same-origin" not in report.headers["content-security-policy"]
     (damaged / "report.html").unlink()
-    bare = client_of(AskedRun.open(damaged))
+    bare = client_of(ServedRun.open(damaged))
     assert bare.get("/report").status_code == 404
     assert data_of(bare.get("/"))["run"]["report"] is False
 
@@ -349,7 +349,7 @@ def test_several_tables_at_a_time_each_get_their_own_answer(asked, table):
 
 
 def test_more_tables_than_may_wait_are_told_so(run, today):
-    busy = AskedRun.open(run, ServeSettings(most_waiting=1))
+    busy = ServedRun.open(run, ServeSettings(max_waiting=1))
     with busy.place():
         answer = sent(client_of(busy), csv_of(today))
         assert answer.status_code == 503

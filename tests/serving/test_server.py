@@ -17,9 +17,8 @@ from typer.testing import CliRunner
 
 from domindex.cli import app
 from domindex.errors import DomindexError, InputError
-from domindex.serving import AskedRun, ServeSettings, serve_run, server
-from domindex.serving.asking import EndedError
-from domindex.serving.threads import in_thread
+from domindex.serving import ServedRun, ServeSettings, serve_run, server
+from domindex.serving.served_run import EndedError, in_thread
 from domindex.serving.uploads import Upload
 from domindex.tables import TextFormat
 
@@ -46,7 +45,7 @@ def test_a_damaged_run_json_is_said_at_once(damaged, change):
     path = damaged / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(InputError, match=r"run\.json is damaged"):
-        AskedRun.open(damaged)
+        ServedRun.open(damaged)
 
 
 def test_a_port_in_use_is_said(run):
@@ -97,7 +96,7 @@ def test_others_than_this_machine_are_let_in_with_a_warning_only(run, monkeypatc
 
 
 def test_a_prediction_under_way_is_given_up_when_the_page_is_ended(run, today):
-    asked = AskedRun.open(run)
+    asked = ServedRun.open(run)
     upload = Upload("a.csv", ".csv", io.BytesIO(today.to_csv(index=False).encode()), TextFormat())
     assert len(asked.answer(upload).predictions) == len(today)
     asked.end()

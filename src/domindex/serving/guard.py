@@ -1,17 +1,26 @@
-"""What stands between a request and the page: names it may be reached by, and foreign sites."""
+"""What of a request is let in: by which name, from which site, how large, as which form."""
 
 from __future__ import annotations
 
+import csv
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+import anyio
+from starlette.datastructures import FormData, Headers, MutableHeaders, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from domindex.serving.settings import is_loopback
+from domindex.errors import InputError
+from domindex.inputs.messages import readable_name
+from domindex.serving.uploads import ServeSettings, Upload, is_loopback
+from domindex.tables.reading import SUFFIXES
+from domindex.tables.text_format import TextFormat
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; "
@@ -35,17 +44,23 @@ HEADERS = {
 """Of every answer that does not say otherwise itself."""
 
 
+DELIMITERS = {"": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+DECIMALS = {"": None, "point": ".", "comma": ","}
+ENCODINGS = {"": None} | {name: name for name in ("utf-8", "utf-16", "cp1252", "latin-1")}
+"""How a text file may be written. Python knows more encodings; crafted input makes some slow."""
+
+
 @dataclass(frozen=True)
 class KnownHosts:
     """The names by which the page may be reached.
 
-    A site of a stranger can point its own name at this machine (DNS rebinding), and a browser then
-    takes the page for part of that site. Such requests name the stranger's host: they are refused.
+    A stranger's site can point its own name at this machine (DNS rebinding); a browser then takes
+    the page for part of that site. Such requests name the stranger's host: they are refused.
 
     Attributes
     ----------
     loopback : whether the page is for this machine only. If not, any address in numbers is known:
-        it cannot be pointed elsewhere
+        nobody can point it elsewhere
     names : all others that are known
     """
 
@@ -105,8 +120,8 @@ class Guard:
 def is_foreign(headers: Headers) -> bool:
     """Whether a browser says that a request was made by another site.
 
-    Browsers say so of everything that is posted. What says nothing is a program, which needs no
-    user's browser to reach the page.
+    Browsers say so of everything that is posted. A request that says nothing comes from a program,
+    which needs no user's browser to reach the page.
     """
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return True
@@ -128,3 +143,101 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+class UploadTooLarge(MultiPartException):
+    """A request that is larger than what is accepted."""
+
+
+async def receive_upload(request: Request, settings: ServeSettings) -> Upload:
+    """The table of a request; `InputError` or `UploadTooLarge` where there is none to take."""
+    content_type = request.headers.get("content-type", "")
+    if not content_type.lower().startswith("multipart/form-data"):
+        raise InputError("Send the table as the field 'table' of a form (multipart/form-data).")
+    announced = request.headers.get("content-length", "")
+    _check_body(int(announced) if announced.isdecimal() else 0, settings)
+    parser = MultiPartParser(
+        request.headers, _bounded(request, settings), max_files=1, max_fields=10
+    )
+    try:
+        with anyio.fail_after(settings.upload_seconds):
+            form = await parser.parse()
+    except UploadTooLarge:
+        raise
+    except MultiPartException as error:
+        raise InputError(f"The form cannot be read ({error.message}) Send it again.") from None
+    except TimeoutError:
+        raise InputError(
+            f"The table took over {settings.upload_seconds:g} seconds to arrive. Send it again."
+        ) from None
+    try:
+        return _upload(form)
+    except InputError:
+        await form.close()
+        raise
+
+
+def _upload(form: FormData) -> Upload:
+    file = form.get("table")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise InputError("There is no table. Choose a file, or send one as the field 'table'.")
+    name = file.filename.replace("\\", "/").rpartition("/")[2]
+    return Upload(
+        name=readable_name(name),
+        suffix=_suffix(name),
+        content=file.file,
+        form=TextFormat(
+            _chosen(form, "delimiter", DELIMITERS),
+            _chosen(form, "decimal", DECIMALS),
+            _chosen(form, "encoding", ENCODINGS),
+        ),
+        keep=_names(str(form.get("keep") or "")),
+        escape=bool(form.get("escape")),
+    )
+
+
+async def _bounded(request: Request, settings: ServeSettings) -> AsyncGenerator[bytes, None]:
+    """The body of a request, as long as it is not too large."""
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        _check_body(size, settings)
+        yield chunk
+
+
+def _check_body(size: int, settings: ServeSettings) -> None:
+    if size > settings.max_body:
+        raise UploadTooLarge(
+            f"The table is larger than {settings.max_upload:g} MB. Allow more (domindex serve "
+            "--max-upload MB), or predict it with `domindex predict`, which takes any size."
+        )
+
+
+def _suffix(name: str) -> str:
+    """One of ours, as the name says; packed tables are refused, for they may be of any size."""
+    suffix = Path(name).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(
+            f"{readable_name(name)} does not say what it is: names end in {', '.join(SUFFIXES)}. "
+            "Rename it, unpack it, or export the table as CSV or Parquet."
+        )
+    return suffix
+
+
+def _chosen(form: FormData, field: str, choices: dict[str, str | None]) -> str | None:
+    given = str(form.get(field) or "")
+    if given not in choices:
+        known = ", ".join(repr(name) for name in choices if name)
+        raise InputError(f"{field} is {given[:40]!r}. Choose one of {known}, or nothing.")
+    return choices[given]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Names of columns, by commas; in quotes they may hold commas."""
+    try:
+        rows = list(csv.reader(text.splitlines(), skipinitialspace=True))
+    except csv.Error as error:
+        raise InputError(
+            f"Columns to keep cannot be read ({error}). Name them by commas."
+        ) from None
+    return tuple(name.strip() for row in rows for name in row if name.strip())

@@ -13,11 +13,9 @@ from types import FrameType
 from typing import Any
 
 from domindex.errors import DomindexError, InputError
-from domindex.serving.asking import AskedRun
-from domindex.serving.settings import ServeSettings, is_loopback
+from domindex.serving.served_run import ServedRun
+from domindex.serving.uploads import ServeSettings, is_loopback
 from domindex.tables.run import Run
-
-NEEDED = ("starlette", "uvicorn", "python_multipart")
 
 
 def serve_run(
@@ -48,27 +46,26 @@ def serve_run(
     Traceback (most recent call last):
     domindex.errors.InputError: ...
     """
-    told = say or _say
+    say = say or _say
     settings = ServeSettings(host, port, max_upload, allow_hosts=tuple(allow_hosts))
-    listening = _listen(settings.host, settings.port)
-    with listening:
-        asked = AskedRun.open(run, settings)
+    with _listen(settings.host, settings.port) as listening:
+        served = ServedRun.open(run, settings)
         address, bound = listening.getsockname()[:2]
         loopback = is_loopback(address)
         if not loopback:
-            told(
+            say(
                 f"warning: {settings.host} is not loopback. Whoever reaches this machine can read "
                 "the map and have tables predicted; there is no password, and nothing is encrypted."
             )
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host
-        told(f"Serving {asked.run.folder} at http://{shown}:{bound}/ (Ctrl-C ends it)")
+        say(f"Serving {served.run.folder} at http://{shown}:{bound}/ (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):
-            _run(asked, settings, listening, loopback)
-    told("Stopped.")
+            _run(served, settings, listening, loopback)
+    say("Stopped.")
 
 
 def _run(
-    asked: AskedRun, settings: ServeSettings, listening: socket.socket, loopback: bool
+    served: ServedRun, settings: ServeSettings, listening: socket.socket, loopback: bool
 ) -> None:
     import uvicorn
 
@@ -82,17 +79,17 @@ def _run(
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            asked.ending.set()
+            served.ending.set()
             super().handle_exit(sig, frame)
 
     try:
-        Server(uvicorn.Config(build_app(asked, known), **options)).run(sockets=[listening])
+        Server(uvicorn.Config(build_app(served, known), **options)).run(sockets=[listening])
     finally:
-        asked.end()
+        served.end()
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that is bound before anything long is done; what is in the way is said."""
+    """A socket, bound before anything long is done, so that what is in the way is said early."""
     _require_server()
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -128,7 +125,8 @@ def _not_bound(host: str, port: int, error: OSError) -> InputError:
 
 
 def _require_server() -> None:
-    lost = [name for name in NEEDED if find_spec(name) is None]
+    needed = ("starlette", "uvicorn", "python_multipart")
+    lost = [name for name in needed if find_spec(name) is None]
     if lost:
         raise DomindexError(
             f"Serving needs {', '.join(lost)}, which is not installed. "

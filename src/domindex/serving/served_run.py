@@ -1,9 +1,11 @@
-"""A run in memory that answers tables, and what it answers."""
+"""A run in memory that predicts tables which others send, and its answers."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -15,8 +17,7 @@ from domindex.errors import InputError
 from domindex.inputs.preparation import TablePreparation
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
-from domindex.serving.settings import ServeSettings
-from domindex.serving.uploads import Upload, check_counts, check_size
+from domindex.serving.uploads import ServeSettings, Upload, check_counts, check_size
 from domindex.tables.mapping import map_table
 from domindex.tables.predicting import coordinates_of, kept_columns, predict_rows, read_rows
 from domindex.tables.reading import escape_formulas
@@ -24,11 +25,12 @@ from domindex.tables.run import RUN, Run, opened
 from domindex.tables.text_format import TextFormat
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a table was answered.
+    """The answer to a table.
 
     Attributes
     ----------
@@ -61,7 +63,7 @@ class EndedError(Exception):
 
 
 class _Stoppable(Progress):
-    """Silent, and the place at which a prediction under way is given up."""
+    """Shows nothing, and stops a prediction under way once the page is ended."""
 
     def __init__(self, ending: threading.Event) -> None:
         super().__init__()
@@ -76,17 +78,17 @@ class _Stoppable(Progress):
             yield item
 
 
-class AskedRun:
+class ServedRun:
     """A run that is opened once and asked many times.
 
-    One table is predicted at a time, by as many cores as there are. Tables that are read side by
-    side would share Python's filters of warnings, by which bad ones are told, and their memory
-    would add up.
+    One table is predicted at a time, by as many cores as there are. Tables that are read in
+    parallel would share Python's filters of warnings, by which bad ones are recognised, and their
+    memory would add up.
 
     Examples
     --------
     >>> from domindex.datasets import make_hospitals
-    >>> from domindex.serving import AskedRun
+    >>> from domindex.serving import ServedRun
     >>> from domindex.tables import fit_table
     >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
     >>> table.to_csv("patients.csv", index=False)
@@ -95,7 +97,7 @@ class AskedRun:
     ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
     ...     report=False, out="run"
     ... )
-    >>> AskedRun.open(run).map["domain"].tolist()[:2]
+    >>> ServedRun.open(run).map["domain"].tolist()[:2]
     ['Ahlen', 'Bruck']
     """
 
@@ -104,23 +106,23 @@ class AskedRun:
         self.settings = settings
         self.model: Any = run.model()
         self.preparation: TablePreparation = run.preparation()
-        self.form, self.key = _said_of_files(run)
+        self.form, self.key = _format_and_key(run)
         self.map: pd.DataFrame = map_table(self.model)[0]
         self.ending = threading.Event()
         self._turn = threading.Lock()
-        self._places = threading.BoundedSemaphore(settings.most_waiting)
+        self._places = threading.BoundedSemaphore(settings.max_waiting)
 
     @classmethod
-    def open(cls, run: Any, settings: ServeSettings | None = None) -> AskedRun:
-        """The run in a folder; what is missing or damaged is said at once."""
+    def open(cls, run: Any, settings: ServeSettings | None = None) -> ServedRun:
+        """The run in a folder; `InputError` where something is missing or damaged."""
         return cls(opened(run), settings or ServeSettings())
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """One of the tables that may be under way; `BusyError` where there is no room."""
+        """Count one more table as under way; `BusyError` where there is no room."""
         if not self._places.acquire(blocking=False):
             raise BusyError(
-                f"{self.settings.most_waiting} tables are under way already. Try again in a minute."
+                f"{self.settings.max_waiting} tables are under way already. Try again in a minute."
             )
         try:
             yield
@@ -128,7 +130,7 @@ class AskedRun:
             self._places.release()
 
     def end(self, patience: float = 5.0) -> None:
-        """Give up what is under way, and wait for it for so many seconds."""
+        """Stop what is under way, and wait for that so many seconds."""
         self.ending.set()
         if self._turn.acquire(timeout=patience):
             self._turn.release()
@@ -155,7 +157,7 @@ class AskedRun:
         return Answer(written, self._domains(places), rows.notes)
 
     def _domains(self, places: pd.DataFrame) -> pd.DataFrame:
-        """What is known of each domain of a table, new ones first, those off the map before all."""
+        """A row per domain of a table: those off the map first, then other new ones."""
         roles = dict(zip(self.map["domain"], self.map["role"]))
         names = [str(name) for name in places["domain"]]
         role = [roles.get(name, "new") for name in names]
@@ -180,19 +182,38 @@ class AskedRun:
         return table.iloc[first].reset_index(drop=True)
 
 
-def _said_of_files(run: Run) -> tuple[TextFormat, str | None]:
-    """How the table of the fit was spelled, and its key, which every answer needs."""
+def _format_and_key(run: Run) -> tuple[TextFormat, str | None]:
+    """How the table of the fit was written, and the column that names its rows."""
     try:
         form, key = run.form, run.about.get("key")
+        if not isinstance(key, str | None):
+            raise TypeError(f"key is a {type(key).__name__}")
     except (TypeError, AttributeError, ValueError) as error:
-        raise _damaged(run, error) from error
-    if not isinstance(key, str | None):
-        raise _damaged(run, TypeError(f"key is a {type(key).__name__}"))
+        raise InputError(
+            f"{run.folder / RUN} is damaged ({type(error).__name__}: {error}). Copy the run again, "
+            "or fit it anew."
+        ) from error
     return form, key
 
 
-def _damaged(run: Run, error: Exception) -> InputError:
-    return InputError(
-        f"{run.folder / RUN} is damaged ({type(error).__name__}: {error}). Copy the run again, or "
-        "fit it anew."
-    )
+async def in_thread(work: Callable[[], Result], ending: threading.Event) -> Result | None:
+    """What `work` returns or raises; None where the page is ended before.
+
+    The interpreter does not wait for this thread, as it would for those of a pool: otherwise a
+    prediction of minutes would outlive Ctrl-C. `ServedRun.place` limits how many there are.
+    """
+    done: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="domindex-answer").start()
+    waiting = asyncio.wrap_future(done)
+    while not waiting.done():
+        if ending.is_set():
+            return None
+        await asyncio.wait({waiting}, timeout=0.2)
+    return waiting.result()

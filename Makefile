@@ -7,7 +7,7 @@
 # make audit  ask for known holes in what is installed; needs a network
 # make bench  measure all suites, as far as the record lacks them; benchmarks/results/record.jsonl
 # make bench-tables  render the record: benchmarks/results/*.md and the README's table
-# make bench-constants  measure the committee's constants: constants.json, docs/committee.md
+# make bench-constants  measure the committee's constants: constants.json, benchmarks/results/constants.md
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -60,7 +60,7 @@ bench-tables: $(STAMP)
 	$(BIN)/domindex-bench render --out benchmarks/results --readme README.md
 
 bench-constants: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m domindex_bench.constants --out benchmarks/results --page docs/committee.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m domindex_bench.constants --out benchmarks/results --page benchmarks/results/constants.md
 
 $(STAMP): pyproject.toml benchmarks/pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

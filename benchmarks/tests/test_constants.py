@@ -29,7 +29,7 @@ from domindex_bench.replaying import Replay
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "constants.json"
-PAGE = ROOT / "docs" / "committee.md"
+PAGE = ROOT / "benchmarks" / "results" / "constants.md"
 CANDIDATES = [("raw", "linear"), ("flow", "linear")]
 TRAINING = Training(steps=5, index_steps=5)
 

@@ -100,7 +100,7 @@ def measure(n_rows: int, effort: str, as_dataset: bool) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> list[str]:
-    """For docs/scaling.md."""
+    """For docs/figures.md."""
     return [
         f"| {found['rows']:,} rows × {found['features']} features on disk, {found['domains']} "
         f"domains | {found['file_mb']:,} MB |",
@@ -128,7 +128,7 @@ def main() -> None:
         if (asked.rows, asked.effort, asked.dataset) != (N_ROWS, "full", False):
             return
         write_results(NAME, found)
-    write_table("scaling.md", "beyond memory", table(read_results(NAME)))
+    write_table("figures.md", "beyond memory", table(read_results(NAME)))
 
 
 if __name__ == "__main__":

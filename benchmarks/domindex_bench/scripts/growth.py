@@ -2,7 +2,7 @@
 
 Map and flow of a generated family, N domains of 50 rows and 8 features, each N in a process of its
 own: seconds of CPU, peak memory, and the exponent of the growth. Writes results/growth.json and
-prints the table of docs/cost.md. `--large` measures what landmarks cost and save: map and flow of
+prints the table of docs/figures.md. `--large` measures what landmarks cost and save: map and flow of
 10,000 domains of 100 rows against exact distances of 2,000 random pairs, the map of 1,000 domains
 against the one drawn from all of them, and a default fit of 2,000 domains; into results/large.json.
 
@@ -178,7 +178,7 @@ def grow(sizes: list[int]) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """For docs/cost.md."""
+    """For docs/figures.md."""
     lines = ["| domains | CPU, s | peak memory, MB |", "|---|---|---|"]
     lines += [
         f"| {row['domains']:,} | {row['cpu_seconds']:.1f} | {row['megabytes']:.0f} |"

@@ -3,7 +3,7 @@
 Shapes: so many domains at noisy points of the plane or of space, their distances given as they are.
 Datasets: the map of the closed form, as a fit draws it; no label is read. About five minutes, a
 line is printed for every one. Default fits of the two datasets that are known to close take two
-minutes more. The tables of docs/loops.md are written from the file.
+minutes more. The tables of docs/figures.md are written from the file.
 
     python -m domindex_bench.scripts.loops
     python -m domindex_bench.scripts.loops --page   # the tables again, from the file
@@ -262,8 +262,8 @@ def main() -> None:
     if not parser.parse_args().page:
         write_results(NAME, measure_all())
     found = read_results(NAME)
-    write_table("loops.md", "loops", fits_table(found))
-    write_table("loops.md", "shapes", shapes_table(found))
+    write_table("figures.md", "loops", fits_table(found))
+    write_table("figures.md", "shapes", shapes_table(found))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ results/speed.json, what was measured before stays.
 
     python -m domindex_bench.scripts.speed                 # all
     python -m domindex_bench.scripts.speed dg-15 classes   # some
-    python -m domindex_bench.scripts.speed --table         # for docs/cost.md, and measure nothing
+    python -m domindex_bench.scripts.speed --table         # for docs/figures.md, and measure nothing
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def prepared(name: str) -> tuple[Any, tuple[Any, ...], Clock | None]:
 
 
 def tables(found: dict[str, Any]) -> str:
-    """For docs/cost.md."""
+    """For docs/figures.md."""
     lines = ["| fit | here, s | authors' code | times as fast |", "|---|---|---|---|"]
     for name in (one for one in AUTHORS if one in found):
         row = found[name]

@@ -3,7 +3,7 @@
 What the commands say is kept word for word, but for long lists of notes. Plain models learn from
 the sources' rows as the run has prepared them, and are scored as `domindex score` does, mean over
 target domains; the best of them is chosen in hindsight. Labels of targets score, and do nothing
-else. Writes results/tables.json and the section of docs/tables.md that is made from it.
+else. Writes results/tables.json and the section of docs/figures.md that is made from it.
 
     python -m domindex_bench.scripts.tables            # all, from ../shared/data/tables or --data
     python -m domindex_bench.scripts.tables adult      # some; the others stay as they were
@@ -184,15 +184,9 @@ def _tidied(said: str, temporary: str, folder: Path) -> list[str]:
 
 
 def page(found: dict[str, Any]) -> list[str]:
-    """The section of docs/tables.md, of the tables that were measured."""
+    """The section of docs/figures.md, of the tables that were measured."""
     lines: list[str] = []
     tables = {name: table for name, table in TABLES.items() if name in found["tables"]}
-    for name, table in tables.items():
-        row = found["tables"][name]
-        lines += [table.about, "", "```"]
-        lines += [f"$ domindex fit {table.file} {table.arguments} --out run", *row["fit"], ""]
-        lines += [f"$ domindex score run {table.file} --out scores.csv", *row["score"], "```", ""]
-        lines += [table.remark, ""] if table.remark else []
     lines += [
         "Mean over target domains, with plain models on the same prepared inputs of the sources (a "
         "ridge or logistic regression,",
@@ -238,7 +232,7 @@ def main() -> None:
         found[name] = measure(TABLES[name], asked.data)
         print(name, found[name]["domindex"], found[name]["plain"], flush=True)
         write_results("tables", {"tables": found})
-    write_table("tables.md", "transcripts", page(read_results("tables")))
+    write_table("figures.md", "tables", page(read_results("tables")))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ results/speed.json, what was measured before stays.
 
     python -m domindex_bench.scripts.speed                 # all
     python -m domindex_bench.scripts.speed dg-15 classes   # some
-    python -m domindex_bench.scripts.speed --table         # for docs/figures.md, and measure nothing
+    python -m domindex_bench.scripts.speed --table         # for docs/figures.md alone
 """
 
 from __future__ import annotations

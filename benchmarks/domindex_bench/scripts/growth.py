@@ -3,7 +3,7 @@
 Map and flow of a generated family, N domains of 50 rows and 8 features, each N in a process of its
 own: seconds of CPU, peak memory, and the exponent of the growth. Writes results/growth.json and
 prints a table for docs/figures.md. `--large` measures what landmarks cost and save: map and flow
-of 10,000 domains of 100 rows against exact distances of 2,000 random pairs, the map of 1,000 domains
+of 10,000 domains of 100 rows against exact distances of 2,000 pairs, the map of 1,000 domains
 against the one drawn from all of them, and a default fit of 2,000 domains; into results/large.json.
 
     python -m domindex_bench.scripts.growth                        # N = 500 … 8000

@@ -22,7 +22,7 @@ from domindex.committee.learners.base import PREDICTORS
 from domindex.datasets import make_circle
 from domindex.errors import InputError, PredictorError
 from domindex.representations import RepresentedRows
-from domindex.representations.registry import REPRESENTATIONS
+from domindex.representations.base import REPRESENTATIONS
 
 QUICK = {"effort": "quick", "training": Training(index_steps=3, steps=5), "random_state": 0}
 

@@ -11,7 +11,7 @@ from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import check_domain_data
 from domindex.persistence.states import join_state, split_state
 from domindex.representations import PlacedRows
-from domindex.representations.grid_flow import GridFlowAligned
+from domindex.representations.flow import GridFlowAligned
 
 N_DOMAINS, N_ROWS = 6, 40
 

@@ -7,12 +7,10 @@ from domindex.errors import InputError
 from domindex.inputs import check_domain_data
 from domindex.inputs.standardizing import InputScaler
 from domindex.representations import PlacedRows
-from domindex.representations.domain_normalised import (
+from domindex.representations.normalised import (
     DomainCentred,
     DomainScaled,
     DomainStandardised,
-)
-from domindex.representations.row_normalised import (
     RowCentred,
     RowStandardised,
     Shapes,

@@ -16,18 +16,18 @@ from domindex.representations import (
     register_representation,
     representation_named,
 )
-from domindex.representations.coral import Coral
-from domindex.representations.domain_normalised import (
+from domindex.representations.base import REPRESENTATIONS
+from domindex.representations.flow import FlowAligned
+from domindex.representations.normalised import (
     DomainCentred,
     DomainScaled,
     DomainStandardised,
+    RowCentred,
+    RowStandardised,
     WithMeans,
 )
-from domindex.representations.domain_whitened import DomainWhitened
-from domindex.representations.flow import FlowAligned
 from domindex.representations.raw import Raw, WithIndex
-from domindex.representations.registry import REPRESENTATIONS
-from domindex.representations.row_normalised import RowCentred, RowStandardised
+from domindex.representations.whitened import Coral, DomainWhitened
 
 BUILT_IN = (
     Raw,

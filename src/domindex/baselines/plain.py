@@ -14,7 +14,7 @@ from domindex.estimators.wrapping import WrappingEstimator, check_wrapped
 from domindex.inputs import DomainData, group_rows
 from domindex.inputs.standardizing import InputScaler
 from domindex.representations import PlacedRows, Representation, RepresentedRows
-from domindex.representations.domain_normalised import (
+from domindex.representations.normalised import (
     SHAPES,
     DomainCentred,
     DomainStandardised,

@@ -26,7 +26,7 @@ from domindex.representations import (
     representation_named,
 )
 from domindex.representations.flow import FlowAligned
-from domindex.representations.raw import Raw, WithIndex
+from domindex.representations.raw import Raw
 
 NETWORK = "network"
 """The variational network by name: a predictor that aligns rows itself."""
@@ -93,7 +93,7 @@ class Candidate:
     def is_plain(self) -> bool:
         """Whether a user without domains in mind would have tried it."""
         adapted = self.balanced or self.self_trained or self.needs_network
-        return self.representation == Raw.name and not adapted
+        return representation_named(self.representation).is_plain and not adapted
 
 
 def list_candidates(
@@ -160,13 +160,13 @@ def _settled(
     given_to_network: str, candidates: list[Candidate], geometry: DomainGeometry
 ) -> list[Candidate]:
     """The same, with what the network is given, and which features are a point of the map."""
-    count = WithIndex.n_places(geometry)
     settled = []
     for one in candidates:
         if one.representation == ENCODED:
             one = replace(one, representation=given_to_network, encoded=True)
-        elif one.representation == WithIndex.name and one.learner is not None:
-            one = replace(one, learner=one.learner.with_map_coordinates(count))
+        elif one.learner is not None:
+            count = representation_named(one.representation).n_places(geometry)
+            one = replace(one, learner=one.learner.with_map_coordinates(count)) if count else one
         settled.append(one)
     return settled
 

@@ -19,7 +19,7 @@ from domindex.committee.separability import Separability
 from domindex.committee.settings import ChoiceSettings
 from domindex.inputs import DomainData
 from domindex.representations import representation_named
-from domindex.representations.row_normalised import outputs_share_units
+from domindex.representations.normalised import outputs_share_units
 
 Gradient = Callable[[Floats], Floats]
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from domindex.inputs.standardizing import InputScaler
@@ -20,16 +18,6 @@ class NotExportableError(Exception):
 def constant(array: Any) -> Tensor:
     """In double precision, as predictions are made."""
     return torch.tensor(np.asarray(array), dtype=torch.float64).contiguous()
-
-
-def by_domain(
-    values: Mapping[Hashable, Any], domains: Sequence[Hashable], what: str
-) -> NDArray[np.float64]:
-    """(domains, ...) in the order of the domains, all of which must be known."""
-    missing = [name for name in domains if name not in values]
-    if missing:
-        raise NotExportableError(f"{what} does not know the domain {missing[0]!r:.80}")
-    return np.stack([np.asarray(values[name], dtype=np.float64) for name in domains])
 
 
 def rows_times(rows: Tensor, matrices: Tensor) -> Tensor:

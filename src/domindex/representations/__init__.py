@@ -1,12 +1,25 @@
 """Rows represented so that a rule carries over between domains. NumPy, no torch, no labels."""
 
-from domindex.representations.base import PlacedRows, Representation, RepresentedRows
-from domindex.representations.registry import (
+from domindex.representations.base import (
+    PlacedRows,
+    Representation,
+    RepresentedRows,
     list_representations,
     register_representation,
     representation_label,
     representation_named,
 )
+from domindex.representations.flow import FlowAligned, GridFlowAligned
+from domindex.representations.normalised import (
+    DomainCentred,
+    DomainScaled,
+    DomainStandardised,
+    RowCentred,
+    RowStandardised,
+    WithMeans,
+)
+from domindex.representations.raw import Raw, WithIndex
+from domindex.representations.whitened import Coral, DomainWhitened
 
 __all__ = [
     "PlacedRows",
@@ -17,3 +30,20 @@ __all__ = [
     "representation_label",
     "representation_named",
 ]
+
+# The built-in ones: where several are equally good, the first comes first.
+for kind in (
+    Raw,
+    WithIndex,
+    WithMeans,
+    RowCentred,
+    RowStandardised,
+    DomainScaled,
+    DomainCentred,
+    DomainStandardised,
+    DomainWhitened,
+    Coral,
+    FlowAligned,
+    GridFlowAligned,
+):
+    register_representation(kind)

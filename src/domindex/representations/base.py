@@ -1,4 +1,4 @@
-"""What a representation is, and the rows that go in and come out."""
+"""What a representation is, the rows that go in and come out, and the names that are known."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from domindex.geometry import DomainMap
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.rings import RingCoordinate
 from domindex.inputs import DomainData, group_rows
+from domindex.inputs.parameters import Registry
+from domindex.inputs.standardizing import InputScaler
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -168,12 +170,50 @@ class RepresentedRows:
         return self.level + self.spread * values
 
 
+@dataclass(frozen=True, eq=False)
+class KnownDomainForm:
+    """A representation of rows x of known domains as plain arithmetic, which export repeats.
+
+    With d the number of a row's domain, tables have a row a domain:
+
+    z = (scaled((x − level) / spread) − offsets[d]) / scales[d],
+    z = z · matrix, its first columns times matrices[d],
+    features = [outputs(z + shifts[d]), beside[d]]. What is None is left out.
+
+    Attributes
+    ----------
+    scaler : inputs to one scale
+    levels : (domains, 2) level and spread of every domain; None where rows have none of their own
+    row_level : whether the level is the mean of the row itself
+    least_row_spread : whether, and from which on, the spread is the deviation of the row itself
+    offsets, scales, shifts : (domains, p) each
+    matrix : (p, q)
+    uses_matrix : (domains,) whose rows go through `matrix`; None for all
+    matrices : (domains, m, m), for the first m columns
+    outputs : results to one scale
+    beside : (domains, k) columns that stand beside the others
+    """
+
+    scaler: InputScaler
+    levels: Floats | None = None
+    row_level: bool = False
+    least_row_spread: float | None = None
+    offsets: Floats | None = None
+    scales: Floats | None = None
+    matrix: Floats | None = None
+    uses_matrix: NDArray[np.bool_] | None = None
+    matrices: Floats | None = None
+    shifts: Floats | None = None
+    outputs: InputScaler | None = None
+    beside: Floats | None = None
+
+
 class Representation(ABC):
     """A transformation of rows that knows inputs and domains, never labels.
 
-    To add one: subclass, give it a `name`, and call `register_representation`. Everything learned
-    in `fit` must come back through `state` and `from_state`: plain values and float arrays, nested
-    in dictionaries at will.
+    To add one: subclass, give it a `name`, and call `register_representation`. The attributes below
+    say what others need to know of it. Everything learned in `fit` must come back through `state`
+    and `from_state`: plain values and float arrays, nested in dictionaries at will.
 
     Examples
     --------
@@ -199,14 +239,12 @@ class Representation(ABC):
     >>> rows = PlacedRows.of(np.zeros((2, 3)), ["a", "b"], {"a": np.zeros(2), "b": np.ones(2)})
     >>> Logarithms().apply(rows).features.shape
     (2, 3)
-
-    `register_representation(Logarithms)` makes it known.
     """
 
     name: ClassVar[str]
 
     label: ClassVar[str] = ""
-    """How it is called in sentences, after "on": "linear on raw inputs". Empty: by its name."""
+    """What sentences call it, after "on": "linear on raw inputs". Empty: its name."""
 
     moves_domains: ClassVar[bool] = False
     """Whether whole domains are moved onto each other, so that what separates them is lost."""
@@ -214,6 +252,9 @@ class Representation(ABC):
     uses_roles: ClassVar[bool] = False
     """Whether `fit` looks at who is source and who is target: then a fold fits it anew, with the
     held-out domain in the target's role."""
+
+    is_plain: ClassVar[bool] = False
+    """Whether these are the inputs as they are: all others are held against them."""
 
     separability_of: ClassVar[str | None] = None
     """Name of another representation where this one adds columns that name the domain: it follows
@@ -251,6 +292,11 @@ class Representation(ABC):
         return True
 
     @classmethod
+    def n_places(cls, geometry: DomainGeometry) -> int:
+        """How many of the features, the last ones, say where the row's domain lies."""
+        return 0
+
+    @classmethod
     @abstractmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
         """Learn what it takes from all domains."""
@@ -267,6 +313,14 @@ class Representation(ABC):
         """
         return self
 
+    def known_form(self, places: PlacedRows) -> KnownDomainForm | None:
+        """What `apply` does to known domains, for export; None where no such form exists.
+
+        `places` has one row a domain, in their order; KeyError where one is not known. A subclass
+        must say it anew: one that only inherits it is not exported, as its `apply` may differ.
+        """
+        return None
+
     @abstractmethod
     def state(self) -> dict[str, Any]:
         """All that `from_state` needs."""
@@ -275,6 +329,60 @@ class Representation(ABC):
     @abstractmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """What `state` described; ValueError where that is damaged."""
+
+
+REPRESENTATIONS: Registry[type[Representation]] = Registry("representation")
+
+
+def register_representation(kind: type[Representation]) -> type[Representation]:
+    """Make a representation known by its `name`; usable as a decorator.
+
+    Examples
+    --------
+    >>> from domindex import Representation, register_representation
+    >>> class Nameless(Representation):
+    ...     name = "auto"
+    >>> register_representation(Nameless)
+    Traceback (most recent call last):
+    domindex.errors.InputError: A representation cannot be named 'auto'. ...
+    """
+    return REPRESENTATIONS.add(kind.name, kind)
+
+
+def representation_named(name: str) -> type[Representation]:
+    """The class of that name; refused with the known names where there is none.
+
+    Examples
+    --------
+    >>> from domindex.representations import representation_named
+    >>> representation_named("raw").name
+    'raw'
+    """
+    return REPRESENTATIONS[name]
+
+
+def representation_label(name: str) -> str:
+    """What sentences call the representation of that name: the name itself where it has no label.
+
+    Examples
+    --------
+    >>> from domindex.representations import representation_label
+    >>> representation_label("my own")
+    'my own'
+    """
+    return (REPRESENTATIONS[name].label if name in REPRESENTATIONS else "") or name
+
+
+def list_representations() -> list[str]:
+    """The names that can be asked for.
+
+    Examples
+    --------
+    >>> from domindex import list_representations
+    >>> "domain_standardised" in list_representations()
+    True
+    """
+    return REPRESENTATIONS.names()
 
 
 def require_distinct(names: Sequence[Hashable]) -> Sequence[Hashable]:

@@ -1,30 +1,49 @@
-"""Rows brought to one place along the flow."""
+"""Rows brought to one place along the flow: of features, or of a picture's or signal's grid."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from domindex.arrays import Floats
+from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.flow import AffineFlow
+from domindex.geometry.grid_flow import GridFlow
 from domindex.geometry.rings import RingCoordinate
 from domindex.geometry.subspace import Subspace
 from domindex.inputs import DomainData
+from domindex.inputs.layout import InputLayout
 from domindex.inputs.standardizing import InputScaler
-from domindex.representations.base import PlacedRows, Representation, RepresentedRows
+from domindex.representations.base import (
+    KnownDomainForm,
+    PlacedRows,
+    Representation,
+    RepresentedRows,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+def _plain_scaler(size: int) -> InputScaler:
+    return InputScaler(np.zeros(size), np.ones(size))
+
+
+def _places(rows: PlacedRows, around: RingCoordinate | None) -> Floats:
+    """Where each domain lies on the map, or along its ring, (domains, components)."""
+    if around is not None:
+        return rows.along(around)[:, None]
+    return np.stack([domain.place for domain in rows.domains])
+
+
 @dataclass(frozen=True, eq=False)
 class FlowAligned(Representation):
-    """Every domain carried along the map to β = 0 by the flow in closed form.
+    """Every domain aligned along the map to β = 0 by the flow in closed form.
 
-    Where the map closes, and a flow around the ring describes the domains better, they are carried
+    Where the map closes, and a flow around the ring describes the domains better, they are aligned
     around the ring to the middle of the sources.
 
     Attributes
@@ -59,33 +78,40 @@ class FlowAligned(Representation):
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
         size = geometry.subspace.matrix.shape[1]
-        plain = InputScaler(np.zeros(size), np.ones(size))
         flow, around = geometry.selected.flow, geometry.selected.around
         ring = None if around is None else around.ring
         flow = flow if around is None else around.flow
-        bare = cls(geometry.scaler, geometry.subspace, flow, plain, ring)
+        bare = cls(geometry.scaler, geometry.subspace, flow, _plain_scaler(size), ring)
         aligned = bare.align(PlacedRows.of_map(data, geometry.domain_map))
         unit = np.sqrt(aligned.var(axis=0).mean()) or 1.0
-        outputs = InputScaler(aligned.mean(axis=0), np.full(size, unit))
-        return cls(geometry.scaler, geometry.subspace, flow, outputs, ring)
+        return replace(bare, outputs=InputScaler(aligned.mean(axis=0), np.full(size, unit)))
 
     def align(self, rows: PlacedRows) -> Floats:
         """(rows, outputs): the moving coordinates at β = 0, then the still ones."""
-        scaled = self.scaler.apply_flat(rows.inputs)
-        result = scaled @ self.subspace.matrix
-        n_moving = self.subspace.n_moving
+        result = self.scaler.apply_flat(rows.inputs) @ self.subspace.matrix
         if not rows.domains:
             return result
-        places = np.stack([domain.place for domain in rows.domains])
-        if self.around is not None:
-            places = rows.along(self.around)[:, None]
+        n_moving = self.subspace.n_moving
         clouds = [result[domain.rows, :n_moving] for domain in rows.domains]
-        for domain, aligned in zip(rows.domains, self.flow.align_all(clouds, places)):
+        aligned_clouds = self.flow.align_all(clouds, _places(rows, self.around))
+        for domain, aligned in zip(rows.domains, aligned_clouds):
             result[domain.rows, :n_moving] = aligned
         return result
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         return RepresentedRows.plain(self.outputs.apply(self.align(rows)))
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        maps = self.flow.maps(_places(places, self.around))
+        shifts = np.zeros((len(maps), self.subspace.matrix.shape[1]))
+        shifts[:, : self.subspace.n_moving] = maps[:, :-1, -1]
+        return KnownDomainForm(
+            self.scaler,
+            matrix=self.subspace.matrix,
+            matrices=maps[:, :-1, :-1].transpose(0, 2, 1),
+            shifts=shifts,
+            outputs=self.outputs,
+        )
 
     def state(self) -> dict[str, Any]:
         state = {
@@ -109,3 +135,88 @@ class FlowAligned(Representation):
         around = state.get("around")  # only flows around a ring have it
         ring = None if around is None else RingCoordinate.from_state(around)
         return cls(scaler, subspace, flow, outputs, ring)
+
+
+@dataclass(frozen=True, eq=False)
+class GridFlowAligned(Representation):
+    """Every domain's pictures moved over their grid, and lit, as they would look at β = 0.
+
+    Where the map closes, and a motion around its ring is better, as they would look in the middle
+    of the sources.
+
+    Attributes
+    ----------
+    layout : how rows are read as pictures or signals
+    flow : how they move along the map, or around its ring
+    scaler : aligned rows to zero mean and unit deviation of their channel
+    around : the coordinate along the ring that the flow follows; None for the map's own
+    """
+
+    name: ClassVar[str] = "grid_flow"
+    label: ClassVar[str] = "inputs moved over their grid"
+    change_rank: ClassVar[int | None] = 6
+    keeps_grid: ClassVar[bool] = True
+    moves_domains: ClassVar[bool] = True
+    layout: InputLayout
+    flow: GridFlow
+    scaler: InputScaler
+    around: RingCoordinate | None = None
+
+    @property
+    def ring(self) -> RingCoordinate | None:
+        return self.around
+
+    @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        """Where rows are pictures or signals, and something moves them along the map."""
+        if not (data.layout.is_grid and geometry.has_flow):
+            return False
+        return not geometry.grid_flow(data).flow.is_still
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        layout = data.layout
+        if not layout.is_grid:
+            raise InputError(
+                f"The representation {cls.name!r} is for pictures and signals, but rows of shape "
+                f"{data.inputs.shape[1:]} are read as a table. Say what they are with inputs=, or "
+                "choose another representation."
+            )
+        selected = geometry.grid_flow(data)
+        bare = cls(layout, selected.flow, _plain_scaler(int(np.prod(layout.shape))), selected.ring)
+        aligned = bare.align(PlacedRows.of_map(data, geometry.domain_map))
+        return replace(bare, scaler=InputScaler.of_channels(aligned, layout))
+
+    def align(self, rows: PlacedRows) -> Floats:
+        """(rows, features), in the order of the user's rows."""
+        grid = self.layout.to_grid(rows.inputs)
+        aligned = np.empty(grid.shape)
+        if rows.domains:
+            for domain, place in zip(rows.domains, _places(rows, self.around)):
+                aligned[domain.rows] = self.flow.carry(grid[domain.rows], place)
+        return self.layout.from_grid(aligned)
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        return RepresentedRows.plain(self.scaler.apply_flat(self.align(rows)))
+
+    def state(self) -> dict[str, Any]:
+        state = {
+            "layout": self.layout.state(),
+            "flow": self.flow.state(),
+            "scaler": self.scaler.state(),
+        }
+        return state if self.around is None else state | {"around": self.around.state()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        layout = InputLayout.from_state(state["layout"])
+        flow, scaler = GridFlow.from_state(state["flow"]), InputScaler.from_state(state["scaler"])
+        if not layout.is_grid or layout.grid_shape != (len(flow.level), *flow.sides):
+            raise ValueError("the flow does not fit the shape of the rows")
+        if len(scaler.offset) != np.prod(layout.shape):
+            raise ValueError("the scale does not fit the shape of the rows")
+        around = state.get("around")  # only flows around a ring have it
+        if (around is not None) != flow.trend.is_around:
+            raise ValueError("the flow does not fit the coordinate that it follows")
+        ring = None if around is None else RingCoordinate.from_state(around)
+        return cls(layout, flow, scaler, ring)

@@ -18,8 +18,7 @@ from domindex.geometry.matching import (
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import PlacedRows
-from domindex.representations.domain_normalised import SHAPES
-from domindex.representations.row_normalised import inputs_share_units
+from domindex.representations.normalised import SHAPES, inputs_share_units
 
 
 def rows_for_map(data: DomainData, most_cost: float = MOST_COST) -> list[NDArray[np.int64]] | None:

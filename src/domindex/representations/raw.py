@@ -10,7 +10,12 @@ import numpy as np
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import InputScaler
-from domindex.representations.base import PlacedRows, Representation, RepresentedRows
+from domindex.representations.base import (
+    KnownDomainForm,
+    PlacedRows,
+    Representation,
+    RepresentedRows,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,6 +27,7 @@ class Raw(Representation):
 
     name: ClassVar[str] = "raw"
     label: ClassVar[str] = "raw inputs"
+    is_plain: ClassVar[bool] = True
     change_rank: ClassVar[int | None] = 0
     may_balance: ClassVar[bool] = True
     keeps_grid: ClassVar[bool] = True
@@ -35,6 +41,9 @@ class Raw(Representation):
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         return RepresentedRows.plain(self.scaler.apply_flat(rows.inputs))
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        return KnownDomainForm(self.scaler)
 
     def state(self) -> dict[str, Any]:
         return {"scaler": self.scaler.state()}
@@ -53,6 +62,7 @@ class WithIndex(Raw):
 
     name: ClassVar[str] = "with_index"
     label: ClassVar[str] = "features + domain index"
+    is_plain: ClassVar[bool] = False
     separability_of: ClassVar[str | None] = "raw"
     change_rank: ClassVar[int | None] = None
     may_balance: ClassVar[bool] = False
@@ -65,15 +75,18 @@ class WithIndex(Raw):
 
     @classmethod
     def n_places(cls, geometry: DomainGeometry) -> int:
-        """How many of the features, the last ones, say where the row's domain lies."""
         domain_map = geometry.domain_map
         return domain_map.coordinates.shape[1] + (2 if domain_map.loop is not None else 0)
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:
-        parts = [self.scaler.apply_flat(rows.inputs), rows.index]
-        if self.closes:
-            parts.append(rows.directions)
-        return RepresentedRows.plain(np.hstack(parts))
+        scaled = self.scaler.apply_flat(rows.inputs)
+        return RepresentedRows.plain(np.hstack([scaled, *self._places(rows)]))
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        return KnownDomainForm(self.scaler, beside=np.hstack(self._places(places)))
+
+    def _places(self, rows: PlacedRows) -> list[np.ndarray]:
+        return [rows.index, rows.directions] if self.closes else [rows.index]
 
     def state(self) -> dict[str, Any]:
         return {**super().state(), **({"closes": True} if self.closes else {})}

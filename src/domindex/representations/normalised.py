@@ -1,0 +1,345 @@
+"""Rows relative to themselves or to their domain: a level, and often a spread, taken out.
+
+x = level + spread · shape. Where outputs share the units of the inputs they are split the same way,
+y = level + spread · shape of y, and a prediction is restored with the row's own two numbers
+(reversible instance normalisation).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.arrays import Floats
+from domindex.errors import InputError
+from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.inputs import DomainData
+from domindex.inputs.standardizing import SAME_UNITS, InputScaler
+from domindex.representations.base import (
+    KnownDomainForm,
+    PlacedRows,
+    Representation,
+    RepresentedRows,
+    require_distinct,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+SPREAD_FLOOR = 1e-2
+"""Smallest spread of a row or a domain, relative to that of all inputs: what is flat has no shape.
+Set for numerical safety, on no dataset."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes(Representation):
+    """Rows minus a level, over a spread, then brought to one scale; outputs go the same way.
+
+    Attributes
+    ----------
+    unit : deviation of all inputs that were seen, to which the floor of a spread is relative
+    scaler : shapes to zero mean and unit mean variance
+    """
+
+    least_features: ClassVar[int] = 1
+    unit: float
+    scaler: InputScaler
+
+    @property
+    def spread_unit(self) -> float:
+        return self.unit
+
+    @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        """Where features share their units, and values to be predicted share them too.
+
+        A class may depend on what of two features is lost with their level: three are the least.
+        """
+        n_features = int(np.prod(data.inputs.shape[1:]))
+        if data.task == "classification":
+            return n_features >= 3 and inputs_share_units(data)
+        return n_features >= cls.least_features and outputs_share_units(data)
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        return cls.of(data)
+
+    @classmethod
+    def of(cls, data: DomainData) -> Self:
+        """Shapes keep their proportions: one unit for all features."""
+        n_features = int(np.prod(data.inputs.shape[1:]))
+        if n_features < cls.least_features:
+            raise InputError(
+                f"The representation {cls.name!r} needs {cls.least_features} features or more, "
+                f"but X has {n_features}. Choose 'raw'."
+            )
+        flat = InputScaler(np.zeros(n_features), np.ones(n_features))
+        bare = cls(float(data.inputs.std()) or 1.0, flat)
+        rows = PlacedRows.of_data(data)
+        bare = bare.with_domains(rows)
+        shapes = bare.apply(rows).features
+        offset, unit = shapes.mean(axis=0), np.sqrt(shapes.var(axis=0).mean()) or 1.0
+        return replace(bare, scaler=InputScaler(offset, np.full_like(offset, unit)))
+
+    @abstractmethod
+    def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
+        """(rows, 1) each."""
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        level, spread = self.level_and_spread(rows)
+        shapes = self.scaler.apply_flat((rows.features - level) / spread)
+        return RepresentedRows(shapes, level, spread)
+
+    def state(self) -> dict[str, Any]:
+        return {"unit": float(self.unit), "scaler": self.scaler.state()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        unit = float(state["unit"])
+        if not 0.0 < unit < np.inf:
+            raise ValueError(f"the unit of the inputs is {unit}")
+        return cls(unit, InputScaler.from_state(state["scaler"]))
+
+
+class RowCentred(Shapes):
+    """Each row minus its own mean."""
+
+    name: ClassVar[str] = "row_centred"
+    label: ClassVar[str] = "rows minus their own mean"
+    change_rank: ClassVar[int | None] = 1
+    may_balance: ClassVar[bool] = True
+    least_features: ClassVar[int] = 2
+
+    @property
+    def spread_unit(self) -> float:
+        return 1.0
+
+    def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
+        level = rows.features.mean(axis=1, keepdims=True)
+        return level, np.ones_like(level)
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        return KnownDomainForm(self.scaler, row_level=True)
+
+
+class RowStandardised(Shapes):
+    """Each row minus its own mean, over its own deviation."""
+
+    name: ClassVar[str] = "row_standardised"
+    label: ClassVar[str] = "rows standardised one by one"
+    change_rank: ClassVar[int | None] = 2
+    may_balance: ClassVar[bool] = True
+    least_features: ClassVar[int] = 3
+
+    def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
+        features = rows.features
+        spread = np.maximum(features.std(axis=1, keepdims=True), SPREAD_FLOOR * self.unit)
+        return features.mean(axis=1, keepdims=True), spread
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        least = SPREAD_FLOOR * self.unit
+        return KnownDomainForm(self.scaler, row_level=True, least_row_spread=least)
+
+
+@dataclass(frozen=True, eq=False)
+class DomainScaled(Shapes):
+    """Rows minus the mean of all inputs of their domain, over the deviation of all of them.
+
+    One level and one spread a domain (`domains`), for features that share their units, and outputs
+    with them. A new domain is measured by its rows.
+    """
+
+    name: ClassVar[str] = "domain_scaled"
+    label: ClassVar[str] = "inputs scaled by domain"
+    change_rank: ClassVar[int | None] = 4
+    may_balance: ClassVar[bool] = True
+    moves_domains: ClassVar[bool] = True
+    domains: Mapping[Hashable, tuple[float, float]] = field(default_factory=dict)
+
+    def _measure(self, cloud: NDArray) -> tuple[float, float]:
+        return float(cloud.mean()), max(float(cloud.std()), SPREAD_FLOOR * self.unit)
+
+    def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
+        features = rows.features
+        known = [
+            self.domains.get(domain.name) or self._measure(features[domain.rows])
+            for domain in rows.domains
+        ]
+        both = rows.spread([np.array(pair) for pair in known])
+        return both[:, :1], both[:, 1:]
+
+    def with_domains(self, rows: PlacedRows) -> Self:
+        features = rows.features
+        new = {name: self._measure(features[members]) for name, members, _ in rows.domains}
+        return replace(self, domains={**self.domains, **new})
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        levels = np.array([self.domains[domain.name] for domain in places.domains])
+        return KnownDomainForm(self.scaler, levels=levels)
+
+    def state(self) -> dict[str, Any]:
+        table = np.array(list(self.domains.values()), dtype=np.float64)
+        return {**super().state(), "names": tuple(self.domains), "levels": table}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        pairs = [(float(level), float(spread)) for level, spread in state["levels"]]
+        domains = dict(zip(require_distinct(state["names"]), pairs, strict=True))
+        if not all(np.isfinite(level) and 0 < spread < np.inf for level, spread in pairs):
+            raise ValueError("the levels of the domains are not usable numbers")
+        return replace(super().from_state(state), domains=domains)
+
+
+SHAPES: tuple[type[Shapes], ...] = (RowCentred, RowStandardised, DomainScaled)
+"""Representations by shape, for outputs that share the units of the inputs."""
+
+
+def inputs_share_units(data: DomainData) -> bool:
+    """Whether the features' deviations differ by no more than a small factor."""
+    deviations = data.inputs.reshape(data.n_rows, -1).astype(np.float64).std(axis=0)
+    return bool(deviations.min() > 0 and deviations.max() <= SAME_UNITS * deviations.min())
+
+
+def outputs_share_units(data: DomainData) -> bool:
+    """Whether inputs share their units, and outputs lie where the inputs lie, give or take."""
+    values = data.labels[data.row_is_source]
+    centre, spread = float(data.inputs.mean()), float(data.inputs.std())
+    gaps = np.abs(values.mean(axis=0) - centre)
+    ratios = values.std(axis=0) / (spread or 1.0)
+    return bool(
+        inputs_share_units(data)
+        and (gaps <= SAME_UNITS * spread).all()
+        and (ratios <= SAME_UNITS).all()
+        and (ratios >= 1.0 / SAME_UNITS).any()
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class DomainCentred(Representation):
+    """Every feature minus its mean in the row's domain; outputs stay as they are.
+
+    Attributes
+    ----------
+    scaler : inputs to one scale, before domains are taken out
+    offsets, scales : of each domain that was seen, (features,) each; a new one has its own rows'
+    """
+
+    name: ClassVar[str] = "domain_centred"
+    label: ClassVar[str] = "domain-centred inputs"
+    change_rank: ClassVar[int | None] = 3
+    moves_domains: ClassVar[bool] = True
+    scaler: InputScaler
+    offsets: Mapping[Hashable, Floats] = field(default_factory=dict)
+    scales: Mapping[Hashable, Floats] = field(default_factory=dict)
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        return cls.of(data, geometry.scaler)
+
+    @classmethod
+    def of(cls, data: DomainData, scaler: InputScaler) -> Self:
+        """From inputs on one scale."""
+        return cls(scaler).with_domains(PlacedRows.of_data(data))
+
+    def measure(self, cloud: Floats) -> tuple[Floats, Floats]:
+        """Offset and scale of a domain by its scaled rows."""
+        return level_of(cloud), np.ones(cloud.shape[1])
+
+    def move(self, cloud: Floats, offset: Floats, scale: Floats) -> Floats:
+        """The scaled rows of a domain as they are represented."""
+        return (cloud - offset) / scale
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        scaled = self.scaler.apply_flat(rows.inputs)
+        result = np.empty_like(scaled)
+        for name, members, _ in rows.domains:
+            cloud = scaled[members]
+            known = (self.offsets[name], self.scales[name]) if name in self.offsets else None
+            result[members] = self.move(cloud, *(known or self.measure(cloud)))
+        return RepresentedRows.plain(result)
+
+    def with_domains(self, rows: PlacedRows) -> Self:
+        scaled = self.scaler.apply_flat(rows.inputs)
+        offsets, scales = dict(self.offsets), dict(self.scales)
+        for name, members, _ in rows.domains:
+            offsets[name], scales[name] = self.measure(scaled[members])
+        return replace(self, offsets=offsets, scales=scales)
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        names = [domain.name for domain in places.domains]
+        offsets = np.stack([self.offsets[name] for name in names])
+        return KnownDomainForm(
+            self.scaler, offsets=offsets, scales=np.stack([self.scales[name] for name in names])
+        )
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "scaler": self.scaler.state(),
+            "names": tuple(self.offsets),
+            "offsets": np.stack(list(self.offsets.values())),
+            "scales": np.stack(list(self.scales.values())),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        scaler, names = InputScaler.from_state(state["scaler"]), require_distinct(state["names"])
+        if state["offsets"].shape != (len(names), len(scaler.offset)):
+            raise ValueError("the offsets do not fit the domains")
+        if state["scales"].shape != state["offsets"].shape or not (state["scales"] > 0).all():
+            raise ValueError("the scales do not fit the domains")
+        return cls(scaler, dict(zip(names, state["offsets"])), dict(zip(names, state["scales"])))
+
+
+class DomainStandardised(DomainCentred):
+    """Every feature minus its mean in the row's domain, over its deviation there."""
+
+    name: ClassVar[str] = "domain_standardised"
+    label: ClassVar[str] = "domain-standardised inputs"
+    change_rank: ClassVar[int | None] = 5
+    may_balance: ClassVar[bool] = True
+    known_form = DomainCentred.known_form
+
+    def measure(self, cloud: Floats) -> tuple[Floats, Floats]:
+        deviation = cloud.std(axis=0)
+        return level_of(cloud), np.where(deviation > SPREAD_FLOOR, deviation, 1.0)
+
+
+class WithMeans(DomainCentred):
+    """The inputs beside their means in the row's domain: a rule may follow each domain's level."""
+
+    name: ClassVar[str] = "with_means"
+    label: ClassVar[str] = "features + means of the domain"
+    separability_of: ClassVar[str | None] = "raw"
+    change_rank: ClassVar[int | None] = None
+    mixes_cells: ClassVar[bool] = True
+    moves_domains: ClassVar[bool] = False
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        scaled = self.scaler.apply_flat(rows.inputs)
+        means = rows.spread(
+            [
+                self.offsets[name] if name in self.offsets else level_of(scaled[members])
+                for name, members, _ in rows.domains
+            ]
+        )
+        return RepresentedRows.plain(np.hstack([scaled, means]))
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        means = np.stack([self.offsets[domain.name] for domain in places.domains])
+        return KnownDomainForm(self.scaler, beside=means)
+
+
+def level_of(cloud: Floats) -> Floats:
+    """(features,) means of rows (n, features), exact where all rows have the same value.
+
+    A mean that is off by rounding would leave crumbs of 1e-17 where nothing varies, and a learner
+    that brings features to one scale would take them for a feature, which in the next domain is a
+    real one and 1e17 times as large.
+    """
+    constant = (cloud == cloud[:1]).all(axis=0)
+    return np.where(constant, cloud[0], cloud.mean(axis=0))

@@ -12,7 +12,7 @@ from domindex.committee.folds import temper
 from domindex.committee.learners.linear import LinearLearner
 from domindex.committee.members import Member, PredictorMember
 from domindex.committee.weighing import Reach
-from domindex.persistence.states import join_state, split_state
+from domindex.persistence.codec import decode, encode
 from domindex.representations import PlacedRows
 from domindex.representations.raw import Raw
 
@@ -128,8 +128,8 @@ def fitted(line, line_geometry):
 
 
 def test_a_state_comes_back_from_a_file_and_predicts_the_same(fitted, line):
-    tree, arrays = split_state(fitted.state())
-    again = Committee.from_state(join_state(json.loads(json.dumps(tree)), arrays))
+    tree, arrays = encode(fitted.state())
+    again = Committee.from_state(decode(json.loads(json.dumps(tree)), arrays))
     rows = PlacedRows.of_data(line)
     assert again.predict(rows, None).mean.tobytes() == fitted.predict(rows, None).mean.tobytes()
     assert len(again.members) == 2

@@ -14,7 +14,7 @@ from domindex.committee.learners.base import (
 from domindex.committee.learners.convolutional import ConvolutionalLearner, ConvolutionalPredictor
 from domindex.errors import InputError
 from domindex.inputs.layout import read_layout
-from domindex.persistence.states import join_state, split_state
+from domindex.persistence.codec import decode, encode
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +62,8 @@ def test_a_rows_prediction_does_not_depend_on_those_beside_it(pulses, fitted):
 
 
 def test_it_comes_back_from_its_state(pulses, fitted):
-    tree, arrays = split_state(predictor_state(fitted))
-    again = predictor_from_state(join_state(json.loads(json.dumps(tree)), arrays))
+    tree, arrays = encode(predictor_state(fitted))
+    again = predictor_from_state(decode(json.loads(json.dumps(tree)), arrays))
     assert isinstance(again, ConvolutionalPredictor)
     assert np.array_equal(again.predict(pulses[0]), fitted.predict(pulses[0]))
 

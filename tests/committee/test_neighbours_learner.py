@@ -7,7 +7,7 @@ import pytest
 
 from domindex.committee.learners.base import predictor_from_state, predictor_state
 from domindex.committee.learners.neighbours import NeighboursLearner
-from domindex.persistence.states import join_state, split_state
+from domindex.persistence.codec import decode, encode
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def test_no_rows_give_no_predictions(groups):
 def test_it_comes_back_from_its_state(groups):
     rows, labels = groups
     learned = NeighboursLearner().fit(rows, labels, 3, 0)
-    plain, arrays = split_state(predictor_state(learned))
-    again = predictor_from_state(join_state(json.loads(json.dumps(plain)), arrays))
+    plain, arrays = encode(predictor_state(learned))
+    again = predictor_from_state(decode(json.loads(json.dumps(plain)), arrays))
     assert np.array_equal(again.predict(rows), learned.predict(rows))
 
 

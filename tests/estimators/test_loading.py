@@ -16,9 +16,9 @@ from safetensors.numpy import load_file, save_file
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.errors import InputError
+from domindex.persistence.codec import to_plain
 from domindex.persistence.manifest import MANIFEST, write_manifest
 from domindex.persistence.model_folder import FORMAT_VERSION, save_model
-from domindex.persistence.plain_values import to_plain
 
 QUICK = {
     "predictor": "network",

@@ -8,7 +8,7 @@ import pytest
 from domindex.geometry import DomainMap, procrustes_align, transport_distances
 from domindex.geometry.domain_map import MAX_EXACT_DOMAINS
 from domindex.geometry.transport import MAX_POINTS, thin
-from domindex.persistence.states import join_state, split_state
+from domindex.persistence.codec import decode, encode
 
 EVERY_MAP = pytest.mark.parametrize(
     ("method", "neighbors"),
@@ -186,8 +186,8 @@ def test_a_known_domain_is_placed_at_its_own_point_whatever_its_level_counts(sha
 
 def kept(state: dict) -> dict:
     """A state as it comes back from a file."""
-    tree, arrays = split_state(state)
-    return join_state(json.loads(json.dumps(tree)), arrays)
+    tree, arrays = encode(state)
+    return decode(json.loads(json.dumps(tree)), arrays)
 
 
 @EVERY_MAP
@@ -289,8 +289,8 @@ def test_transport_of_added_domains_is_what_it_would_have_been():
 def test_a_map_with_added_domains_comes_back_from_its_state():
     domain_map = DomainMap.fit(range(6), along_an_arc(6), 2, neighbors=(2,))
     grown = domain_map.with_domains(["new"], [cloud_at(4.0, 2.0)])
-    tree, arrays = split_state(grown.state())
-    twin = DomainMap.from_state(join_state(json.loads(json.dumps(tree)), arrays))
+    tree, arrays = encode(grown.state())
+    twin = DomainMap.from_state(decode(json.loads(json.dumps(tree)), arrays))
     assert (twin.n_fitted, twin.index.domains) == (6, grown.index.domains)
     np.testing.assert_array_equal(twin.locate(cloud_at(1, 1)), grown.locate(cloud_at(1, 1)))
     for wrong in (-1, 7, 1.0):
@@ -342,8 +342,8 @@ def test_a_new_domain_on_a_closed_map_has_an_angle():
 
 def test_a_closed_map_comes_back_from_its_state_and_a_damaged_one_is_refused():
     closed = DomainMap.fit(range(16), around(), 2).closed()
-    tree, arrays = split_state(closed.state())
-    again = DomainMap.from_state(join_state(json.loads(json.dumps(tree)), arrays))
+    tree, arrays = encode(closed.state())
+    again = DomainMap.from_state(decode(json.loads(json.dumps(tree)), arrays))
     np.testing.assert_array_equal(again.index.angles, closed.index.angles)
     assert again.angles_of([cloud_at(1, 4)]) == closed.angles_of([cloud_at(1, 4)])
     for part in ({"loop": closed.loop.state() | {"angles": np.zeros(3)}}, {"loop": {}}):

@@ -13,7 +13,7 @@ from domindex.geometry.off_map import (
     Views,
     alarm_threshold,
 )
-from domindex.persistence.states import join_state, split_state
+from domindex.persistence.codec import decode, encode
 
 N_KNOWN = 50
 
@@ -123,8 +123,8 @@ def test_thresholds_are_the_conformal_rank_and_a_prediction_bound_below_it():
 
 
 def test_it_comes_back_from_its_state(curve):
-    tree, arrays = split_state(curve.state())
-    twin = OffMapTest.from_state(join_state(json.loads(json.dumps(tree)), arrays))
+    tree, arrays = encode(curve.state())
+    twin = OffMapTest.from_state(decode(json.loads(json.dumps(tree)), arrays))
     new = along_a_curve(3, seed=6)
     np.testing.assert_array_equal(twin.ratios(new), curve.ratios(new))
 

@@ -92,7 +92,7 @@ def test_a_replaced_folder_is_there_at_every_moment_or_comes_back(
     goal = tmp_path / "run"
     written(goal, "first")
     if not can_exchange:
-        monkeypatch.setattr(atomic, "exchange_names", lambda first, second: False)
+        monkeypatch.setattr(atomic, "_exchange_names", lambda first, second: False)
     for moment in range(3):
         with pytest.MonkeyPatch.context() as patch:
             _stop_after(patch, moment)

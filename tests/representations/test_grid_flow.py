@@ -9,7 +9,7 @@ from scipy import ndimage
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import check_domain_data
-from domindex.persistence.states import join_state, split_state
+from domindex.persistence.codec import decode, encode
 from domindex.representations import PlacedRows
 from domindex.representations.flow import GridFlowAligned
 
@@ -76,8 +76,8 @@ def test_a_domain_never_seen_is_carried_by_its_place(data, geometry, fitted):
 
 
 def test_it_comes_back_from_its_state(data, geometry, fitted):
-    tree, arrays = split_state(fitted.state())
-    state = join_state(json.loads(json.dumps(tree)), arrays)
+    tree, arrays = encode(fitted.state())
+    state = decode(json.loads(json.dumps(tree)), arrays)
     again = GridFlowAligned.from_state(state)
     placed = PlacedRows.of_data(data, geometry.domain_map.coordinates)
     assert np.array_equal(again.apply(placed).features, fitted.apply(placed).features)

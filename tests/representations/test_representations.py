@@ -8,7 +8,7 @@ import pytest
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import DomainData, check_domain_data
-from domindex.persistence.states import join_state, split_state
+from domindex.persistence.codec import decode, encode
 from domindex.representations import (
     PlacedRows,
     Representation,
@@ -79,8 +79,8 @@ def newcomers(geometry) -> PlacedRows:
 
 def kept(state: dict) -> dict:
     """A state as it comes back from a file."""
-    tree, arrays = split_state(state)
-    return join_state(json.loads(json.dumps(tree)), arrays)
+    tree, arrays = encode(state)
+    return decode(json.loads(json.dumps(tree)), arrays)
 
 
 @EVERY
@@ -388,6 +388,6 @@ def test_an_added_domain_is_represented_by_what_it_was_added_with(kind, data, ge
     one = PlacedRows.of(inputs[:1], ["new"], {"new": geometry.domain_map.coordinates[2]})
     np.testing.assert_allclose(grown.apply(one).features, whole[:1], rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(grown.apply(known).features, before)
-    tree, arrays = split_state(grown.state())
-    twin = kind.from_state(join_state(json.loads(json.dumps(tree)), arrays))
+    tree, arrays = encode(grown.state())
+    twin = kind.from_state(decode(json.loads(json.dumps(tree)), arrays))
     np.testing.assert_array_equal(twin.apply(one).features, grown.apply(one).features)

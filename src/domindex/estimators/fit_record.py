@@ -15,7 +15,7 @@ from domindex.committee.parallel import Workers
 from domindex.committee.record import MOST_GROUPS, HeldOutRecord, column_importance
 from domindex.inputs import DomainData
 from domindex.inputs.profiles import BINS, MOST_CELLS, ColumnProfile
-from domindex.persistence.table_states import table_from_state, table_state
+from domindex.persistence.codec import table_from_state, table_state
 
 OF_OTHERS = " (others)"
 """How the feature of all rare categories of a column is named, after the column."""

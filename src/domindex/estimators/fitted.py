@@ -23,9 +23,9 @@ from domindex.geometry.off_map import OffMapTest
 from domindex.inputs.bounds import InputBounds
 from domindex.inputs.domain_data import Task
 from domindex.inputs.preparation import TablePreparation
+from domindex.persistence.codec import table_from_state, table_state
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.model_folder import save_model
-from domindex.persistence.table_states import table_from_state, table_state
 from domindex.vdi.backbones import OWN, Backbone, FeatureExtractor, as_backbone
 from domindex.vdi.fitted_indices import FittedIndices
 from domindex.vdi.settings import Network, Training

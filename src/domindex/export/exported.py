@@ -25,9 +25,8 @@ from domindex.export.onnx_files import INPUTS, onnx_session
 from domindex.inputs import check_domain_names, check_inputs
 from domindex.inputs.messages import preview
 from domindex.persistence.atomic import existing_folder
-from domindex.persistence.json_files import read_json
+from domindex.persistence.codec import decode, read_json
 from domindex.persistence.manifest import check_manifest
-from domindex.persistence.plain_values import from_plain
 
 ROWS_AT_ONCE = 4096
 """A program gathers every row's own matrices: for memory."""
@@ -59,9 +58,9 @@ class ExportedPredictor:
     """
 
     def __init__(self, description: dict[str, Any], run: Run) -> None:
-        self.domains = [from_plain(name) for name in description["domains"]]
+        self.domains = [decode(name) for name in description["domains"]]
         classes = description["classes"]
-        self.classes = None if classes is None else [from_plain(one) for one in classes]
+        self.classes = None if classes is None else [decode(one) for one in classes]
         self.input_shape = tuple(int(size) for size in description["input_shape"])
         self._single_output, self._run = bool(description["single_output"]), run
         self._numbers = {name: number for number, name in enumerate(self.domains)}

@@ -19,9 +19,8 @@ from domindex.export.program import Features, Program, build_program
 from domindex.export.tables import NotExportableError
 from domindex.inputs.bounds import InputBounds
 from domindex.persistence.atomic import check_free, new_folder
-from domindex.persistence.json_files import write_json
+from domindex.persistence.codec import to_plain, write_json
 from domindex.persistence.manifest import write_manifest
-from domindex.persistence.plain_values import to_plain
 from domindex.vdi.backbones import FeatureExtractor
 from domindex.vdi.fitted_indices import FittedIndices
 from domindex.versions import versions

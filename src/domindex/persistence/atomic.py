@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import glob
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -12,7 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from domindex.errors import InputError
-from domindex.persistence.exchange import exchange_names
 from domindex.persistence.paths import usable_path
 
 DRAFT, ASIDE = "-draft-", "-old-"
@@ -20,9 +21,6 @@ DRAFT, ASIDE = "-draft-", "-old-"
 
 LOCK = "lock"
 """The file in a folder that is held by whoever writes to it over a long time."""
-
-SWEPT_AFTER = 24 * 3600.0
-"""Seconds after which a draft is taken for abandoned: no model takes a day to be written."""
 
 
 @contextmanager
@@ -168,7 +166,7 @@ def _swap(draft: Path, goal: Path) -> None:
     """
     if not goal.exists():
         os.rename(draft, goal)
-    elif not exchange_names(draft, goal):
+    elif not _exchange_names(draft, goal):
         aside = Path(tempfile.mkdtemp(prefix=f".{goal.name}{ASIDE}", dir=goal.parent))
         os.rename(goal, aside / goal.name)
         try:
@@ -179,6 +177,18 @@ def _swap(draft: Path, goal: Path) -> None:
         finally:
             shutil.rmtree(aside, ignore_errors=True)
     _sync_folder(goal.parent)
+
+
+def _exchange_names(first: Path, second: Path) -> bool:
+    """Whether what was `first` is now `second` and the other way round; False: nothing was done."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD of <fcntl.h>, RENAME_EXCHANGE of <linux/fs.h>
+    return rename(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0
 
 
 def recover(goal: Path) -> None:
@@ -208,11 +218,11 @@ def existing_folder(path: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def _sweep(goal: Path) -> None:
-    """Remove drafts of `goal` that a kill left behind, a day ago or longer."""
+def _sweep(goal: Path, seconds: float = 24 * 3600.0) -> None:
+    """Remove drafts of `goal` that a kill left behind: no model takes a day to be written."""
     for draft in goal.parent.glob(f".{glob.escape(goal.name)}{DRAFT}*"):
         try:
-            if time.time() - draft.stat().st_mtime > SWEPT_AFTER:
+            if time.time() - draft.stat().st_mtime > seconds:
                 shutil.rmtree(draft, ignore_errors=True)
         except OSError:
             continue

@@ -20,9 +20,15 @@ from typing import IO, Any, TypeVar
 
 from domindex.errors import InputError
 from domindex.persistence.atomic import LOCK, new_file, replace_file, require_folder
-from domindex.persistence.json_files import read_json, write_json
-from domindex.persistence.manifest import open_regular
-from domindex.persistence.value_trees import NotKept, put_together, take_apart
+from domindex.persistence.codec import (
+    DAMAGE,
+    NotEncodable,
+    from_bytes,
+    read_json,
+    to_bytes,
+    write_json,
+)
+from domindex.persistence.paths import open_regular
 
 FORM = "a domindex checkpoint"
 FORMAT_VERSION = 1
@@ -30,8 +36,6 @@ DESCRIPTION = "journal.json"
 SUFFIX = ".piece"
 
 DIGEST = hashlib.sha256().digest_size
-
-_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 
 Result = TypeVar("Result")
 
@@ -108,9 +112,6 @@ class Journal:
         """A piece that was kept; None where there is none, or it is damaged."""
         if self.folder is None:
             return None
-        from safetensors import SafetensorError
-        from safetensors.numpy import load
-
         path = self.folder / _file_name(name)
         if not os.path.lexists(path):
             return None
@@ -120,12 +121,11 @@ class Journal:
             body, digest = content[:-DIGEST], content[-DIGEST:]
             if hashlib.sha256(body).digest() != digest:
                 return None
-            size = int.from_bytes(body[:8], "little")
-            described = json.loads(body[8 : 8 + size])
-            if described["name"] != name or described["fingerprint"] != self._fingerprint:
+            found = from_bytes(body, values=True)
+            if found["name"] != name or found["fingerprint"] != self._fingerprint:
                 return None
-            return put_together(described["tree"], load(body[8 + size :]))
-        except (SafetensorError, InputError, OSError, *_DAMAGE):
+            return found["value"]
+        except (InputError, OSError, *DAMAGE):
             return None
 
     def keep(self, name: str, value: Any) -> None:
@@ -135,15 +135,10 @@ class Journal:
         """
         if self.folder is None:
             return
-        from safetensors.numpy import save
-
         try:
-            tree, arrays = take_apart(value)
-        except NotKept:
+            body = to_bytes({"name": name, "fingerprint": self._fingerprint, "value": value})
+        except NotEncodable:
             return
-        described = {"name": name, "fingerprint": self._fingerprint, "tree": tree}
-        head = json.dumps(described).encode()
-        body = b"".join([len(head).to_bytes(8, "little"), head, save(arrays)])
         try:
             parts = [body, hashlib.sha256(body).digest()]
             replace_file(self.folder / _file_name(name), parts)

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from domindex.errors import InputError
+from domindex.persistence.paths import open_regular, read_bounded
 
 MANIFEST = "manifest.sha256"
 SIGNATURE = "this list"
 """What the last line, the checksum of all lines above it, stands for."""
-
-LARGEST = 64 * 2**10
-"""Bytes of a manifest: a model has few files."""
 
 
 def write_manifest(folder: Path) -> None:
@@ -50,7 +44,7 @@ def _read_manifest(folder: Path) -> dict[str, str]:
     """Checksums by name."""
     path = folder / MANIFEST
     try:
-        lines = read_bounded(path, LARGEST).decode("utf-8").splitlines(keepends=True)
+        lines = read_bounded(path, 64 * 2**10).decode("utf-8").splitlines(keepends=True)
         pairs = [line.rstrip("\n").split("  ", 1) for line in lines]
         signature, last = pairs[-1]
         whole = hashlib.sha256("".join(lines[:-1]).encode()).hexdigest()
@@ -73,34 +67,3 @@ def checksum(path: Path) -> str:
         for block in iter(lambda: file.read(2**20), b""):
             digest.update(block)
     return digest.hexdigest()
-
-
-def read_bounded(path: Path, most: int) -> bytes:
-    """All bytes of a regular file, refused where there are more than `most`."""
-    with open_regular(path) as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise InputError(
-            f"{path} is too large to be a file of domindex ({most} bytes at most). "
-            "Check where it came from."
-        )
-    return content
-
-
-@contextmanager
-def open_regular(path: Path) -> Iterator[BinaryIO]:
-    """A regular file to read: a device or a pipe, which may have no end, is refused unread."""
-    try:
-        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except FileNotFoundError:
-        raise InputError(
-            f"There is no {path}. Name a folder that domindex wrote, with all of its files."
-        ) from None
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{str(path)[:200]} cannot be read ({why}).") from error
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        raise InputError(f"{path} is not a regular file. Check where the folder came from.")
-    with open(number, "rb") as file:
-        yield file

@@ -12,13 +12,23 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from domindex.errors import InputError
 from domindex.persistence.atomic import existing_folder, new_folder
-from domindex.persistence.json_files import read_json, write_json
+from domindex.persistence.codec import (
+    DAMAGE,
+    Arrays,
+    NotEncodable,
+    arrange_arrays,
+    decode,
+    describe_arrays,
+    encode,
+    not_saveable,
+    read_json,
+    write_json,
+)
 from domindex.persistence.manifest import MANIFEST, check_manifest, write_manifest
-from domindex.persistence.states import Arrays, join_state, split_state
+from domindex.persistence.paths import open_regular
 from domindex.versions import versions
 
 FORMAT = "a saved domindex model"
@@ -28,17 +38,10 @@ FORMAT_VERSION = 3
 LAST_RELEASES = {2: "domindex 0.1.0"}
 """Formats that are read no more, and the last release that reads each."""
 
-MAY_LACK_VALUES = ("history", "forecast", "candidates")
-"""Parts of a state that are tables for people, where NaN stands for no value."""
-
 DESCRIPTION = "model.json"
 WEIGHTS = "weights.safetensors"
-
 ARRAY_TYPES = ("float64", "float32", "uint8")
-"""Numbers, weights of backbones, and bytes."""
-
-_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
-"""What reading a description can raise that this library did not write."""
+"""Of numbers, weights of backbones, and bytes."""
 
 Model = TypeVar("Model")
 
@@ -51,7 +54,13 @@ class Saveable(Protocol):
 
 def save_model(model: Saveable, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write `model` to a folder that appears complete or not at all."""
-    tree, arrays = split_state(model.state())
+    try:
+        tree, arrays = encode(model.state())
+    except NotEncodable as error:
+        raise not_saveable(error.value, _words(error.path)) from None
+    for name, array in arrays.items():
+        if str(array.dtype) not in ARRAY_TYPES:
+            arrays[name] = array.astype(np.float64)
     with new_folder(path, marker=DESCRIPTION, overwrite=overwrite) as folder:
         _write_arrays(arrays, folder / WEIGHTS)
         description = {
@@ -59,11 +68,20 @@ def save_model(model: Saveable, path: str | os.PathLike[str], *, overwrite: bool
             "format_version": FORMAT_VERSION,
             "estimator": type(model).__name__,
             "state": tree,
-            "arrays": {name: _described(array) for name, array in arrays.items()},
+            "arrays": describe_arrays(arrays),
             "versions": versions(),
         }
         write_json(folder / DESCRIPTION, description)
         write_manifest(folder)
+
+
+def _words(path: str) -> str:
+    """What a value is called that cannot be saved, by the keys that lead to it."""
+    keys = [key for key in path.split(".") if not key.isdigit()]
+    if keys[:-1] == ["parameters"]:
+        return f"The parameter {keys[-1]}"
+    words = {"domains": "A domain's name", "names": "A domain's name", "classes": "A class"}
+    return words.get(keys[-1], f"The {'.'.join(keys)}")
 
 
 def _write_arrays(arrays: Arrays, path: Path) -> None:
@@ -85,68 +103,46 @@ def load_model(
     if os.path.lexists(folder / MANIFEST):
         check_manifest(folder)
     description = read_json(folder / DESCRIPTION, form=FORMAT, newest=FORMAT_VERSION)
-    _require_present_format(folder, description)
+    found = description["format_version"]
+    if found < FORMAT_VERSION:
+        raise InputError(
+            f"{folder} has format version {found}, which {LAST_RELEASES.get(found, 'no release')} "
+            f"reads; this domindex reads version {FORMAT_VERSION}, in which a model is a "
+            "committee. Fit and save the model anew."
+        )
     if not os.path.lexists(folder / MANIFEST):
         raise InputError(f"There is no {folder / MANIFEST}. Copy the whole folder of the model.")
     try:
         name = description["estimator"]
         if name not in kinds:
             raise ValueError(f"it is a {name!r}, and only {', '.join(kinds)} can be opened")
-        state = join_state(description["state"], _read_arrays(folder / WEIGHTS, description))
+        state = decode(description["state"], _read_arrays(folder / WEIGHTS, description["arrays"]))
         return kinds[name](state)
     except InputError:
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise InputError(
             f"{folder} is damaged: {DESCRIPTION} does not describe a model "
             f"({type(error).__name__}: {error}). Copy it again from where it was saved."
         ) from error
 
 
-def _require_present_format(folder: Path, description: Mapping[str, Any]) -> None:
-    found = description["format_version"]
-    if found < FORMAT_VERSION:
-        last = LAST_RELEASES.get(found, "no release")
-        raise InputError(
-            f"{folder} has format version {found}, which {last} reads; this domindex reads version "
-            f"{FORMAT_VERSION}, in which a model is a committee. Fit and save the model anew."
-        )
-
-
-def _read_arrays(path: Path, description: Mapping[str, Any]) -> Arrays:
-    """The arrays, each with the shape and memory order that the description says.
-
-    Order matters to the last bit: matrix products of the same numbers in another order of memory
-    may be summed differently.
-    """
+def _read_arrays(path: Path, described: Mapping[str, Any]) -> Arrays:
+    """Finite numbers, but in tables for people, where NaN stands for no value."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    if not path.is_file():
-        raise InputError(f"There is no {path}. Copy the whole folder of the saved model.")
     try:
-        found = load_file(path)
-    except (SafetensorError, OSError, *_DAMAGE) as error:
+        with open_regular(path):
+            found = load_file(path)
+    except (SafetensorError, OSError, *DAMAGE) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path} is damaged ({error}). Copy the folder again.") from error
-    described = description["arrays"]
-    if found.keys() != described.keys():
-        raise ValueError("the arrays are not those that are described")
-    return {name: _arranged(name, found[name], described[name]) for name in described}
-
-
-def _arranged(name: str, array: NDArray, described: Mapping[str, Any]) -> NDArray:
-    kind = described.get("type", "float64")
-    if list(array.shape) != described["shape"] or kind not in ARRAY_TYPES or array.dtype != kind:
-        raise ValueError(f"an array has shape {array.shape} and type {array.dtype}")
-    may_lack = name.partition(".")[0] in MAY_LACK_VALUES
-    if kind == "float64" and not may_lack and not np.isfinite(array).all():
-        raise ValueError(f"the array {name} holds NaN or infinity")
-    return np.array(array, order="F" if described["order"] == "F" else "C")
-
-
-def _described(array: NDArray) -> dict[str, Any]:
-    return {"shape": list(array.shape), "order": _order(array), "type": str(array.dtype)}
-
-
-def _order(array: NDArray) -> str:
-    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    for name, array in found.items():
+        if str(array.dtype) not in ARRAY_TYPES:
+            raise ValueError(f"the array {name} has type {array.dtype}")
+        is_table = name.partition(".")[0] in ("history", "forecast", "candidates")
+        if array.dtype == np.float64 and not is_table and not np.isfinite(array).all():
+            raise ValueError(f"the array {name} holds NaN or infinity")
+    return arrange_arrays(found, described)

@@ -1,10 +1,14 @@
-"""Paths that a user names, told apart from what is none."""
+"""Paths that a user names, and regular files, which are all that this library reads of a folder."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 from domindex.errors import InputError
 
@@ -14,7 +18,13 @@ def usable_path(path: str | os.PathLike[str]) -> Path:
 
     InputError for what is no path, is too long for the system, or holds a zero byte.
     """
-    if not _is_path(path):
+    try:
+        is_path = isinstance(
+            os.fspath(path), str
+        )  # bytes are paths to some of Python, not to `Path`
+    except TypeError:
+        is_path = False
+    if not is_path:
         raise InputError(
             f"{repr(path)[:200]} is no path. Pass a text, or a pathlib.Path, that names a file or "
             "a folder."
@@ -32,9 +42,39 @@ def usable_path(path: str | os.PathLike[str]) -> Path:
     return found
 
 
-def _is_path(path: Any) -> bool:
-    """A text, or what stands for one; bytes are paths to some of Python, and not to `Path`."""
+def read_bounded(path: Path, max_bytes: int = 256 * 2**20) -> bytes:
+    """All bytes of a regular file, refused where there are more than `max_bytes`."""
+    with open_regular(path) as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise InputError(
+            f"{path} is too large to be a file of domindex ({max_bytes} bytes at most). "
+            "Check where it came from."
+        )
+    return content
+
+
+@contextmanager
+def open_regular(path: Path) -> Iterator[BinaryIO]:
+    """A regular file to read. Links, which lead elsewhere, and devices and pipes, which may have no
+    end, are refused unread."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
-        return isinstance(os.fspath(path), str)
-    except TypeError:
-        return False
+        number = os.open(path, flags)
+    except FileNotFoundError:
+        raise InputError(
+            f"There is no {path}. Name a folder that domindex wrote, with all of its files."
+        ) from None
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) == errno.ELOOP or path.is_symlink():
+            raise InputError(
+                f"{path} is a link, not a regular file. Check where the folder came from, and put "
+                "the file itself there."
+            ) from None
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{str(path)[:200]} cannot be read ({why}).") from error
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise InputError(f"{path} is not a regular file. Check where the folder came from.")
+    with open(number, "rb") as file:
+        yield file

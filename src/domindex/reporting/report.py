@@ -12,9 +12,8 @@ from typing import Any
 from domindex.errors import DomindexError, InputError
 from domindex.inputs.messages import with_readable_names
 from domindex.persistence.atomic import new_file
-from domindex.persistence.json_files import LARGEST
-from domindex.persistence.manifest import read_bounded
-from domindex.persistence.paths import usable_path
+from domindex.persistence.codec import parse_json
+from domindex.persistence.paths import read_bounded, usable_path
 from domindex.reporting.packing import pack
 from domindex.reporting.report_data import ReportData
 
@@ -110,10 +109,10 @@ def write_run_report(run_folder: str | Path) -> Path:
             f"{source} cannot be read: there is none. Name the folder of a run, in which a fit "
             f"has left {CONTENT_FILE}."
         )
-    text = read_bounded(source, LARGEST)
+    text = read_bounded(source)
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(text)
+    except ValueError as error:
         raise InputError(
             f"{source} is damaged: {error}. Fit again, or take the file from a backup."
         ) from None

@@ -24,7 +24,7 @@ from domindex.inputs.columns import DomainRule, require_roles
 from domindex.inputs.domain_data import Task
 from domindex.inputs.preparation import TablePreparation
 from domindex.persistence.atomic import check_free, new_file
-from domindex.persistence.json_files import write_json
+from domindex.persistence.codec import write_json
 from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting import report_data, write_run_report

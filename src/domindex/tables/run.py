@@ -19,7 +19,7 @@ from domindex.estimators.vdi import BaseVDI
 from domindex.inputs.domain_data import Task
 from domindex.inputs.preparation import TablePreparation
 from domindex.persistence.atomic import new_folder
-from domindex.persistence.json_files import read_json, write_json
+from domindex.persistence.codec import read_json, write_json
 from domindex.persistence.paths import usable_path
 from domindex.reporting.report import REPORT_FILE
 from domindex.tables.text_format import TextFormat

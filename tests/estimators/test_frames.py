@@ -59,9 +59,8 @@ def model(table):
 
 def test_texts_and_gaps_are_prepared_as_of_a_table(model, table):
     preparation, _ = TablePreparation.fit(
-        table[["site", *INPUTS]],
-        domain="site",
-        targets=[],
+        table[INPUTS],
+        domains=table["site"].tolist(),
         is_source=table["site"].isin(SOURCES).to_numpy(),
     )
     prepared = preparation.apply(table).values

@@ -230,7 +230,7 @@ def test_texts_are_refused_since_their_preparation_is_no_program(tmp_path):
     model = VDIClassifier(predictor="linear", representation="raw", training=SHORT, random_state=0)
     with pytest.warns(PreparationWarning):
         model.fit(frame, FAMILY.y, **ROLES)
-    with pytest.raises(InputError, match="texts or gaps"):
+    with pytest.raises(InputError, match="texts or dates"):
         model.export(tmp_path / "e")
 
 

@@ -34,10 +34,10 @@ def test_a_run_that_is_not_there_or_is_damaged_is_said_before_it_starts(damaged,
     code, words = told(tmp_path, "--port", 0)
     assert code == 2
     assert "run.json" in words
-    (damaged / "preparation.json").write_text("{}")
+    (damaged / "model" / "model.json").write_text("{}")
     code, words = told(damaged, "--port", 0)
     assert code == 2
-    assert "preparation.json" in words
+    assert "model.json" in words
 
 
 @pytest.mark.parametrize("change", [{"key": 3}, {"form": {"colour": "red"}}, {"form": []}])

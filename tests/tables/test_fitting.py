@@ -3,11 +3,10 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from domindex import Training, VDIClassifier
-from domindex.errors import InputError
+from domindex.errors import InputError, PreparationWarning
 from domindex.tables import Run, fit_table
 
 QUICK = {"predictor": "network", "training": {"index_steps": 5, "steps": 10}}
@@ -16,7 +15,6 @@ QUICK = {"predictor": "network", "training": {"index_steps": 5, "steps": 10}}
 def test_a_run_holds_all_that_is_needed_and_nothing_else(classes):
     assert sorted(path.name for path in classes.folder.iterdir()) == [
         "model",
-        "preparation.json",
         "run.json",
     ]
     assert not [path for path in classes.folder.parent.iterdir() if path != classes.folder]
@@ -36,18 +34,13 @@ def test_a_run_says_what_was_fitted(classes):
 
 
 def test_the_model_is_what_the_estimator_makes_of_the_same_rows(classes, table):
-    prepared = classes.preparation().apply(table)
-    frame = pd.DataFrame(prepared.values, columns=classes.preparation().features)
-    direct = VDIClassifier(
-        predictor="network", training=Training(**QUICK["training"]), random_state=0
-    ).fit(
-        frame,
-        table["outcome"].fillna("").to_numpy(),
-        sample_domain=table["site"],
-        source_domains=["s0", "s1", "s2"],
-    )
-    expected = direct.predict_proba(frame, sample_domain=table["site"])
-    found = classes.model().predict_proba(frame, sample_domain=table["site"])
+    rows = table.drop(columns=["latitude", "dose"])
+    with pytest.warns(PreparationWarning):
+        direct = VDIClassifier(
+            predictor="network", training=Training(**QUICK["training"]), random_state=0
+        ).fit(rows, "outcome", sample_domain="site")
+    expected = direct.predict_proba(rows)
+    found = classes.model().predict_proba(table, sample_domain="site")
     assert found.tobytes() == expected.tobytes()
 
 
@@ -178,11 +171,6 @@ def test_a_run_that_is_not_there_or_damaged_is_named(classes, tmp_path):
         Run.open(tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"no .*run\.json"):
         Run.open(tmp_path)
-    content = json.loads((classes.folder / "preparation.json").read_text())
-    (tmp_path / "preparation.json").write_text(json.dumps(content | {"columns": 3}))
-    (tmp_path / "run.json").write_bytes((classes.folder / "run.json").read_bytes())
-    with pytest.raises(InputError, match=r"preparation\.json is damaged"):
-        Run.open(tmp_path).preparation()
     (tmp_path / "run.json").write_text(
         json.dumps(classes.about | {"format": "a domindex run", "format_version": 99})
     )

@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.inputs.columns import DomainRule
 from domindex.tables import fit_table, predict_table
-from domindex.tables.labels import choose_sources, read_labels
+from domindex.tables.labels import DomainRule, choose_sources, read_labels
 from domindex.tables.large import name_of
 
 QUICK = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}

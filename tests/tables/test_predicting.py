@@ -30,8 +30,7 @@ def test_predictions_are_the_models_own_whatever_the_order_of_the_rows(values, t
     shuffled = table.sample(frac=1.0, random_state=0)
     shuffled.to_csv(tmp_path / "a.csv", index=False)
     predicted = predict_table(values, tmp_path / "a.csv").table
-    frame = shuffled[["x", "z"]].fillna(values.preparation().columns[1].fill)
-    mean, deviation = values.model().predict(frame, sample_domain=shuffled["site"], return_std=True)
+    mean, deviation = values.model().predict(shuffled, sample_domain="site", return_std=True)
     np.testing.assert_allclose(predicted["dose"], mean, rtol=1e-12)
     np.testing.assert_allclose(predicted["std(dose)"], deviation, rtol=1e-12)
 

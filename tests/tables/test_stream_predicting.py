@@ -63,7 +63,7 @@ def test_a_run_of_a_folder_is_one_like_any_other(run, big):
     assert about["data"]["rows"] == len(big)
     assert about["task"] == "classification"
     assert about["sources"] == ["s0", "s1", "s2"]
-    assert run.preparation().features == ["x", "z", "kind=new", "kind=old"]
+    assert run.about["features"] == ["x", "z", "kind=new", "kind=old"]
     assert any("Missing inputs are filled in" in note for note in run.notes)
     assert Run.open(run.folder).model().domains_ == [f"s{k}" for k in range(8)]
 
@@ -74,15 +74,9 @@ def test_the_model_is_the_same_however_rows_are_divided_ordered_or_held(run, big
     lazy = pl.from_pandas(shuffled).lazy()
     for number, data in enumerate([many, lazy]):
         other = fit_table(data, out=tmp_path / f"run{number}", **ROLES, **QUICK)
-        inputs = run.preparation().apply(big).values
-        assert other.preparation() == run.preparation()
-        first, second = (
-            one.model().predict_proba(
-                pd.DataFrame(inputs, columns=one.preparation().features),
-                sample_domain=big["site"],
-            )
-            for one in (run, other)
-        )
+        first, second = (one.model() for one in (run, other))
+        assert first._preparation == second._preparation
+        first, second = (one.predict_proba(big, sample_domain="site") for one in (first, second))
         np.testing.assert_array_equal(first, second)
 
 
@@ -119,7 +113,7 @@ def test_csv_in_and_out_gives_the_same_as_parquet(run, folder, big, tmp_path, mo
     monkeypatch.setattr(large, "CSV_BLOCK", 20_000)
     big.assign(z=big["z"].astype(object).fillna("NA")).to_csv(tmp_path / "big.csv.gz", index=False)
     other = fit_table(tmp_path / "big.csv.gz", out=tmp_path / "run", **ROLES, **QUICK)
-    assert other.preparation() == run.preparation()
+    assert other.model()._preparation == run.model()._preparation
     predict_table(run, folder, out=tmp_path / "a.parquet")
     predict_table(other, tmp_path / "big.csv.gz", out=tmp_path / "b.csv")
     a, b = pd.read_parquet(tmp_path / "a.parquet"), pd.read_csv(tmp_path / "b.csv")
@@ -135,7 +129,7 @@ def test_categories_of_rare_rows_are_pooled_and_changes_are_known(big, tmp_path,
     sample = summarise_table(data, domain="site", targets=["outcome"]).sample()
     assert "unique" not in set(sample["kind"])
     other = fit_table(data, out=tmp_path / "run", **ROLES, **QUICK)
-    assert other.preparation().features == [
+    assert other.about["features"] == [
         "x",
         "z",
         "kind=new",
@@ -203,7 +197,7 @@ def test_a_wrong_request_is_explained(folder, tmp_path, change, message):
 def test_texts_beyond_categories_are_left_out_and_mixtures_refused(big, tmp_path):
     names = big.assign(kind=[f"row {k}" for k in range(len(big))])
     named = fit_table(write(tmp_path / "a", [names]), out=tmp_path / "run", **ROLES, **QUICK)
-    assert named.preparation().features == ["x", "z"]
+    assert named.about["features"] == ["x", "z"]
     assert any("name rows" in note and "'kind'" in note for note in named.notes)
     mixed = big.assign(kind=np.where(big["kind"] == "old", "3", "four"))
     with pytest.raises(InputError, match="'kind' mixes numbers and texts"):

@@ -350,7 +350,7 @@ def attack_run(rng: np.random.Generator, ground: Ground) -> Attack:
     if rng.random() < 0.1:
         odd = one_of(ODD_PATHS, rng)
         return Attack(f"path {odd!r:.20}", lambda: predict_table(odd, ground.folder / "table.csv"))
-    names = ["run.json", "preparation.json", "preparation.json", "model/model.json", "report.json"]
+    names = ["run.json", "run.json", "model/model.json", "model/model.json", "report.json"]
     name = one_of(names, rng)
     file = spoiled / name
     content = file.read_bytes()
@@ -373,7 +373,7 @@ def attack_run(rng: np.random.Generator, ground: Ground) -> Attack:
 
     def open_all() -> bool:
         run = Run.open(spoiled)
-        return (run.preparation(), run.notes, run.domain, run.form, run.model()) is None
+        return (run.rule, run.notes, run.domain, run.form, run.model()) is None
 
     calls: dict[str, Callable[[], Any]] = {
         "predict": lambda: predict_table(spoiled, table).table,

@@ -35,7 +35,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from domindex.tables import Run, score_table
-from domindex.tables.labels import prepare_rows, read_labels
+from domindex.tables.labels import read_labels
 from domindex.tables.reading import read_with_notes
 from domindex_bench.scripts.result_files import (
     RESULTS,
@@ -127,14 +127,14 @@ def measure(table: Table, folder: Path) -> dict[str, Any]:
 
 def plain_figures(run: Run, data: Path) -> dict[str, float]:
     """Of each plain model, the mean over target domains."""
-    preparation = run.preparation()
-    table, _ = read_with_notes(data, run.form, texts=[preparation.domain])
-    labels = read_labels(table, preparation.targets, run.about["task"])
-    rows = prepare_rows(table, preparation)
-    inputs = rows.inputs.to_numpy(dtype=np.float64)
-    domains, known = np.asarray(rows.domains, dtype=object), np.asarray(labels.known)
+    model = run.model()
+    table, _ = read_with_notes(data, run.form, texts=[run.domain])
+    labels = read_labels(table, run.targets, run.about["task"])
+    inputs = model._preparation.apply(table).values
+    domains = np.asarray(run.rule.names(table[run.domain]), dtype=object)
+    known = np.asarray(labels.known)
     y = np.asarray(labels.values).reshape(len(known), -1)[:, 0]
-    is_source = np.isin(domains.astype(str), [str(one) for one in run.model().source_domains_])
+    is_source = np.isin(domains.astype(str), [str(one) for one in model.source_domains_])
     learned, scored = known & is_source, known & ~is_source
     is_class = run.about["task"] == "classification"
     y = y.astype(str) if is_class else y.astype(np.float64)

@@ -79,9 +79,6 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     _bounds: InputBounds | None = None
     """Which values are too far out, and what they count as; None for pictures and signals."""
 
-    _says_bounds: bool = True
-    """Whether a fit warns of values that are too far out; notes on a table say it themselves."""
-
     _domain_column: str | None = None
     """The column of a data frame that named the domains in `fit`."""
 
@@ -153,9 +150,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         else:
             given = told_rows(given)
             self._domain_column, self._target_column = given.domain_column, given.target_column
-            self._preparation = frame_preparation(
-                given.X, given.sample_domain, given.source_domains
-            )
+            self._preparation = frame_preparation(given)
         data = check_domain_data(
             given.X if self._preparation is None else prepared_inputs(self._preparation, given.X),
             given.y,
@@ -318,7 +313,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         if bounded is data.inputs:
             return data
         kept = self._bounds.rows_to_learn_from(data)
-        if self._says_bounds and self._preparation is None:
+        if self._preparation is None:
             n_left_out = data.n_rows - len(kept)
             names = self._input_names()
             warn_of_drawn_in(data.inputs, bounded, names, n_left_out, rows_told=rows_told)

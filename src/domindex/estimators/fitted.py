@@ -306,10 +306,10 @@ class FittedCommittee(DomainEstimator):
 
 def exported_source(model: FittedCommittee) -> Source:
     """InputError where rows go through more than numbers before they are predicted from."""
-    if model._preparation is not None:
+    if model._preparation is not None and not model._preparation.is_numeric:
         raise InputError(
-            "The model was fitted on a data frame with texts or gaps, whose preparation is no part "
-            "of an exported program. Fit on numbers, or keep the model with model.save(path)."
+            "The model was fitted on a table with texts or dates, whose preparation is no part of "
+            "an exported program. Fit on numbers, or keep the model with model.save(path)."
         )
 
     def predict(X: NDArray, names: list[Hashable]) -> tuple[NDArray, ...]:

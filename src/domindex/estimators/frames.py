@@ -41,6 +41,7 @@ class FitArguments:
     source_domains : names, or None where signs tell
     domain_column : the column of X that named the domains; None where they came by themselves
     target_column : the column of X that held the labels
+    preparation : how X becomes numbers, where that was learned before
     """
 
     X: Any
@@ -50,6 +51,7 @@ class FitArguments:
     sample_weight: Any
     domain_column: str | None = None
     target_column: str | None = None
+    preparation: TablePreparation | None = None
 
 
 def told_rows(rows: FitArguments) -> FitArguments:
@@ -158,24 +160,20 @@ def named_column(X: Any, sample_domain: Any, column: str | None) -> tuple[Any, A
     return X, sample_domain
 
 
-def frame_preparation(
-    X: Any, sample_domain: Any, source_domains: Iterable[Hashable] | None
-) -> TablePreparation | None:
-    """How a frame with texts or gaps becomes numbers, as for a table; None where it is numbers.
+def frame_preparation(rows: FitArguments) -> TablePreparation | None:
+    """How a frame with texts or gaps becomes numbers; None where it is numbers.
 
-    What was done to its columns is said in a warning.
+    What was done to its columns is said in a warning. A table of the command line comes with its
+    preparation, for which more can be asked.
     """
-    if not is_frame(X) or not _needs_preparation(X):
-        return None
-    names = check_domain_names(sample_domain, len(X))
-    is_source = _row_is_source(names, source_domains)
-    table = pandas_frame(X)
+    if rows.preparation is not None or not is_frame(rows.X) or not _needs_preparation(rows.X):
+        return rows.preparation
+    names = check_domain_names(rows.sample_domain, len(rows.X))
+    table = pandas_frame(rows.X)
     preparation, notes = TablePreparation.fit(
         table,
-        domain="",
-        targets=(),
-        is_source=is_source,
         domains=[str(name) for name in names],
+        is_source=_row_is_source(names, rows.source_domains),
         request=InputRequest(categorical=_of_categories(table)),
         in_python=True,
     )
@@ -193,12 +191,13 @@ def _of_categories(table: pd.DataFrame) -> list[str]:
 def prepared_inputs(preparation: TablePreparation, X: Any) -> NDArray[np.float64]:
     """The inputs of a frame, as the preparation of the fit makes them."""
     if not is_frame(X):
-        names = preview([column.name for column in preparation.columns])
+        names = preview(preparation.names)
         raise InputError(
             f"fit was given a data frame with texts or missing values, and X is a "
             f"{type(X).__name__}. Pass a data frame with the columns {names}."
         )
-    return preparation.apply(pandas_frame(X)).values
+    prepared = preparation.apply(pandas_frame(X)).values
+    return np.asfortranarray(prepared)  # as frames of numbers are: sums have the same last bits
 
 
 def pandas_frame(X: Any) -> pd.DataFrame:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from domindex.arrays import Ints
 from domindex.committee.committee import Committee, Prediction
 from domindex.estimators.vdi import BaseVDI
-from domindex.inputs import check_inputs
 from domindex.representations import PlacedRows
 from domindex.representations.base import DomainRows
 from domindex.vdi.fitted_indices import FittedIndices
@@ -58,7 +57,7 @@ class PartPredictor:
         committee = model._committee
         if committee.label_shift is not None and not is_new.all():
             names = [name for name, new in zip(sample_domain, is_new) if not new]
-            old = model._behind_gate(check_inputs(inputs[~is_new]), names)
+            old = model._behind_gate(model._read_rows(inputs[~is_new]), names)
             rows = model._indices.placed(old, names)
             plain = replace(committee, label_shift=None).predict(rows, model._indices).mean
             shift = committee.label_shift.with_domains(plain, rows)

@@ -7,9 +7,9 @@ import decimal
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import ceil
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -224,17 +224,6 @@ def date_parts(column: pd.Series, month_first: bool) -> NDArray[np.float64]:
     return np.array([distinct[value] for value in values], dtype=np.float64)
 
 
-def calendar_names(column: pd.Series, by: str, month_first: bool) -> list[str | None]:
-    """The year, or the month of a year, of every date, as names such as 2004 and 2004-03."""
-    parts = date_parts(column, month_first)
-    if by == "year":
-        return [None if np.isnan(year) else f"{int(year)}" for year in parts[:, 0]]
-    return [
-        None if np.isnan(year + month) else f"{int(year)}-{int(month):02}"
-        for year, month in parts[:, :2]
-    ]
-
-
 def _parts(value: object, month_first: bool) -> tuple[float, ...] | None:
     """In the order of `PARTS`; None for what is no date."""
     nothing = (np.nan,) * len(PARTS)
@@ -331,18 +320,6 @@ def numbers_of(column: pd.Series) -> NDArray[np.float64]:
 def texts_of(column: pd.Series) -> list[str | None]:
     """The column as texts, None where a value is missing; whole numbers without a point."""
     return [None if is_blank(value) else text_of(value) for value in column.tolist()]
-
-
-def check_domain_column(column: pd.Series) -> list[str]:
-    """Names of domains, one per row, none blank."""
-    names = texts_of(column)
-    blank = [row for row, name in enumerate(names, start=1) if name is None]
-    if blank:
-        raise InputError(
-            f"The domain column {column.name!r} is blank in {len(blank)} of {len(names)} rows, the "
-            f"first is row {blank[0]}. Name the domain of these rows, or leave them out."
-        )
-    return [name for name in names if name is not None]
 
 
 def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> Kind:
@@ -632,67 +609,3 @@ def _distinct(column: pd.Series) -> tuple[NDArray[np.int64], pd.Series]:
         places, values = pd.factorize(column, use_na_sentinel=False)
         return places, pd.Series(values, name=column.name)
     return np.arange(len(column)), column
-
-
-CALENDAR = ("year", "month")
-
-
-@dataclass(frozen=True)
-class DomainRule:
-    """How a column names domains.
-
-    Attributes
-    ----------
-    by : None takes the texts of the column; "year" or "month" those of its dates, such as 2004-03;
-        a number takes bands of that width, each named by its lower end
-    month_first : whether 3/4/2020 is in March
-    """
-
-    by: str | None = None
-    month_first: bool = False
-
-    @classmethod
-    def fit(cls, column: pd.Series, by: str | None) -> DomainRule:
-        """What was asked for, once it can be done."""
-        if by in CALENDAR and kind_of(column) != "dates":
-            raise InputError(
-                f"Domains are asked for by {by}, and column {column.name!r} holds no dates: "
-                f"{preview(column.tolist(), 2)}. Leave out --domain-by, or name a column of dates."
-            )
-        if by is None or by in CALENDAR:
-            return cls(by, by is not None and is_month_first(column))
-        if not _width(by) > 0:
-            raise InputError(
-                f"Domains are asked for by {by!r}. Choose month or year for dates, or the width of "
-                "bands for numbers, such as 0.5."
-            )
-        return cls(by)
-
-    def names(self, column: pd.Series) -> list[str]:
-        """The domain of every row, none blank."""
-        if self.by is None:
-            return check_domain_column(column)
-        if self.by in CALENDAR:
-            given = calendar_names(column, self.by, self.month_first)
-        else:
-            numbers, width = numbers_of(column), _width(self.by)
-            ends = np.round(np.floor(numbers / width) * width, 9).tolist()
-            given = [None if np.isnan(end) else text_of(end + 0.0) for end in ends]
-        return check_domain_column(pd.Series(given, name=column.name, dtype=object))
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> DomainRule:
-        by = content.get("by")
-        if not (by is None or by in CALENDAR or (isinstance(by, str) and _width(by) > 0)):
-            raise ValueError(f"domains by {by!r}")
-        return cls(by, bool(content.get("month_first", False)))
-
-
-def _width(by: str) -> float:
-    try:
-        return float(by) if np.isfinite(float(by)) else 0.0
-    except ValueError:
-        return 0.0

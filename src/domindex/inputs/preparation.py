@@ -17,7 +17,6 @@ from domindex.inputs.columns import (
     PARTS,
     CategoryColumn,
     DateColumn,
-    DomainRule,
     InputChanges,
     Kind,
     NumberColumn,
@@ -239,21 +238,7 @@ def _all_at_once(errors: Sequence[InputError]) -> InputError:
 
 @dataclass(frozen=True, eq=False)
 class PreparedInputs:
-    """Inputs (rows, features), and what was done to them that a user should know.
-
-    Examples
-    --------
-    Made by `TablePreparation.apply`:
-
-    >>> import pandas as pd
-    >>> from domindex.inputs.preparation import TablePreparation
-    >>> table = pd.DataFrame({"site": list("aabb"), "age": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1]})
-    >>> preparation, _ = TablePreparation.fit(
-    ...     table, domain="site", targets=("y",), is_source=(table["site"] == "a").to_numpy()
-    ... )
-    >>> preparation.apply(table).values.ravel().tolist()
-    [1.0, 2.0, 3.0, 4.0]
-    """
+    """Inputs (rows, features), and what was done to them that a user should know."""
 
     values: Floats
     changes: InputChanges
@@ -269,87 +254,76 @@ class TablePreparation:
 
     Attributes
     ----------
-    domain : the column that names the domain
-    targets : the columns to predict
     columns : the inputs, in the order of the features they become
     missing : "impute" fills missing inputs with the source rows' median, or most frequent text;
         "error" refuses them
     imputations : of columns whose gaps would place a domain
-    rule : how the domain column names domains
 
     Examples
     --------
     >>> import pandas as pd
     >>> from domindex.inputs.preparation import TablePreparation
-    >>> table = pd.DataFrame(
-    ...     {"site": list("aabbcc"), "age": [1.0, 2, 3, 4, 5, 6], "sex": list("fmfmfm"), "y": 0}
-    ... )
-    >>> is_source = table["site"].isin(["a", "b"])
-    >>> preparation, notes = TablePreparation.fit(
-    ...     table, domain="site", targets=("y",), is_source=is_source.to_numpy()
-    ... )
+    >>> table = pd.DataFrame({"age": [1.0, 2, 3, 4, 5, 6], "sex": list("fmfmfm")})
+    >>> sites, is_source = list("aabbcc"), [True] * 4 + [False] * 2
+    >>> preparation, notes = TablePreparation.fit(table, domains=sites, is_source=is_source)
     >>> preparation.features
     ['age', 'sex=f', 'sex=m']
+    >>> preparation.apply(table).values[0].tolist()
+    [1.0, 1.0, 0.0]
     """
 
-    domain: str
-    targets: tuple[str, ...]
     columns: tuple[Column, ...]
     missing: Missing = "impute"
     imputations: tuple[Imputation, ...] = ()
-    rule: DomainRule = field(default_factory=DomainRule)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of a table that are inputs."""
+        return [column.name for column in self.columns]
 
     @property
     def features(self) -> list[str]:
         """Names of the features, one per column of the prepared inputs."""
         return [feature for column in self.columns for feature in column.features]
 
+    @property
+    def is_numeric(self) -> bool:
+        """Whether rows without gaps are inputs as they are: all columns hold numbers."""
+        return all(isinstance(column, NumberColumn) for column in self.columns)
+
     @classmethod
     def fit(
         cls,
         table: pd.DataFrame,
         *,
-        domain: str,
-        targets: Sequence[str],
-        is_source: NDArray[np.bool_],
-        domains: Sequence[str] | None = None,
+        domains: Sequence[str],
+        is_source: Any,
         request: InputRequest | None = None,
         facts: Mapping[str, ColumnFacts] | None = None,
-        rule: DomainRule | None = None,
         in_python: bool = False,
     ) -> tuple[TablePreparation, tuple[str, ...]]:
         """Learn from a table whose source rows are marked; also returns notes for the user.
 
         Parameters
         ----------
-        table : all rows
-        domain : the column that names the domain
-        targets : the columns to predict
+        table : all rows, of the columns that may be inputs: see `input_names`
+        domains : the domain of every row
         is_source : (rows,)
-        domains : the domain of every row; as the column has it where None
-        request : which columns are inputs. By default all but the domain, the targets and those
-            that never change or that name rows or domains
+        request : what is done to the columns. By default those that never change or that name rows
+            or domains are left out
         facts : where the table is a sample of a larger one, what all rows hold: which columns
             change, and the categories of each
-        rule : how the domain column names domains; as it is spelled where None
         in_python : notes are for a user of Python, who has no options of the command line
         """
-        rule = rule or DomainRule()
-        request = request or InputRequest()
-        require_columns(table.columns, request.hidden, "columns to leave out")
-        require_columns(table.columns, request.categorical, "categories")
-        require_columns(table.columns, request.keep_columns, "columns to keep")
-        chosen = input_names(list(table.columns), domain, targets, request.features, request.hidden)
-        names = rule.names(table[domain]) if domains is None else list(domains)
-        learned = learn_columns(table, chosen, is_source, names, request, facts or {})
+        request, names = request or InputRequest(), list(map(str, table.columns))
+        is_source = np.asarray(is_source, dtype=bool)
+        learned = learn_columns(table, names, is_source, domains, request, facts or {})
         if not learned.columns:
-            raise _nothing_left(chosen, learned)
-        plain = cls(domain, tuple(targets), learned.columns, request.missing, (), rule)
-        imputations, notes = _impute(plain, table, names, request)
-        return replace(plain, imputations=imputations), (
-            *learned.notes(request.least_shown, in_python=in_python),
-            *notes,
-        )
+            raise _nothing_left(names, learned)
+        plain = cls(learned.columns, request.missing)
+        imputations, notes = _impute(plain, table, domains, request)
+        said = learned.notes(request.least_shown, in_python=in_python)
+        return replace(plain, imputations=imputations), (*said, *notes)
 
     def apply(self, table: pd.DataFrame) -> PreparedInputs:
         """The inputs of a table, prepared as the first was; the table is not changed."""
@@ -372,7 +346,7 @@ class TablePreparation:
         self, table: pd.DataFrame
     ) -> tuple[Floats, dict[str, NDArray[np.bool_]], InputChanges]:
         """Features with simple fills, where each column was missing, and what was done."""
-        require_columns(table.columns, [column.name for column in self.columns], "inputs")
+        require_columns(table.columns, self.names, "inputs")
         parts, missing, unknown = [], {}, dict[str, frozenset[str]]()
         filled, bounded = Counter[str](), Counter[str]()
         for column in self.columns:
@@ -412,27 +386,21 @@ class TablePreparation:
     def to_dict(self) -> dict[str, Any]:
         """In terms of JSON."""
         return {
-            "domain": self.domain,
-            "targets": list(self.targets),
             "missing": self.missing,
             "columns": [_plain(column) for column in self.columns],
             "imputations": [one.to_dict() for one in self.imputations],
-            "rule": self.rule.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> TablePreparation:
         """What `to_dict` gave; ValueError, KeyError or TypeError for anything else."""
         columns = tuple(_revive(column) for column in content["columns"])
-        texts = [content["domain"], *content["targets"]]
-        if not columns or not all(isinstance(text, str) for text in texts):
-            raise ValueError("there are no columns, or their names are no texts")
+        if not columns:
+            raise ValueError("there are no columns")
         if content["missing"] not in get_args(Missing):
             raise ValueError(f"missing is {content['missing']!r}")
         imputations = tuple(Imputation.from_dict(one) for one in content.get("imputations", ()))
-        rule = DomainRule.from_dict(content.get("rule", {}))
-        targets = tuple(content["targets"])
-        found = cls(content["domain"], targets, columns, content["missing"], imputations, rule)
+        found = cls(columns, content["missing"], imputations)
         starts = {one.start for one in found._slices().values()}
         n_weights = len(found.features) + 1
         if any(
@@ -444,31 +412,29 @@ class TablePreparation:
 
 
 def input_names(
-    columns: Sequence[str],
-    domain: str,
-    targets: Sequence[str],
-    features: Sequence[str] | None,
-    exclude: Sequence[str],
+    columns: Sequence[str], reserved: Sequence[str], request: InputRequest
 ) -> list[str]:
     """The columns that are inputs: those asked for, or all that are nothing else.
 
+    `reserved` are the domain and the targets.
+
     Examples
     --------
-    >>> from domindex.inputs.preparation import input_names
-    >>> input_names(["site", "age", "note", "y"], "site", ["y"], None, exclude=["note"])
+    >>> from domindex.inputs.preparation import InputRequest, input_names
+    >>> input_names(["site", "age", "note", "y"], ["site", "y"], InputRequest(exclude=["note"]))
     ['age']
     """
-    reserved = {domain, *targets}
-    if features is not None:
-        require_columns(columns, features, "inputs")
-        taken = [name for name in features if name in reserved]
-        if taken:
-            raise InputError(
-                f"{preview(taken)} cannot be an input: it is the domain or a target. "
-                "Leave it out of --features."
-            )
-        return [name for name in dict.fromkeys(features) if name not in exclude]
-    return [name for name in columns if name not in reserved and name not in exclude]
+    taken = {*reserved, *request.hidden}
+    if request.features is None:
+        return [name for name in columns if name not in taken]
+    require_columns(columns, request.features, "inputs")
+    wrong = [name for name in request.features if name in reserved]
+    if wrong:
+        raise InputError(
+            f"{preview(wrong)} cannot be an input: it is the domain or a target. "
+            "Leave it out of --features."
+        )
+    return [name for name in dict.fromkeys(request.features) if name not in taken]
 
 
 def _impute(

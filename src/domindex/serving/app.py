@@ -180,16 +180,16 @@ def _say_where(error: Exception) -> None:
 
 def _run_values(served: ServedRun) -> Values:
     """What the page says of the run."""
-    preparation, data = served.preparation, served.run.about.get("data")
+    run, data = served.run, served.run.about.get("data")
     file = data.get("file") if isinstance(data, dict) else None
     name = file if isinstance(file, str) else served.run.folder.name
     return {
-        "title": readable_name(f"{name}: {', '.join(preparation.targets)}"),
+        "title": readable_name(f"{name}: {', '.join(run.targets)}"),
         "task": "classification" if isinstance(served.model, VDIClassifier) else "regression",
-        "targets": list(preparation.targets),
-        "domain": preparation.domain,
+        "targets": list(run.targets),
+        "domain": run.domain,
         "key": served.key,
-        "inputs": [column.name for column in preparation.columns],
+        "inputs": served.model._preparation.names,
         "domains": len(served.map),
         "sources": int(served.map["role"].eq("source").sum()),
         "report": served.run.report is not None,

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from domindex.errors import InputError
-from domindex.inputs.preparation import TablePreparation
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.serving.uploads import ServeSettings, Upload, check_counts, check_size
@@ -105,7 +104,6 @@ class ServedRun:
         self.run = run
         self.settings = settings
         self.model: Any = run.model()
-        self.preparation: TablePreparation = run.preparation()
         self.form, self.key = _format_and_key(run)
         self.map: pd.DataFrame = map_table(self.model)[0]
         self.ending = threading.Event()
@@ -149,10 +147,10 @@ class ServedRun:
     def _answer(self, path: Any, upload: Upload) -> Answer:
         silent = _Stoppable(self.ending)
         kept = kept_columns(self.run, upload.keep)
-        rows = read_rows(path, self.preparation, upload.form.over(self.form), silent, kept)
+        rows = read_rows(self.run, self.model, path, upload.form.over(self.form), silent, kept)
         check_counts(len(rows.domains), len(set(rows.domains)), self.settings)
         places = self.model.place_domains(rows.inputs, sample_domain=rows.domains)
-        predicted = predict_rows(self.model, rows, places, self.preparation, silent)
+        predicted = predict_rows(self.run, self.model, rows, places, silent)
         written = escape_formulas(predicted) if upload.escape else predicted
         return Answer(written, self._domains(places), rows.notes)
 

@@ -18,18 +18,20 @@ from domindex.cluster import spread_over
 from domindex.datasets import DomainDataset, make_domain_graph
 from domindex.errors import ClassNameWarning, DomindexError, InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
+from domindex.estimators.frames import FitArguments
+from domindex.estimators.resuming import opened_journal
 from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import index_correlation
-from domindex.inputs.columns import DomainRule, require_roles
+from domindex.inputs.columns import require_roles
 from domindex.inputs.domain_data import Task
-from domindex.inputs.preparation import TablePreparation
+from domindex.inputs.preparation import TablePreparation, input_names
 from domindex.persistence.atomic import check_free, new_file
 from domindex.persistence.codec import write_json
 from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting import report_data, write_run_report
 from domindex.reporting.report import CONTENT_FILE
-from domindex.tables.labels import LabelledRows, label_rows
+from domindex.tables.labels import DomainRule, LabelledRows, label_rows
 from domindex.tables.large import Data, is_large, name_of, read_sample
 from domindex.tables.mapping import index_table
 from domindex.tables.predicting import predict_table
@@ -155,7 +157,7 @@ def _run(
         about = _about(request, table, model) | {"seconds": seconds}
         if kept is not None:
             about["checkpoint"] = kept.token
-        run = Run.write(out, model, table.preparation, about, overwrite=wishes.force)
+        run = Run.write(out, model, about, overwrite=wishes.force)
     if wishes.report:
         _report(run, model, table, shown, request.share)
     return run
@@ -163,7 +165,7 @@ def _run(
 
 def _report(run: Run, model: Any, table: FitTable, progress: Progress, share: bool) -> None:
     progress.say(f"The run is in {run.folder}. Gathering the report …")
-    for note in report_run(run, model, table.inputs, table.rows, table.others, share=share):
+    for note in report_run(run, model, table, share=share):
         progress.say(f"note: {note}")
 
 
@@ -176,6 +178,7 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     )
     require_roles(table.columns, request.roles)
     rule = DomainRule.fit(table[request.domain], request.domain_by)
+    reserved = [request.domain, *request.target]
     rows = label_rows(
         table,
         domain=request.domain,
@@ -186,31 +189,23 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
         spelling=request.spelling,
     )
     preparation, notes = TablePreparation.fit(
-        rows.table,
-        domain=request.domain,
-        targets=request.target,
-        is_source=rows.is_source,
+        rows.table[input_names(list(table.columns), reserved, request)],
         domains=rows.domains,
+        is_source=rows.is_source,
         request=request,
-        rule=rule,
     )
-    inputs = preparation.apply(rows.table)
+    changes = preparation.apply(rows.table).changes
     return FitTable(
         rows,
         preparation,
-        pd.DataFrame(inputs.values, columns=preparation.features),
-        (
-            *read,
-            *rows.notes,
-            *notes,
-            *inputs.changes.notes(request.least_shown, with_texts=False),
-        ),
+        (*read, *rows.notes, *notes, *changes.notes(request.least_shown, with_texts=False)),
         {
             "file": name_of(request.data),
             "rows": len(table),
             "columns": request.shown(table.columns),
         },
-        hidden=frozenset(request.hidden),
+        hidden=frozenset([*reserved, *request.hidden]),
+        rule=rule,
         asked_for_all=request.features is None,
     )
 
@@ -226,9 +221,10 @@ def _announce(table: FitTable, progress: Progress) -> None:
         progress.say(f"note: {note}")
     rows = table.rows
     n_rows = table.source["rows"] if "sampled" in table.source else len(rows.domains)
+    n_inputs = len(table.preparation.features)
     progress.say(
-        f"{n_rows} rows in {rows.n_domains} domains, {len(rows.sources)} of them with "
-        f"labels; {table.inputs.shape[1]} inputs; {_task_words(rows)}. Mapping the domains …"
+        f"{n_rows} rows in {rows.n_domains} domains, {len(rows.sources)} of them with labels; "
+        f"{n_inputs} inputs; {_task_words(rows)}. Mapping the domains …"
     )
 
 
@@ -245,16 +241,20 @@ def _task_words(rows: LabelledRows) -> str:
 
 def _fit(model: BaseVDI, table: FitTable, kept: RunCheckpoint | None) -> None:
     rows = table.rows
-    model._says_bounds = False  # the notes on the table do
-    with warnings.catch_warnings():
+    given = FitArguments(
+        table.inputs,
+        rows.labels.values,
+        rows.domains,
+        rows.sources,
+        sample_weight=None,
+        preparation=table.preparation,
+    )
+    with (
+        warnings.catch_warnings(),
+        opened_journal(None if kept is None else kept.pieces) as journal,
+    ):
         warnings.simplefilter("ignore", ClassNameWarning)  # spelling="exact" asked for them
-        model.fit(
-            table.inputs,
-            rows.labels.values,
-            sample_domain=rows.domains,
-            source_domains=rows.sources,
-            checkpoint=None if kept is None else kept.pieces,
-        )
+        model._fit_copy(given, journal)
 
 
 def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, Any]:
@@ -263,6 +263,7 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
         "data": table.source,
         "form": request.form.to_dict(),
         "domain": request.domain,
+        "rule": table.rule.to_dict(),
         "key": request.key,
         "targets": list(request.target),
         "task": table.rows.labels.task,
@@ -279,22 +280,13 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
     }
 
 
-def report_run(
-    run: Run,
-    model: Any,
-    inputs: pd.DataFrame,
-    rows: LabelledRows,
-    others: pd.DataFrame,
-    *,
-    share: bool = False,
-) -> list[str]:
+def report_run(run: Run, model: Any, table: FitTable, *, share: bool = False) -> list[str]:
     """Gather the content of the report into the run and draw it; says what could not be done.
 
-    A fit is worth keeping without its report, so nothing is raised. `others` are columns that are
-    no inputs, by which the map can be coloured. `share` hides small counts.
+    A fit is worth keeping without its report, so nothing is raised. `share` hides small counts.
     """
     try:
-        _gather(run, model, inputs, rows, others, share)
+        _gather(run, model, table, share)
     except DomindexError as error:
         return [f"there is no report: {error}"]
     try:
@@ -317,21 +309,13 @@ def draw_report(folder: str | os.PathLike[str]) -> Path:
     return write_run_report(Run.open(folder).folder)
 
 
-def _gather(
-    run: Run,
-    model: Any,
-    inputs: pd.DataFrame,
-    rows: LabelledRows,
-    others: pd.DataFrame,
-    share: bool,
-) -> None:
+def _gather(run: Run, model: Any, table: FitTable, share: bool) -> None:
     content = report_data(
         model,
-        inputs,
-        rows.labels.values,
-        rows.domains,
-        columns=others,
-        table=rows.table[[column.name for column in run.preparation().columns]],
+        table.inputs,
+        table.rows.labels.values,
+        table.rows.domains,
+        columns=table.others,
         title=f"{run.about['data']['file']}: {', '.join(run.about['targets'])}",
         seconds=run.about["seconds"]["fitting"],
         preparation=run.notes,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from domindex.errors import InputError
 from domindex.inputs.columns import (
-    DomainRule,
     Kind,
     a_date,
+    date_parts,
+    is_month_first,
     kind_of,
     numbers_of,
     require_columns,
@@ -25,13 +26,100 @@ from domindex.inputs.columns import (
 from domindex.inputs.domain_data import Task
 from domindex.inputs.labels import folded, read_alike
 from domindex.inputs.messages import did_you_mean, preview
-from domindex.inputs.preparation import TablePreparation
+from domindex.inputs.streams import text_of
 
 MAX_CLASSES = 20
 """Different whole numbers up to which a target is taken for classes, unless the user says."""
 
 
 Spelling = Literal["ask", "merge", "exact"]
+
+
+CALENDAR = ("year", "month")
+
+
+@dataclass(frozen=True)
+class DomainRule:
+    """How a column names domains.
+
+    Attributes
+    ----------
+    by : None takes the texts of the column; "year" or "month" those of its dates, such as 2004-03;
+        a number takes bands of that width, each named by its lower end
+    month_first : whether 3/4/2020 is in March
+    """
+
+    by: str | None = None
+    month_first: bool = False
+
+    @classmethod
+    def fit(cls, column: pd.Series, by: str | None) -> DomainRule:
+        """What was asked for, once it can be done."""
+        if by in CALENDAR and kind_of(column) != "dates":
+            raise InputError(
+                f"Domains are asked for by {by}, and column {column.name!r} holds no dates: "
+                f"{preview(column.tolist(), 2)}. Leave out --domain-by, or name a column of dates."
+            )
+        if by is None or by in CALENDAR:
+            return cls(by, by is not None and is_month_first(column))
+        if not _width(by) > 0:
+            raise InputError(
+                f"Domains are asked for by {by!r}. Choose month or year for dates, or the width of "
+                "bands for numbers, such as 0.5."
+            )
+        return cls(by)
+
+    def names(self, column: pd.Series) -> list[str]:
+        """The domain of every row, none blank."""
+        if self.by is None:
+            return check_domain_column(column)
+        if self.by in CALENDAR:
+            given = calendar_names(column, self.by, self.month_first)
+        else:
+            numbers, width = numbers_of(column), _width(self.by)
+            ends = np.round(np.floor(numbers / width) * width, 9).tolist()
+            given = [None if np.isnan(end) else text_of(end + 0.0) for end in ends]
+        return check_domain_column(pd.Series(given, name=column.name, dtype=object))
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> DomainRule:
+        by = content.get("by")
+        if not (by is None or by in CALENDAR or (isinstance(by, str) and _width(by) > 0)):
+            raise ValueError(f"domains by {by!r}")
+        return cls(by, bool(content.get("month_first", False)))
+
+
+def _width(by: str) -> float:
+    try:
+        return float(by) if np.isfinite(float(by)) else 0.0
+    except ValueError:
+        return 0.0
+
+
+def check_domain_column(column: pd.Series) -> list[str]:
+    """Names of domains, one per row, none blank."""
+    names = texts_of(column)
+    blank = [row for row, name in enumerate(names, start=1) if name is None]
+    if blank:
+        raise InputError(
+            f"The domain column {column.name!r} is blank in {len(blank)} of {len(names)} rows, the "
+            f"first is row {blank[0]}. Name the domain of these rows, or leave them out."
+        )
+    return [name for name in names if name is not None]
+
+
+def calendar_names(column: pd.Series, by: str, month_first: bool) -> list[str | None]:
+    """The year, or the month of a year, of every date, as names such as 2004 and 2004-03."""
+    parts = date_parts(column, month_first)
+    if by == "year":
+        return [None if np.isnan(year) else f"{int(year)}" for year in parts[:, 0]]
+    return [
+        None if np.isnan(year + month) else f"{int(year)}-{int(month):02}"
+        for year, month in parts[:, :2]
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,16 +332,6 @@ class LabelledRows:
         return len(set(self.domains))
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedRows:
-    """Inputs as the model wants them, the domain of every row, and columns that are kept."""
-
-    inputs: pd.DataFrame
-    domains: list[str]
-    notes: tuple[str, ...]
-    kept: pd.DataFrame
-
-
 def label_rows(
     table: pd.DataFrame,
     *,
@@ -282,15 +360,6 @@ def check_roles(domain: str, targets: Sequence[str]) -> None:
             f"The targets are {list(targets)} and the domain is {domain!r}. "
             "Name at least one column to predict, and another for the domain."
         )
-
-
-def prepare_rows(table: pd.DataFrame, preparation: TablePreparation) -> PreparedRows:
-    """The rows of a later table, prepared as the first was; no column is kept."""
-    require_columns(table.columns, [preparation.domain], "domain")
-    domains = preparation.rule.names(table[preparation.domain])
-    inputs = preparation.apply(table)
-    frame = pd.DataFrame(inputs.values, columns=preparation.features)
-    return PreparedRows(frame, domains, inputs.notes, table[[]])
 
 
 def _without_lost_rows(rows: LabelledRows, lost: NDArray[np.bool_]) -> LabelledRows:

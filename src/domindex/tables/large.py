@@ -60,6 +60,7 @@ from domindex.tables.reading import (
     table_format,
 )
 from domindex.tables.request import FitRequest, FitTable
+from domindex.tables.run import Run
 from domindex.tables.text_format import TextFormat, delimiter_of, likely_delimiter
 
 LARGE_BYTES = 250_000_000
@@ -315,8 +316,9 @@ def read_sample(request: FitRequest) -> FitTable:
     """
     stream = open_stream(request.data, form=request.form, texts=[request.domain])
     columns, roles = stream.columns, (request.domain, tuple(request.target))
+    reserved = [request.domain, *request.target]
     _check_request(request, columns)
-    inputs = input_names(columns, *roles, request.features, request.hidden)
+    inputs = input_names(columns, reserved, request)
     plan = stream_plan(stream, *roles, inputs, request.sources, request.categorical, request.seed)
     summary = summarise(stream, plan)
     sources = _sources(summary, request.sources)
@@ -330,28 +332,18 @@ def read_sample(request: FitRequest) -> FitTable:
         spelling=request.spelling,
     )
     preparation, notes = TablePreparation.fit(
-        rows.table,
-        domain=request.domain,
-        targets=request.target,
-        is_source=rows.is_source,
+        rows.table[inputs],
         domains=rows.domains,
-        request=replace(
-            request,
-            exclude=(),
-            key=None,
-            categorical=[name for name in request.categorical if name in inputs],
-            keep_columns=[name for name in request.keep_columns if name in inputs],
-        ),
+        is_source=rows.is_source,
+        request=request,
         facts=summary.columns,
     )
     _check_missing(summary, preparation)
-    prepared = preparation.apply(rows.table)
     filled = _filled(summary, preparation, request.least_shown)
     said = (*_row_notes(summary, sources, table), *notes, *filled)
     return FitTable(
         rows,
         preparation,
-        pd.DataFrame(prepared.values, columns=preparation.features),
         (*said, *_odd_domains(summary, table, sources)),
         {
             "file": name_of(request.data),
@@ -359,7 +351,7 @@ def read_sample(request: FitRequest) -> FitTable:
             "columns": request.shown(columns),
             "sampled": len(table),
         },
-        hidden=frozenset(request.hidden),
+        hidden=frozenset([*reserved, *request.hidden]),
         asked_for_all=request.features is None,
     )
 
@@ -493,7 +485,7 @@ class StreamPredictions:
 
 def predict_stream(
     model: Any,
-    preparation: TablePreparation,
+    run: Run,
     stream: Stream,
     out: str | os.PathLike[str],
     *,
@@ -509,22 +501,21 @@ def predict_stream(
     predicted for a row depends neither on the rows beside it nor on how the table is divided, up to
     the rounding of products.
     """
-    columns = [column.name for column in preparation.columns]
-    named = {"domain": [preparation.domain], "inputs": columns, "columns to keep": kept}
-    require_roles(stream.columns, named)
-    present = _domains(stream, preparation.domain)
-    unknown = domains_to_sample(model, present)
-    predictor = _settled(model, preparation, stream, unknown)
-    off_map = frozenset(predictor.model.off_map_domains_)
-    task = _Task(
-        predictor, preparation, stream.numbers, _distances(predictor), off_map, tuple(kept)
+    columns = model._preparation.names
+    require_roles(
+        stream.columns, {"domain": [run.domain], "inputs": columns, "columns to keep": kept}
     )
+    present = _domains(stream, run.domain)
+    unknown = domains_to_sample(model, present)
+    predictor = _settled(model, run.domain, stream, unknown)
+    off_map = frozenset(predictor.model.off_map_domains_)
+    task = _Task(predictor, run, stream.numbers, _distances(predictor), off_map, tuple(kept))
     known, changes, n_rows = set(model.domains_), InputChanges(), 0
     with (
         new_file(out, overwrite=force) as draft,
         PartWriter(draft, table_format(usable_path(out))) as writer,
     ):
-        parts = stream.parts(list(dict.fromkeys([preparation.domain, *columns, *kept])))
+        parts = stream.parts(list(dict.fromkeys([run.domain, *columns, *kept])))
         for table, changed in side_by_side(task, smaller(progress.each("predicting", parts))):
             writer.write(escape_formulas(table) if escape else table)
             changes, n_rows = changes + changed, n_rows + len(table)
@@ -538,19 +529,20 @@ class _Task:
     """From a part of a table to its predictions."""
 
     predictor: PartPredictor
-    preparation: TablePreparation
+    run: Run
     numbers: frozenset[str]
     distances: dict[Hashable, float]
     off_map: frozenset[Hashable]
     kept: tuple[str, ...] = ()
 
     def __call__(self, part: Part) -> tuple[pd.DataFrame, InputChanges]:
-        preparation = self.preparation
-        names, rows = _numbered(part, preparation.domain)
+        preparation, domain = self.predictor.model._preparation, self.run.domain
+        assert preparation is not None
+        names, rows = _numbered(part, domain)
         prepared = preparation.apply(_inputs(part, preparation, self.numbers))
         predicted = self.predictor.predict(prepared.values, names, rows)
-        table = predictions_table(self.predictor.model, predicted, preparation.targets)
-        table.insert(0, preparation.domain, np.array(names, dtype=object)[rows])
+        table = predictions_table(self.predictor.model, predicted, self.run.targets)
+        table.insert(0, domain, np.array(names, dtype=object)[rows])
         table[free_name("distance", table)] = np.array([self.distances[n] for n in names])[rows]
         table[free_name("off_map", table)] = np.array([n in self.off_map for n in names])[rows]
         kept = pd.DataFrame({name: part.table.column(name).to_pandas() for name in self.kept})
@@ -613,25 +605,21 @@ def _domains(stream: Stream, domain: str) -> list[Hashable]:
     return order_names(found)
 
 
-def _settled(
-    model: Any, preparation: TablePreparation, stream: Stream, unknown: Sequence[Hashable]
-) -> PartPredictor:
+def _settled(model: Any, domain: str, stream: Stream, unknown: Sequence[Hashable]) -> PartPredictor:
     """A pass over the rows of domains that the model does not know, where there are any."""
     if not unknown:
         return PartPredictor.of(model)
-    inputs = tuple(column.name for column in preparation.columns)
-    plan = StreamPlan(preparation.domain, (), inputs, _numeric(preparation, stream.numbers))
+    preparation = model._preparation
+    plan = StreamPlan(domain, (), tuple(preparation.names), _numeric(preparation, stream.numbers))
     wanted, summary = set(unknown), StreamSummary(plan)
     for part in stream.parts(plan.columns):
-        names, rows = _numbered(part, preparation.domain)
+        names, rows = _numbered(part, domain)
         chosen = np.array([name in wanted for name in names])[rows]
         summary.add(Part(part.what, part.table.filter(chosen)))
     sample = summary.sample()
-    prepared = preparation.apply(sample)
-    frame = pd.DataFrame(prepared.values, columns=preparation.features)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OffMapWarning)  # a column says it
-        return PartPredictor.of(model, frame, sample[preparation.domain].tolist())
+        return PartPredictor.of(model, sample[preparation.names], sample[domain].tolist())
 
 
 def _numbered(part: Part, domain: str) -> tuple[list[Hashable], NDArray[np.int64]]:
@@ -645,8 +633,7 @@ def _numeric(preparation: TablePreparation, numbers: frozenset[str]) -> frozense
 
 
 def _inputs(part: Part, preparation: TablePreparation, numbers: frozenset[str]) -> pd.DataFrame:
-    columns = [column.name for column in preparation.columns]
-    plain = plain_table(part.table, columns, _numeric(preparation, numbers), part.what)
+    plain = plain_table(part.table, preparation.names, _numeric(preparation, numbers), part.what)
     return plain.to_pandas()
 
 

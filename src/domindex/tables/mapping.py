@@ -17,8 +17,7 @@ from domindex.persistence.atomic import check_free_file, new_file
 from domindex.persistence.paths import usable_path
 from domindex.progress import show_progress
 from domindex.reporting.distances import distances_to_sources
-from domindex.tables.labels import PreparedRows
-from domindex.tables.predicting import coordinates_of, read_rows, say_off_map
+from domindex.tables.predicting import TableRows, coordinates_of, read_rows, say_off_map
 from domindex.tables.reading import check_table_path, write_table
 from domindex.tables.run import Run, opened
 from domindex.tables.text_format import TextFormat
@@ -95,7 +94,7 @@ def index_table(
     if data is not None:
         with show_progress(progress) as shown:
             said = TextFormat(**form).over(run.form)
-            new = _new_places(model, read_rows(data, run.preparation(), said, shown))
+            new = _new_places(model, read_rows(run, model, data, said, shown))
             if new is not None:
                 say_off_map(new, shown)
     table, coordinates = map_table(model, new)
@@ -152,7 +151,7 @@ def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: boo
         nx.write_graphml(graph, draft)
 
 
-def _new_places(model: Any, rows: PreparedRows) -> pd.DataFrame | None:
+def _new_places(model: Any, rows: TableRows) -> pd.DataFrame | None:
     """Domains that are not on the map yet, each where its rows belong; None if there are none."""
     known = set(model.domains_)
     is_new = np.array([name not in known for name in rows.domains])

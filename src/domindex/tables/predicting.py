@@ -19,13 +19,12 @@ from domindex.estimators import VDIClassifier
 from domindex.inputs import group_rows, order_names
 from domindex.inputs.columns import require_roles
 from domindex.inputs.messages import preview
-from domindex.inputs.preparation import LEAST_SHARED, TablePreparation
+from domindex.inputs.preparation import LEAST_SHARED
 from domindex.persistence.atomic import check_free, new_file
 from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.report import CONTENT_FILE, REPORT_FILE
-from domindex.tables.labels import PreparedRows, prepare_rows
 from domindex.tables.large import (
     Data,
     free_name,
@@ -84,6 +83,16 @@ class TablePredictions:
         return f"{self.n_rows} rows{new}"
 
 
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """Inputs as the table has them, the domain of every row, and columns that are kept."""
+
+    inputs: pd.DataFrame
+    domains: list[str]
+    notes: tuple[str, ...]
+    kept: pd.DataFrame
+
+
 def predict_table(
     run: Run | str | os.PathLike[str],
     data: Data,
@@ -128,16 +137,16 @@ def predict_table(
     if out is not None:
         check_table_path(out, overwrite=force)
     run = opened(run)
-    model, preparation = run.model(), run.preparation()
+    model = run.model()
     said = TextFormat(**form).over(run.form)
     if is_large(data):
         return _predict_large(
             run, model, data, out, said, kept_columns(run, keep), force, progress, escape
         )
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, said, shown, kept_columns(run, keep))
+        rows = read_rows(run, model, data, said, shown, kept_columns(run, keep))
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
-        predicted = predict_rows(model, rows, places, preparation, shown)
+        predicted = predict_rows(run, model, rows, places, shown)
         off_map = say_off_map(places, shown)
     known = set(model.domains_)
     new = [str(name) for name in order_names(rows.domains) if name not in known]
@@ -169,11 +178,10 @@ def _predict_large(
             f"{name_of(data)} is read in parts, and its predictions have to go to a file. "
             "Name one (out=, --out FILE)."
         )
-    preparation = run.preparation()
-    stream = open_stream(data, form=form, texts=[preparation.domain])
+    stream = open_stream(data, form=form, texts=[run.domain])
     with show_progress(progress) as shown:
         done = predict_stream(
-            model, preparation, stream, out, kept=kept, force=force, progress=shown, escape=escape
+            model, run, stream, out, kept=kept, force=force, progress=shown, escape=escape
         )
         for note in done.notes:
             shown.say(f"note: {note}")
@@ -182,28 +190,36 @@ def _predict_large(
 
 
 def read_rows(
+    run: Run,
+    model: Any,
     data: str | os.PathLike[str],
-    preparation: TablePreparation,
     form: TextFormat,
     progress: Progress,
     kept: Sequence[str] = (),
-) -> PreparedRows:
-    """The rows of a file as the model wants them; what was done to them is said.
+) -> TableRows:
+    """The rows of a file as the model is given them; what it does to them is said.
 
     Columns that are kept stay as they are spelled, also where they are inputs with decimal commas.
     """
     table, read = read_with_notes(
-        data, form, texts=[preparation.domain, *kept], open_file=progress.open_file
+        data, form, texts=[run.domain, *kept], open_file=progress.open_file
     )
-    inputs = [column.name for column in preparation.columns]
-    named = {"domain": [preparation.domain], "inputs": inputs, "columns to keep": kept}
+    inputs = model._preparation.names
+    named = {"domain": [run.domain], "inputs": inputs, "columns to keep": kept}
     require_roles(table.columns, named)
-    numbers, _ = with_decimals(table, form.decimal, {preparation.domain, *kept}.difference(inputs))
-    rows = prepare_rows(numbers, preparation)
+    numbers, _ = with_decimals(table, form.decimal, {run.domain, *kept}.difference(inputs))
+    rows = model_rows(run, model, numbers)
     rows = replace(rows, kept=table[list(kept)], notes=(*read, *rows.notes))
     for note in rows.notes:
         progress.say(f"note: {note}")
     return rows
+
+
+def model_rows(run: Run, model: Any, table: pd.DataFrame) -> TableRows:
+    """The inputs and domains of a table, and what the model does to the inputs."""
+    domains = run.rule.names(table[run.domain])
+    notes = model._preparation.apply(table).notes
+    return TableRows(table[model._preparation.names], domains, notes, table[[]])
 
 
 def say_off_map(places: pd.DataFrame, progress: Progress) -> list[str]:
@@ -228,10 +244,10 @@ def coordinates_of(places: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def predict_rows(
+    run: Run,
     model: Any,
-    rows: PreparedRows,
+    rows: TableRows,
     places: pd.DataFrame,
-    preparation: TablePreparation,
     progress: Progress,
 ) -> pd.DataFrame:
     """Predictions domain by domain, in the order of the rows; `places` are those of the domains."""
@@ -245,11 +261,11 @@ def predict_rows(
         warnings.simplefilter("ignore", OffMapWarning)  # the column says it
         for name, members in progress.each("predicting", list(groups.items())):
             part, domain = rows.inputs.iloc[members], [name] * len(members)
-            parts.append((members, predicted_columns(model, part, domain, preparation.targets)))
+            parts.append((members, predicted_columns(model, part, domain, run.targets)))
     order = np.concatenate([members for members, _ in parts])
     predicted = pd.concat([part for _, part in parts]).iloc[np.argsort(order)]
     predicted.index = rows.inputs.index
-    predicted.insert(0, preparation.domain, rows.domains)
+    predicted.insert(0, run.domain, rows.domains)
     predicted = with_kept(rows.kept, predicted)
     predicted[free_name("distance", predicted)] = gaps
     predicted[free_name("off_map", predicted)] = off_map
@@ -347,9 +363,9 @@ def add_table(
             "or allow it (--force)."
         )
     check_free(folder, marker=RUN, overwrite=force)
-    model, preparation = run.model(), run.preparation()
+    model = run.model()
     with show_progress(progress) as shown:
-        rows = read_rows(data, preparation, TextFormat(**form).over(run.form), shown)
+        rows = read_rows(run, model, data, TextFormat(**form).over(run.form), shown)
         inputs, names = _new_rows(rows, set(model.domains_), Path(data), shown)
         table = model.place_domains(inputs, sample_domain=names)
         say_off_map(table, shown)
@@ -362,7 +378,7 @@ def add_table(
             "summary": grown.summary().splitlines(),
         }
         reports = _report_files(run)
-        written = Run.write(folder, grown, preparation, about, overwrite=force)
+        written = Run.write(folder, grown, about, overwrite=force)
         for name, content in reports.items():
             with new_file(written.folder / name, overwrite=True) as draft:
                 draft.write_bytes(content)
@@ -389,7 +405,7 @@ def _report_files(run: Run) -> dict[str, bytes]:
 
 
 def _new_rows(
-    rows: PreparedRows, known: set[object], data: Path, progress: Progress
+    rows: TableRows, known: set[object], data: Path, progress: Progress
 ) -> tuple[pd.DataFrame, list[str]]:
     """Rows of domains that are not known, with their names."""
     is_new = np.array([name not in known for name in rows.domains])

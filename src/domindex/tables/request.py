@@ -18,7 +18,7 @@ from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.preparation import BY_COMMAS, InputRequest, TablePreparation
 from domindex.persistence.paths import usable_path
-from domindex.tables.labels import LabelledRows, Spelling
+from domindex.tables.labels import DomainRule, LabelledRows, Spelling
 from domindex.tables.privacy import missing_shares, shown_columns
 from domindex.tables.text_format import TextFormat
 from domindex.vdi.settings import Network, Training
@@ -121,30 +121,33 @@ class FitTable:
     Attributes
     ----------
     source : its size and its columns, as they were read
-    hidden : columns of which nothing may be seen anywhere
+    hidden : columns by which a map is not coloured: the domain, the targets, and those of which
+        nothing may be seen anywhere
     asked_for_all : whether all columns were to be inputs: those that are none were left out
+    rule : how the domain column names domains
     """
 
     rows: LabelledRows
     preparation: TablePreparation
-    inputs: pd.DataFrame
     notes: tuple[str, ...]
     source: dict[str, Any]
     hidden: frozenset[str] = frozenset()
     asked_for_all: bool = False
+    rule: DomainRule = field(default_factory=DomainRule)
 
     @property
     def others(self) -> pd.DataFrame:
         """Columns that are no inputs and not hidden, and gaps, by which a map can be coloured."""
-        preparation = self.preparation
-        inputs = {column.name for column in preparation.columns}
-        taken = {preparation.domain, *preparation.targets, *inputs, *self.hidden}
-        names = [name for name in self.rows.table.columns if name not in taken]
-        if self.asked_for_all:
-            names = []
-        shown = shown_columns(self.rows.table[names])
-        gaps = missing_shares(self.rows.table, [column.name for column in preparation.columns])
-        return pd.concat([shown, gaps], axis=1)
+        table, inputs = self.rows.table, self.preparation.names
+        taken = {*inputs, *self.hidden}
+        names = [] if self.asked_for_all else [name for name in table.columns if name not in taken]
+        gaps = missing_shares(table, inputs)
+        return pd.concat([shown_columns(table[names]), gaps], axis=1)
+
+    @property
+    def inputs(self) -> pd.DataFrame:
+        """What the model is given: the columns that are inputs, as they stand in the table."""
+        return self.rows.table[self.preparation.names]
 
 
 def _listed(value: Any) -> Any:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
+import numpy as np
+
 from domindex.errors import InputError, PredictorError, TrainingDiverged
 from domindex.estimators import load
 from domindex.estimators.vdi import BaseVDI
@@ -22,12 +24,14 @@ from domindex.persistence.atomic import new_folder
 from domindex.persistence.codec import read_json, write_json
 from domindex.persistence.paths import usable_path
 from domindex.reporting.report import REPORT_FILE
+from domindex.tables.labels import DomainRule
 from domindex.tables.text_format import TextFormat
 
-FORMAT_VERSION = 1
-RUN, PREPARATION, MODEL = "run.json", "preparation.json", "model"
-FORMS = {RUN: "a domindex run", PREPARATION: "a domindex preparation"}
-"""What each file of a run says it is."""
+FORMAT_VERSION = 2
+"""In format 1 the preparation of the table was a file of its own, and no part of the model."""
+
+RUN, MODEL, PREPARATION = "run.json", "model", "preparation.json"
+FORM = "a domindex run"
 
 
 def _is_text(value: Any) -> bool:
@@ -46,6 +50,7 @@ READ_LATER: dict[str, Callable[[Any], bool]] = {
     "key": lambda value: value is None or _is_text(value),
     "form": lambda value: value is None or isinstance(value, dict),
     "added": lambda value: value is None or isinstance(value, list),
+    "rule": lambda value: isinstance(value, dict),
 }
 """What is asked of run.json after the fit, and how each must look."""
 
@@ -56,7 +61,7 @@ class Run:
 
     Attributes
     ----------
-    folder : run.json, preparation.json, model/, and report.json and report.html where asked for
+    folder : run.json, model/, and report.json and report.html where asked for
     about : run.json: what was fitted, with which settings, versions and seed, and the notes
 
     Examples
@@ -85,14 +90,16 @@ class Run:
         path = usable_path(folder)
         if not path.is_dir():
             raise InputError(f"There is no folder {path}. Name one that `domindex fit` wrote.")
-        about = _read_part(path, RUN)
+        about = read_json(path / RUN, form=FORM, newest=FORMAT_VERSION)
+        if about["format_version"] == 1:
+            about["rule"] = _first_preparation(path).get("rule", {})
         wrong = [name for name, fits in READ_LATER.items() if not fits(about.get(name))]
         if wrong:
             raise _damaged(path / RUN, f"{', '.join(wrong)}: not as domindex writes it")
         run = cls(path, about)
         try:
-            run.form  # noqa: B018 - refused here, and not where a table is read
-        except (InputError, TypeError) as error:
+            run.form, run.rule  # noqa: B018 - refused here, and not where a table is read
+        except (InputError, TypeError, AttributeError, ValueError) as error:
             raise _damaged(path / RUN, error) from error
         return run
 
@@ -101,14 +108,13 @@ class Run:
         cls,
         folder: str | os.PathLike[str],
         model: BaseVDI,
-        preparation: TablePreparation,
         about: dict[str, Any],
         *,
         overwrite: bool,
     ) -> Run:
         """Write a run, complete or not at all; only another run is ever replaced."""
         try:
-            cls._write(folder, model, preparation, about, overwrite=overwrite)
+            cls._write(folder, model, about, overwrite=overwrite)
         except InputError as error:
             if not isinstance(error.__cause__, OSError):
                 raise
@@ -117,22 +123,27 @@ class Run:
 
     @staticmethod
     def _write(
-        folder: str | os.PathLike[str],
-        model: BaseVDI,
-        preparation: TablePreparation,
-        about: dict[str, Any],
-        *,
-        overwrite: bool,
+        folder: str | os.PathLike[str], model: BaseVDI, about: dict[str, Any], *, overwrite: bool
     ) -> None:
         with new_folder(folder, marker=RUN, overwrite=overwrite) as draft:
             model.save(draft / MODEL)
-            _write_part(draft, PREPARATION, preparation.to_dict())
-            _write_part(draft, RUN, about)
+            stamp = {"format": FORM, "format_version": FORMAT_VERSION}
+            write_json(draft / RUN, about | stamp)
 
     @property
     def domain(self) -> str:
         """The column that names the domain."""
         return self.about["domain"]
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns that are predicted."""
+        return tuple(self.about["targets"])
+
+    @property
+    def rule(self) -> DomainRule:
+        """How the domain column names domains."""
+        return DomainRule.from_dict(self.about["rule"])
 
     @property
     def notes(self) -> list[str]:
@@ -156,23 +167,28 @@ class Run:
         return TextFormat.from_dict(self.about.get("form") or {})
 
     def model(self) -> Any:
-        """The fitted estimator."""
-        return load(self.folder / MODEL)
+        """The fitted estimator, which takes the inputs as the table has them."""
+        model = load(self.folder / MODEL)
+        if self.about["format_version"] == 1:
+            self._prepare(model)
+        if model._preparation is None:
+            raise _damaged(self.folder / MODEL, "it does not know how to prepare a table")
+        return model
 
-    def preparation(self) -> TablePreparation:
-        """How its inputs are made of a table."""
-        content = _read_part(self.folder, PREPARATION)
-        path = self.folder / PREPARATION
+    def _prepare(self, model: Any) -> None:
+        """A model of format 1, which was given prepared inputs, is given what prepares them."""
+        path, content = self.folder / PREPARATION, _first_preparation(self.folder)
         try:
             found = TablePreparation.from_dict(content)
-        except InputError:
-            raise
+            if (content["domain"], content["targets"]) != (self.domain, list(self.targets)):
+                raise ValueError(f"it names other columns than {RUN}")
+            if len(found.features) != model.n_features_in_:
+                raise ValueError("it does not fit the model")
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise _damaged(path, f"{type(error).__name__}: {error}") from error
-        told = (found.domain, list(found.targets))
-        if told != (self.domain, self.about["targets"]):
-            raise _damaged(path, f"it names other columns than {RUN}")
-        return found
+        model._preparation = found
+        model.feature_names_in_ = np.array(found.names, dtype=object)
+        model.n_features_in_ = len(found.names)
 
 
 class NotWrittenError(InputError):
@@ -199,26 +215,19 @@ def _damaged(path: Path, why: object) -> InputError:
     return InputError(f"{path} is damaged ({why}). Copy the run again, or fit it anew.")
 
 
+def _first_preparation(folder: Path) -> dict[str, Any]:
+    """Of a run of format 1, the file that says how its table was prepared."""
+    return read_json(folder / PREPARATION, form="a domindex preparation", newest=1)
+
+
 def opened(run: Run | str | os.PathLike[str]) -> Run:
     """A run, by itself or by its folder."""
     return run if isinstance(run, Run) else Run.open(run)
 
 
-def _read_part(folder: Path, name: str) -> dict[str, Any]:
-    """One of the JSON files of a run."""
-    return read_json(folder / name, form=FORMS[name], newest=FORMAT_VERSION)
-
-
-def _write_part(folder: Path, name: str, content: dict[str, Any]) -> None:
-    """One of the JSON files of a run, with what it is and its version."""
-    stamped = {"format": FORMS[name], "format_version": FORMAT_VERSION, **content}
-    write_json(folder / name, stamped)
-
-
 SUFFIX = ".checkpoint"
 REQUEST, PIECES = "request.json", "fit"
-FORM = "a fit of domindex that is under way"
-FORMAT_VERSION = 1
+CHECKPOINT_FORM = "a fit of domindex that is under way"
 
 HOPELESS = (InputError, TrainingDiverged, PredictorError)
 """Errors that the same fit would end in again."""
@@ -268,7 +277,7 @@ class RunCheckpoint:
                 )
             return found
         token = secrets.token_hex(8)
-        stamped = {"format": FORM, "format_version": FORMAT_VERSION, "token": token}
+        stamped = {"format": CHECKPOINT_FORM, "format_version": 1, "token": token}
         with new_folder(folder, marker=REQUEST, overwrite=False) as draft:
             write_json(draft / REQUEST, {**stamped, "request": dict(request)})
         return cls(folder, dict(request), token, is_new=True)
@@ -281,7 +290,7 @@ class RunCheckpoint:
             is_complete = (usable_path(out) / RUN).is_file()
             what = "it is complete" if is_complete else f"there is no {folder}"
             raise InputError(f"There is nothing to resume of {out}: {what}. Fit it with DATA.")
-        content = read_json(folder / REQUEST, form=FORM, newest=FORMAT_VERSION)
+        content = read_json(folder / REQUEST, form=CHECKPOINT_FORM, newest=1)
         request, token = content.get("request"), content.get("token")
         if not isinstance(request, dict) or not isinstance(token, str):
             raise InputError(f"{folder / REQUEST} is damaged. Remove the folder and fit anew.")

@@ -15,13 +15,13 @@ from sklearn.metrics import roc_auc_score
 
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
-from domindex.inputs.columns import require_columns
+from domindex.inputs.columns import require_roles
 from domindex.inputs.names import group_rows
 from domindex.inputs.preparation import LEAST_SHARED
 from domindex.inputs.streams import text_of
 from domindex.progress import show_progress
-from domindex.tables.labels import PreparedRows, TableLabels, as_classes, prepare_rows, read_labels
-from domindex.tables.predicting import predicted_columns, say_off_map
+from domindex.tables.labels import TableLabels, as_classes, read_labels
+from domindex.tables.predicting import TableRows, model_rows, predicted_columns, say_off_map
 from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.run import Run, opened
 from domindex.tables.text_format import TextFormat
@@ -105,20 +105,19 @@ def score_table(
     if out is not None:
         check_table_path(out, overwrite=force)
     run = opened(run)
-    model, preparation = run.model(), run.preparation()
+    model = run.model()
     said = TextFormat(**form).over(run.form)
     with show_progress(progress) as shown:
-        table, read = read_with_notes(
-            data, said, texts=[preparation.domain], open_file=shown.open_file
-        )
-        require_columns(table.columns, preparation.targets, "target")
-        labels = read_labels(table, preparation.targets, run.about["task"])
+        table, read = read_with_notes(data, said, texts=[run.domain], open_file=shown.open_file)
+        named = {"target": run.targets, "domain": [run.domain]}
+        require_roles(table.columns, named)
+        labels = read_labels(table, run.targets, run.about["task"])
         if not labels.known.any():
             raise InputError(
                 f"No row of {data} has a target, so there is nothing to compare with. Fill in "
-                f"{', '.join(preparation.targets)}."
+                f"{', '.join(run.targets)}."
             )
-        rows = prepare_rows(table[labels.known].reset_index(drop=True), preparation)
+        rows = model_rows(run, model, table[labels.known].reset_index(drop=True))
         given, spelled = _as_fitted(model, labels.values[labels.known])
         notes = (*read, *rows.notes, *_left_out(labels), *spelled, *_seen(model, rows.domains))
         for note in notes:
@@ -127,7 +126,7 @@ def score_table(
         say_off_map(places, shown)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
-            scored = _by_domain(model, rows, given, preparation.targets, places)
+            scored = _by_domain(model, rows, given, run.targets, places)
         if run.is_shared:
             scored, hid = _without_few(scored)
             notes = (*notes, *hid)
@@ -159,7 +158,7 @@ def _seen(model: Any, domains: Sequence[str]) -> list[str]:
 
 def _by_domain(
     model: Any,
-    rows: PreparedRows,
+    rows: TableRows,
     labels: NDArray,
     targets: tuple[str, ...],
     places: pd.DataFrame,

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import check_domain_data
 from domindex.inputs.bounds import InputBounds, bounds_of
-from domindex.inputs.preparation import InputRequest, TablePreparation
+from domindex.inputs.preparation import InputRequest, TablePreparation, input_names
 from domindex.inputs.suspect_columns import names_domain, names_rows
 
 N_DOMAINS, N_ROWS = 10, 60
@@ -37,14 +37,13 @@ def flights():
 
 def prepare(table, **how):
     is_source = table["airport"].isin(["a0", "a1", "a2"]).to_numpy()
-    preparation, notes = TablePreparation.fit(
-        table,
-        domain="airport",
-        targets=["late"],
+    request = InputRequest(**how)
+    return TablePreparation.fit(
+        table[input_names(list(table.columns), ["airport", "late"], request)],
+        domains=table["airport"].tolist(),
         is_source=is_source,
-        request=InputRequest(**how),
+        request=request,
     )
-    return preparation, notes
 
 
 def coordinates(table, **how):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domindex.errors import InputError
-from domindex.inputs.preparation import InputRequest, TablePreparation
+from domindex.inputs.preparation import InputRequest, TablePreparation, input_names
 
 IS_SOURCE = np.array([True, True, True, False] * 2)
 
@@ -28,8 +28,10 @@ def table(**columns):
 def fit(data, **how):
     """What is not of the table itself is asked of its inputs."""
     own = {name: how.pop(name) for name in ("is_source", "facts") if name in how}
-    roles = {"domain": "site", "targets": ["y"], "is_source": IS_SOURCE} | own
-    return TablePreparation.fit(data, **roles, request=InputRequest(**how))
+    request = InputRequest(**how)
+    rows = data[input_names(list(data.columns), ["site", "y"], request)]
+    asked = {"domains": data["site"].tolist(), "is_source": IS_SOURCE} | own
+    return TablePreparation.fit(rows, **asked, request=request)
 
 
 def test_numbers_stay_and_texts_become_a_feature_each():
@@ -203,7 +205,7 @@ def test_what_was_learned_survives_json(values, words):
 
 @pytest.mark.parametrize(
     "change",
-    [{"columns": []}, {"missing": "guess"}, {"domain": 3}, {"columns": [{"name": 1, "fill": 0}]}],
+    [{"columns": []}, {"missing": "guess"}, {"columns": [{"name": 1, "fill": 0}]}],
 )
 def test_a_damaged_preparation_is_not_taken(change):
     content = fit(table(x=[1, 2, 3, 4]))[0].to_dict()
@@ -227,25 +229,22 @@ def test_gaps_are_said_to_be_filled_by_what_they_are_filled_by():
 
 def test_no_median_is_the_value_of_one_row():
     values = np.random.default_rng(0).normal(50.0, 10.0, 101)
-    rows = pd.DataFrame({"site": ["s"] * 101, "x": values})
-    preparation, _ = TablePreparation.fit(
-        rows, domain="site", targets=(), is_source=np.ones(101, dtype=bool)
-    )
+    rows = pd.DataFrame({"x": values})
+    asked = {"domains": ["s"] * 101, "is_source": np.ones(101, dtype=bool)}
+    preparation, _ = TablePreparation.fit(rows, **asked)
     fill = preparation.columns[0].fill
     assert fill not in set(values)
     assert abs(fill - np.median(values)) <= 0.1
     whole = rows.assign(x=np.round(values))  # a value that many rows have tells of none
-    preparation, _ = TablePreparation.fit(
-        whole, domain="site", targets=(), is_source=np.ones(101, dtype=bool)
-    )
+    preparation, _ = TablePreparation.fit(whole, **asked)
     assert preparation.columns[0].fill == np.median(np.round(values))
 
 
 @pytest.mark.parametrize("unit", [" mg", "%", " %"])
 def test_numbers_with_a_unit_are_no_categories(unit):
     values = [f"{number / 10:.1f}{unit}" for number in range(40)]
-    rows = pd.DataFrame({"site": ["s"] * 40, "dose": values, "z": range(40)})
-    asked = {"domain": "site", "targets": (), "is_source": np.ones(40, dtype=bool)}
+    rows = pd.DataFrame({"dose": values, "z": range(40)})
+    asked = {"domains": ["s"] * 40, "is_source": np.ones(40, dtype=bool)}
     with pytest.raises(InputError, match=r"'dose' holds numbers with a unit: '0.0 ?(mg|%)'"):
         TablePreparation.fit(rows, **asked)
     few = rows.assign(dose=[f"{5 * (1 + n % 3)}{unit}" for n in range(40)])

@@ -63,7 +63,7 @@ def test_texts_and_gaps_are_prepared_as_of_a_table(model, table):
         domains=table["site"].tolist(),
         is_source=table["site"].isin(SOURCES).to_numpy(),
     )
-    prepared = preparation.apply(table).values
+    prepared = pd.DataFrame(preparation.apply(table).values, columns=preparation.features)
     plain = make().fit(
         prepared, table["outcome"], sample_domain=table["site"], source_domains=SOURCES
     )
@@ -72,7 +72,7 @@ def test_texts_and_gaps_are_prepared_as_of_a_table(model, table):
     np.testing.assert_array_equal(found, expected)
     assert model.feature_names_in_.tolist() == INPUTS
     with pytest.raises(InputError, match="Pass a data frame with the columns 'x', 'z', 'color'"):
-        model.predict(prepared[:, :3], sample_domain=table["site"])
+        model.predict(prepared.to_numpy()[:, :3], sample_domain=table["site"])
 
 
 def test_a_saved_model_prepares_frames_as_before(model, table, tmp_path):

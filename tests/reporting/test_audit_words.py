@@ -6,7 +6,7 @@ import pytest
 
 from domindex.evaluation import ClassProbe, IndexAudit, ValueProbe
 from domindex.reporting import audit_summary
-from domindex.reporting.audit_words import audit_record
+from domindex.reporting.audit import audit_record
 
 NOTHING = ValueProbe(r2=-0.01, information=0.0, standard_error=0.01, ceiling=4.0)
 MUCH = ValueProbe(r2=0.95, information=2.0, standard_error=0.01, ceiling=4.0)
@@ -50,9 +50,9 @@ def test_an_index_is_called_one(honest):
 def test_what_does_not_hold_is_said_of_its_condition_alone(leaking):
     words = audit_summary(leaking)
     assert words.startswith("This is not quite a domain index: 2 of 3 conditions hold.")
-    assert "1. The encoding z does not tell the domain: does not hold." in words
+    assert "1. The encoding z does not reveal the domain: does not hold." in words
     assert "z has 100.0% of the domain information in x" in words
-    assert "3. The encoding z tells the label in the sources: holds." in words
+    assert "3. The encoding z predicts the label in the sources: holds." in words
 
 
 def test_values_are_explained_and_classes_are_named(honest):

@@ -13,7 +13,7 @@ from domindex.reporting import (
     plot_forecast,
     plot_importance,
 )
-from domindex.reporting.figures.canvas import short_name
+from domindex.reporting.canvas import short_name
 
 
 def named(axes):

@@ -3,16 +3,18 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from domindex import Training, VDIClassifier
 from domindex.errors import InputError
 from domindex.reporting import ReportData, report_data
-from domindex.reporting.aggregates import aggregate_columns, aggregate_inputs
+from domindex.reporting.columns import aggregate_columns, report_columns
 
 SHORT = {
     "candidates": [("raw", "linear"), ("flow", "linear")],
@@ -176,9 +178,9 @@ def test_a_report_takes_no_more_time_than_it_is_given(classifier, family, names)
 def test_the_audit_speaks_of_three_conditions(data):
     statements = [one.statement for one in data.audit.conditions]
     assert statements == [
-        "The encoding z does not tell the domain",
+        "The encoding z does not reveal the domain",
         "The indices and z together keep the inputs",
-        "The encoding z tells the label in the sources",
+        "The encoding z predicts the label in the sources",
     ]
     figures = data.audit.figures
     verdicts = [figures[name] for name in ("independent", "preserves_inputs", "label_sensitive")]
@@ -252,25 +254,36 @@ def test_numbers_are_averaged_and_of_texts_the_commonest_counts(table):
     columns = table(
         {"age": [1.0, 3.0, 5.0, None, 5.0, 7.0, 9.0], "kind": ["x", "x", "y", "x", "x", "x", None]}
     )
-    found = aggregate_columns(columns, [*"aaaabbb"], ["b", "a"])
+    found = aggregate_columns(columns, np.array([1, 1, 1, 1, 0, 0, 0]), 2)
     assert found == {"age": (7.0, 3.0), "kind": ("x", "x")}
 
 
-def test_nothing_is_told_of_a_single_row():
+def test_nothing_is_shown_of_a_single_row():
     columns = {"age": [1.0, 2.0, 3.0, 4.0, 5.0, 47.0], "note": [*"uvwxy", "Mr Smith"]}
-    found = aggregate_columns(columns, [*"aaaaa", "b"], ["a", "b"])
+    found = aggregate_columns(columns, np.array([0, 0, 0, 0, 0, 1]), 2)
     assert found == {"age": (3.0, None), "note": (None, None)}
 
 
 def test_columns_must_have_a_value_per_row():
     with pytest.raises(InputError, match="3 values in 'age', but there are 4 rows"):
-        aggregate_columns({"age": [1, 2, 3]}, [*"aabb"], ["a", "b"])
+        aggregate_columns({"age": [1, 2, 3]}, np.array([0, 0, 1, 1]), 2)
     with pytest.raises(InputError, match="columns is a list"):
-        aggregate_columns([1, 2], [*"ab"], ["a", "b"])
+        aggregate_columns([1, 2], np.array([0, 1]), 2)
+
+
+class Guess(RegressorMixin, BaseEstimator):
+    """A regressor of two domains that predicts zeros."""
+
+    domain_index_ = SimpleNamespace(domains=["a", "b"])
+
+    def predict(self, X, *, sample_domain):
+        return np.zeros(len(X))
 
 
 def test_only_so_many_inputs_are_offered_and_images_as_one():
-    columns, left_out = aggregate_inputs(np.ones((2, 70)), [*"ab"], ["a", "b"], None)
-    assert (len(columns), left_out) == (60, 10)
-    images, _ = aggregate_inputs(np.ones((6, 3, 3)), [*"aaabbb"], ["a", "b"], None)
-    assert images == {"mean of the inputs": (1.0, 1.0)}
+    notes, row_domains = [], np.array([0, 0, 0, 1, 1, 1])
+    columns = report_columns(Guess(), np.ones((6, 70)), [*"aaabbb"], None, row_domains, notes)
+    assert list(columns) == ["mean prediction", *(f"input {n}" for n in range(1, 61))]
+    assert notes == ["10 of the columns are not offered for colouring the map."]
+    images = report_columns(Guess(), np.ones((6, 3, 3)), [*"aaabbb"], None, row_domains, notes)
+    assert images == {"mean prediction": (0.0, 0.0), "mean of the inputs": (1.0, 1.0)}

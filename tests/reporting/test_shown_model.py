@@ -17,7 +17,7 @@ from domindex.reporting import (
     plot_map_on_positions,
     plot_scores_by_distance,
 )
-from domindex.reporting.thumbnail import map_thumbnail
+from domindex.reporting.report import map_thumbnail
 
 ATTACK = "<script>alert(1)</script>"
 

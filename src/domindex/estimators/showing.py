@@ -69,7 +69,7 @@ class ShownModel:
         'domain index 1'
         """
         check_is_fitted(self)
-        return _shown_by("figures").plot_domain_map(self, ax=ax, **details)
+        return _shown_by("map_figures").plot_domain_map(self, ax=ax, **details)
 
     def explain_domain(self, name: Hashable) -> pd.DataFrame:
         """Why a domain lies where it does: a row a column of the inputs, the largest difference
@@ -87,7 +87,7 @@ class ShownModel:
         ['column', 'from_neighbours', 'from_sources']
         """
         check_is_fitted(self)
-        table: pd.DataFrame = _shown_by("domain_table").explain_domain(self, name)
+        table: pd.DataFrame = _shown_by("explaining").explain_domain(self, name)
         return table
 
     @property
@@ -101,7 +101,7 @@ class ShownModel:
         [[0, 'source'], [4, 'target']]
         """
         check_is_fitted(self)
-        table: pd.DataFrame = _shown_by("domain_table").map_table(self)
+        table: pd.DataFrame = _shown_by("explaining").map_table(self)
         return table
 
     def _html_repr(self) -> str:
@@ -109,5 +109,5 @@ class ShownModel:
         fit, the parameters."""
         if not hasattr(self, "domain_index_"):
             return str(super()._html_repr())  # type: ignore[misc]
-        page: str = _shown_by("thumbnail").model_card(self)
+        page: str = _shown_by("report").model_card(self)
         return page

@@ -2,45 +2,55 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from domindex.arrays import Ints
+from domindex.committee.record import HeldOutRecord
 from domindex.errors import InputError
-from domindex.estimators.fit_record import profile_features
+from domindex.estimators.fit_record import FitRecord, profile_features
 from domindex.estimators.fitted_rows import as_fitted
 from domindex.estimators.vdi import BaseVDI
-from domindex.evaluation import IndexAudit
-from domindex.geometry import DomainIndex
 from domindex.inputs import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.inputs.domain_data import Task
 from domindex.inputs.profiles import ColumnProfile
 from domindex.progress import Progress
-from domindex.reporting.audit_words import audit_record
-from domindex.reporting.auditing import audit_within, budget_of
-from domindex.reporting.coloring import report_columns
+from domindex.reporting.audit import audit_record, audit_within, budget_of
+from domindex.reporting.columns import input_names, profile_table, report_columns
 from domindex.reporting.diagnostics import diagnose
 from domindex.reporting.distances import distances_to_sources, nearest_domains
-from domindex.reporting.explaining import Explanations, compare, explain
-from domindex.reporting.held_out import held_out_quality
-from domindex.reporting.model_facts import ModelFacts, model_facts
-from domindex.reporting.montage import (
-    MOST_PICTURES,
-    are_pictures,
-    domain_pictures,
-    picture_uri,
-    spread_out,
+from domindex.reporting.explaining import Explanations, explain
+from domindex.reporting.montage import are_pictures, domain_pictures, picture_uri, spread_out
+from domindex.reporting.records import (
+    DomainRecord,
+    DriverRecord,
+    ForecastRecord,
+    HeldOutQuality,
+    HeldOutScore,
+    History,
+    Value,
 )
-from domindex.reporting.profiling import profile_table
-from domindex.reporting.records import DomainRecord, HeldOutQuality, Value
 from domindex.reporting.report_data import ReportData
 from domindex.versions import versions
 
-N_NEIGHBOURS = 4
+METHOD = (
+    "While the model was fitted, source domains were left out in turn, some with everything near "
+    "them, and predicted by candidates that had not seen their labels; this is what the committee "
+    "made of those predictions. Its weights were chosen on the same rows, so it is a little "
+    "flattered. No label of a target was used."
+)
+
+METHOD_OF_ROWS = (
+    "There is a single source, so rows of it were left out in turn. That says how well its own "
+    "rows are predicted, and nothing of how the rule carries over to other domains."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +62,7 @@ class GivenRows:
     data : checked; labels in source domains only
     X, y : as they were given
     names : the domain of every row
+    row_domains : the number of every row's domain on the map
     table : columns of the inputs as the user knows them; None takes those of X
     columns : more columns to colour the map by
     """
@@ -60,6 +71,7 @@ class GivenRows:
     X: Any
     y: Any
     names: list[Hashable]
+    row_domains: Ints
     table: Any
     columns: Any
 
@@ -101,75 +113,53 @@ def report_data(
 
     Examples
     --------
-    >>> from domindex import Training, VDIClassifier
-    >>> from domindex.datasets import make_circle
-    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-    >>> model = VDIClassifier(
-    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
-    ... )
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
     >>> from domindex.reporting import report_data
     >>> report_data(model, title="Circle").facts["domains"]
     5
     """
-    _check_fitted(model)
-    model, X, y, sample_domain, table = as_fitted(model, X, y, sample_domain, table)
-    shown = progress or Progress(model.verbose > 0)
-    limit = budget_of(model, seconds, budget)
-    given = _given_rows(model, X, y, sample_domain, table, columns)
-    content = _gathered(model, given, title, seconds, limit, random_state, shown)
-    return replace(content, preparation=tuple(preparation))
-
-
-def _gathered(
-    model: Any,
-    given: GivenRows | None,
-    title: str | None,
-    seconds: float | None,
-    limit: float,
-    seed: int,
-    progress: Progress,
-) -> ReportData:
-    notes: list[str] = []
-    chosen = model_facts(model)
-    quality = _quality(model, chosen, notes)
-    progress.say("Report: comparing the domains …")
-    why = _explanations(model, chosen, given, seed)
-    audit, unaudited = None, list[str]()
-    if given is None:
-        unaudited.append("The report was written without the data: there is no audit.")
-    else:
-        progress.say("Report: auditing the index …")
-        audit = audit_within(limit, model, given.X, given.y, given.names, seed, unaudited)
-    records = _domain_records(model, chosen, given, quality, why, notes)
-    return ReportData(
-        title=title or f"Map of {len(records)} domains",
-        task="classification" if is_classifier(model) else "regression",
-        estimator=type(model).__name__,
-        facts=_facts(model, chosen, given, records, seconds),
-        domains=records,
-        columns=_columns(model, given, [record.name for record in records], notes),
-        held_out=quality,
-        audit=None if audit is None else audit_record(audit),
-        history=chosen.history,
-        trials=chosen.members,
-        warnings=_warnings(model, records, audit, quality),
-        notes=tuple(notes),
-        configuration={name: repr(value) for name, value in sorted(model.get_params().items())},
-        versions=versions(),
-        summary=chosen.summary,
-        profiles=why.columns,
-        drivers=chosen.drivers,
-        no_audit=" ".join(unaudited),
-    )
-
-
-def _check_fitted(model: Any) -> None:
     if not isinstance(model, BaseVDI) or not hasattr(model, "domain_index_"):
         raise InputError(
             f"model is {model!r}. A report needs a VDIClassifier or VDIRegressor after fit."
         )
+    model, X, y, sample_domain, table = as_fitted(model, X, y, sample_domain, table)
+    progress = progress or Progress(model.verbose > 0)
+    limit = budget_of(model, seconds, budget)
+    given = _given_rows(model, X, y, sample_domain, table, columns)
+    notes: list[str] = []
+    quality = _quality(model, notes)
+    progress.say("Report: comparing the domains …")
+    why = explain(model, _profiles(model, given, random_state))
+    audit, no_audit = None, list[str]()
+    if given is None:
+        no_audit.append("The report was written without the data: there is no audit.")
+    else:
+        progress.say("Report: auditing the index …")
+        audit = audit_within(limit, model, given.X, given.y, given.names, random_state, no_audit)
+    records = _domain_records(model, given, quality, why, notes)
+    off_map = [str(name) for name in getattr(model, "off_map_domains_", ())]
+    return ReportData(
+        title=title or f"Map of {len(records)} domains",
+        task="classification" if is_classifier(model) else "regression",
+        estimator=type(model).__name__,
+        facts=_facts(model, given, records, seconds),
+        domains=records,
+        columns={}
+        if given is None
+        else report_columns(model, X, given.names, columns, given.row_domains, notes),
+        held_out=quality,
+        audit=None if audit is None else audit_record(audit),
+        history=history_record(model.history_),
+        trials=member_records(model.candidates_),
+        warnings=diagnose(model.domain_index_, records, audit, quality, off_map),
+        notes=tuple(notes),
+        configuration={name: repr(value) for name, value in sorted(model.get_params().items())},
+        versions=versions(),
+        summary=tuple(model.summary().splitlines()),
+        profiles=why.columns,
+        drivers=_drivers(model._record),
+        preparation=tuple(preparation),
+        no_audit=" ".join(no_audit),
+    )
 
 
 def _given_rows(
@@ -190,52 +180,63 @@ def _given_rows(
             f"sample_domain names {data.n_domains} domains, and the model was fitted on "
             f"{len(model.domains_)} others or more. Pass the data that the model was fitted on."
         )
-    return GivenRows(data, X, y, names, table, columns)
+    numbers = {name: number for number, name in enumerate(model.domain_index_.domains)}
+    row_domains = np.array([numbers[name] for name in data.domains])[data.row_domains]
+    return GivenRows(data, X, y, names, row_domains, table, columns)
 
 
-def _quality(model: Any, chosen: ModelFacts, notes: list[str]) -> HeldOutQuality | None:
-    if chosen.record is None:
+def _quality(model: Any, notes: list[str]) -> HeldOutQuality | None:
+    """How well source domains were predicted by what had not seen their labels."""
+    if model._record is None:
         notes.append(
             "Prediction quality on held-out source domains is not known: the model was saved by a "
             "version that did not keep it. Fit it again."
         )
         return None
-    return held_out_quality(model, chosen.record.held_out)
+    record: HeldOutRecord = model._record.held_out
+    classes = getattr(model, "classes_", None)
+    names = [str(model.domains_[number]) for number in record.domains]
+    scores = zip(names, record.scores.tolist(), record.plain_scores.tolist())
+    baseline = "No plain model was among the candidates, so there is nothing to compare with."
+    if record.plain:
+        plain = record.plain.capitalize()
+        baseline = f"{plain} inputs, the best of the plain candidates in the same folds."
+    return HeldOutQuality(
+        score_name="root mean squared error" if classes is None else "accuracy",
+        higher_is_better=classes is not None,
+        method=METHOD_OF_ROWS if record.by_rows else METHOD,
+        baseline=baseline,
+        scores=tuple(HeldOutScore(*one) for one in scores),
+        figures=dict(record.figures),
+        plain_figures=dict(record.plain_figures),
+        calibration=_rows(record.calibration),
+        confusion=_rows(record.confusion),
+        classes=() if classes is None else tuple(str(one) for one in classes),
+        residuals=_rows(record.residuals),
+        coverage=_rows(record.coverage),
+    )
 
 
-def _explanations(
-    model: Any, chosen: ModelFacts, given: GivenRows | None, seed: int
-) -> Explanations:
-    """Of the columns given, of the inputs, or of what the fit kept of them."""
-    index = model.domain_index_
-    nearest = nearest_domains(index, N_NEIGHBOURS)
-    sources = set(model.source_domains_)
-    is_source = np.array([name in sources for name in index.domains], dtype=bool)
-    profiles: tuple[ColumnProfile, ...] = ()
-    if given is not None and (given.table is not None or given.data.inputs.ndim == 2):
-        profiles = _profiles(model, given, seed)
-    elif given is None and chosen.record is not None:
-        profiles = chosen.record.profiles
-    return explain(compare(profiles, nearest, is_source), is_source)
+def _rows(table: NDArray) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in table.tolist())
 
 
-def _profiles(model: Any, given: GivenRows, seed: int) -> tuple[ColumnProfile, ...]:
-    data = given.data
-    numbers = {name: number for number, name in enumerate(model.domain_index_.domains)}
-    order = np.array([numbers[name] for name in data.domains])
-    row_domains = order[data.row_domains]
+def _profiles(model: Any, given: GivenRows | None, seed: int) -> tuple[ColumnProfile, ...]:
+    """Of the columns given, of the inputs, or of what the fit left of them."""
+    if given is None:
+        return () if model._record is None else model._record.profiles
+    n_domains = len(model.domain_index_.domains)
     if given.table is not None:
-        return profile_table(given.table, row_domains, len(order), seed)
-    labels = getattr(model, "feature_names_in_", None)
-    if labels is None:
-        labels = [f"input {number + 1}" for number in range(data.inputs.shape[1])]
-    texts = [str(label) for label in labels]
-    return profile_features(data.inputs, texts, row_domains, len(order))
+        return profile_table(given.table, given.row_domains, n_domains, seed)
+    inputs = given.data.inputs
+    if inputs.ndim != 2:
+        return ()
+    names = input_names(model, inputs.shape[1])
+    return profile_features(inputs, names, given.row_domains, n_domains)
 
 
 def _facts(
     model: Any,
-    chosen: ModelFacts,
     given: GivenRows | None,
     records: tuple[DomainRecord, ...],
     seconds: float | None,
@@ -254,9 +255,9 @@ def _facts(
             facts["outputs"] = given.data.labels.shape[1]
     if is_classifier(model):
         facts["classes"] = len(model.classes_)
-    facts["representation"] = chosen.representation
-    if chosen.flow is not None:
-        facts["flow"] = chosen.flow
+    facts["representation"] = str(model.representation_)
+    if model.flow_ is not None and model.flow_.get("family") is not None:
+        facts["flow"] = str(model.flow_["family"])
     if model.domain_index_.angles is not None:
         facts["map"] = "closes"
     if seconds is not None:
@@ -265,44 +266,20 @@ def _facts(
     return facts
 
 
-def _pictures(index: DomainIndex, data: DomainData, notes: list[str]) -> dict[Hashable, str]:
-    """By domain, the picture that stands for it; none where rows are no pictures."""
-    if not are_pictures(data.inputs.shape[1:]):
-        return {}
-    shown = [index.domains[number] for number in spread_out(index.coordinates, MOST_PICTURES)]
-    if len(shown) < len(index.domains):
-        notes.append(
-            f"{len(shown)} of the {len(index.domains)} domains have a picture, spread over the map."
-        )
-    names = [data.domains[number] for number in data.row_domains]
-    pictures = domain_pictures(data.inputs, names, shown)
-    return {name: picture_uri(picture) for name, picture in zip(shown, pictures)}
-
-
-def _rows_by_domain(model: Any, chosen: ModelFacts, given: GivenRows | None) -> dict[Hashable, int]:
-    """How many rows each domain has: of the data, or as the fit and the forecasts remember."""
-    if given is not None:
-        return dict(zip(given.data.domains, given.data.domain_sizes.tolist()))
-    known = dict(zip(model.forecast_["domain"], model.forecast_["rows"].astype(int)))
-    if chosen.record is not None:
-        known |= dict(zip(model.domains_, chosen.record.rows.tolist()))
-    return known
-
-
 def _domain_records(
     model: Any,
-    chosen: ModelFacts,
     given: GivenRows | None,
     quality: HeldOutQuality | None,
     why: Explanations,
     notes: list[str],
 ) -> tuple[DomainRecord, ...]:
-    index: DomainIndex = model.domain_index_
-    pictures = {} if given is None else _pictures(index, given.data, notes)
+    index = model.domain_index_
+    pictures = {} if given is None else _pictures(model, given, notes)
     away = distances_to_sources(index, model.source_domains_)
-    nearest: NDArray[np.int64] = nearest_domains(index, N_NEIGHBOURS)
-    sizes, sources = _rows_by_domain(model, chosen, given), set(model.source_domains_)
+    nearest = nearest_domains(index)
+    sizes, sources = _rows_by_domain(model, given), set(model.source_domains_)
     scores = {} if quality is None else {one.name: one.score for one in quality.scores}
+    forecasts = forecast_records(model.forecast_)
     return tuple(
         DomainRecord(
             name=str(name),
@@ -313,7 +290,7 @@ def _domain_records(
             neighbours=tuple(str(index.domains[other]) for other in nearest[number]),
             distance_to_source=float(away[number]),
             held_out_score=scores.get(str(name)),
-            forecast=chosen.forecasts.get(str(name)),
+            forecast=forecasts.get(str(name)),
             angle=None if index.angles is None else float(index.angles[number]),
             picture=pictures.get(name),
             differences=why.differences[number],
@@ -323,19 +300,81 @@ def _domain_records(
     )
 
 
-def _columns(
-    model: Any, given: GivenRows | None, domains: list[str], notes: list[str]
-) -> dict[str, tuple[Value, ...]]:
-    if given is None:
+def _pictures(model: Any, given: GivenRows, notes: list[str]) -> dict[Hashable, str]:
+    """By domain, the picture that stands for it; none where rows are no pictures."""
+    index, inputs = model.domain_index_, given.data.inputs
+    if not are_pictures(inputs.shape[1:]):
         return {}
-    return report_columns(model, given.X, given.names, given.columns, domains, notes)
+    shown = [index.domains[number] for number in spread_out(index.coordinates)]
+    if len(shown) < len(index.domains):
+        notes.append(
+            f"{len(shown)} of the {len(index.domains)} domains have a picture, spread over the map."
+        )
+    pictures = domain_pictures(inputs, given.names, shown)
+    return {name: picture_uri(picture) for name, picture in zip(shown, pictures)}
 
 
-def _warnings(
-    model: Any,
-    records: tuple[DomainRecord, ...],
-    audit: IndexAudit | None,
-    quality: HeldOutQuality | None,
-) -> tuple[str, ...]:
-    off_map = [str(name) for name in getattr(model, "off_map_domains_", ())]
-    return diagnose(model.domain_index_, records, audit, quality, off_map)
+def _rows_by_domain(model: Any, given: GivenRows | None) -> dict[Hashable, int]:
+    """How many rows each domain has: of the data, or as the fit and the forecasts remember."""
+    if given is not None:
+        return dict(zip(given.data.domains, given.data.domain_sizes.tolist()))
+    known = dict(zip(model.forecast_["domain"], model.forecast_["rows"].astype(int)))
+    if model._record is not None:
+        known |= dict(zip(model.domains_, model._record.rows.tolist()))
+    return known
+
+
+def member_records(candidates: pd.DataFrame) -> tuple[dict[str, Any], ...]:
+    """The candidates that predict, in the order of the table: weight, near and far loss."""
+    shown = candidates.loc[
+        candidates["weight"] > 0, ["candidate", "weight", "near_loss", "far_loss"]
+    ]
+    return tuple(
+        {
+            str(name).replace("_", " "): str(value) if name == "candidate" else _number(value)
+            for name, value in row.items()
+        }
+        for row in shown.to_dict("records")
+    )
+
+
+def forecast_records(table: pd.DataFrame) -> dict[str, ForecastRecord]:
+    """What to expect in the targets, by the name of the domain."""
+    column = "expected_accuracy" if "expected_accuracy" in table else "expected_error"
+    if column not in table:
+        return {}
+    ways = table["two_ways"].tolist() if "two_ways" in table else [None] * len(table)
+    figures = zip(table["domain"], table[column], table["low"], table["high"], ways)
+    return {
+        str(name): ForecastRecord(float(mean), float(low), float(high), way)
+        for name, mean, low, high, way in figures
+    }
+
+
+def _drivers(record: FitRecord | None) -> tuple[DriverRecord, ...]:
+    if record is None:
+        return ()
+    table = record.importance
+    figures = zip(table["column"], table["importance"], table["standard_error"])
+    return tuple(
+        DriverRecord(str(name), float(mean), float(error)) for name, mean, error in figures
+    )
+
+
+def history_record(table: pd.DataFrame, max_epochs: int = 400) -> History:
+    """Terms of the training by epoch; of many epochs some, spread evenly."""
+    if not len(table):
+        return History()
+    rows = np.unique(np.linspace(0, len(table) - 1, min(len(table), max_epochs)).astype(int))
+    thinned = table.iloc[rows]
+    terms = {
+        str(name): tuple(_number(value) for value in thinned[name])
+        for name in thinned.columns
+        if name not in ("phase", "step")
+    }
+    return History(phases=tuple(str(phase) for phase in thinned["phase"]), terms=terms)
+
+
+def _number(value: Any) -> float | None:
+    number = float(value)
+    return number if math.isfinite(number) else None

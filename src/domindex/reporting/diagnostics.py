@@ -12,19 +12,8 @@ from domindex.geometry import DomainIndex
 from domindex.reporting.distances import median_spacing, widest_distance
 from domindex.reporting.records import DomainRecord, HeldOutQuality
 
-FEW_ROWS = 10
-"""Below this a domain's distances to others are mostly chance."""
-
 FAR_SPACINGS = 3.0
 """With a single source, a target farther away than so many median spacings counts as far."""
-
-POOR_STRESS = 0.35
-"""Share of the distances that a map may fail to show before it deserves a word."""
-
-MOST_WITH_STRESS = 2000
-"""Domains up to which the stress of a map, a sum over all pairs, is looked at; for memory."""
-
-NAMED = 6
 
 
 def diagnose(
@@ -62,11 +51,11 @@ def _one_source(records: Sequence[DomainRecord]) -> str:
 
 
 def _small_domains(records: Sequence[DomainRecord]) -> str:
-    small = [record.name for record in records if record.rows < FEW_ROWS]
+    small = [record.name for record in records if record.rows < 10]
     if not small:
         return ""
     return (
-        f"{_count(small, 'domain has', 'domains have')} fewer than {FEW_ROWS} rows: "
+        f"{_count(small, 'domain has', 'domains have')} fewer than 10 rows: "
         f"{_some(small)}. Their places on the map are uncertain."
     )
 
@@ -129,7 +118,7 @@ def _collapsed(records: Sequence[DomainRecord], audit: IndexAudit | None) -> str
     spread = np.sqrt(((points - points.mean(axis=0)) ** 2).sum(axis=1).mean())
     blur = np.sqrt((deviations**2).sum(axis=1).mean())
     if spread <= 1e-9:
-        return "The index has collapsed: all domains lie on one point, so the map tells nothing."
+        return "The index has collapsed: all domains lie on one point, so the map shows nothing."
     if blur > spread:
         return (
             "The index may have collapsed: domains are as uncertain as they are far apart "
@@ -147,8 +136,9 @@ def _collapsed(records: Sequence[DomainRecord], audit: IndexAudit | None) -> str
     return ""
 
 
-def _poorly_shown(index: DomainIndex) -> str:
-    if len(index.domains) > MOST_WITH_STRESS or not index.stress > POOR_STRESS:
+def _poorly_shown(index: DomainIndex, poor_stress: float = 0.35) -> str:
+    """A map that fails to show much of the distances; not of thousands of domains, for memory."""
+    if len(index.domains) > 2000 or not index.stress > poor_stress:
         return ""
     return (
         f"The map leaves out {index.stress:.0%} of the distances between domains (stress). Read "
@@ -177,6 +167,6 @@ def _count(names: Sequence[str], one: str, many: str) -> str:
     return f"{len(names)} {one if len(names) == 1 else many}"
 
 
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:NAMED])
-    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
+def _some(names: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.arrays import Floats
+from domindex.arrays import Floats, Ints
+from domindex.errors import InputError
+from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.profiles import ColumnProfile
+from domindex.reporting.distances import distances_to_sources, nearest_domains
 from domindex.reporting.records import ColumnRecord, DifferenceRecord, MissingRecord
-
-MOST_SHOWN = 5
-"""Columns that are shown of a domain."""
-
-LEAST_MISSING = 0.005
-"""Share of missing values below which a column is not mentioned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,28 +41,36 @@ class Comparison:
     missing: Floats
 
     @classmethod
-    def of(
-        cls, profile: ColumnProfile, nearest: NDArray[np.int64], is_source: NDArray[np.bool_]
-    ) -> Comparison:
-        """`nearest` (domains, neighbours) are numbers, `is_source` (domains,) roles."""
+    def of(cls, profile: ColumnProfile, nearest: Ints, is_source: NDArray[np.bool_]) -> Comparison:
+        """`nearest` (domains, neighbours) are numbers, `is_source` (domains,) roles.
+
+        Domains that the profile does not hold, such as added ones, have no counts.
+        """
+        more = len(nearest) - len(profile.counts)
+        counts = np.pad(profile.counts, ((0, more), (0, 0)))
+        profile = replace(profile, counts=counts, missing=np.pad(profile.missing, (0, more)))
         shares, known = profile.shares, profile.counts.sum(axis=1)
         there = (known > 0).astype(np.float64)
         around = there[nearest].sum(axis=1)
         neighbours = shares[nearest].sum(axis=1) / np.maximum(around, 1.0)[:, None]
         sources = profile.pooled(is_source)
-        from_neighbours = profile.distance(shares, neighbours) * (there * (around > 0))
-        from_sources = profile.distance(shares, sources[None]) * there * bool(sources.any())
-        total = np.maximum(known + profile.missing, 1.0)
-        chance = _chance(profile, neighbours, np.maximum(known, 1.0))
-        missing = profile.missing / total
-        return cls(profile, sources, neighbours, from_neighbours, from_sources, chance, missing)
+        return cls(
+            profile,
+            sources,
+            neighbours,
+            profile.distance(shares, neighbours) * (there * (around > 0)),
+            profile.distance(shares, sources[None]) * there * bool(sources.any()),
+            _chance(profile, neighbours, np.maximum(known, 1.0)),
+            profile.missing / np.maximum(known + profile.missing, 1.0),
+        )
 
     @property
     def strength(self) -> Floats:
         """(domains,) by which columns are ordered: the mean of both distances beyond chance."""
         return (self.from_neighbours + self.from_sources) / 2.0 - self.chance
 
-    def record(self, is_source: NDArray[np.bool_]) -> ColumnRecord:
+    def column(self, is_source: NDArray[np.bool_]) -> ColumnRecord:
+        """The column as the sources show it."""
         missing = self.missing[is_source]
         return ColumnRecord(
             self.profile.name,
@@ -71,6 +78,17 @@ class Comparison:
             not self.profile.levels,
             _rounded(self.sources),
             float(missing.mean()) if len(missing) else 0.0,
+        )
+
+    def difference(self, column: int, domain: int) -> DifferenceRecord:
+        """One domain; `column` is the number of the column in the report."""
+        return DifferenceRecord(
+            column,
+            float(self.from_neighbours[domain]),
+            float(self.from_sources[domain]),
+            float(self.chance[domain]),
+            _rounded(self.profile.shares[domain]),
+            _rounded(self.neighbours[domain]),
         )
 
 
@@ -83,54 +101,100 @@ class Explanations:
     missing: list[tuple[MissingRecord, ...]]
 
 
-def compare(
-    profiles: Sequence[ColumnProfile], nearest: NDArray[np.int64], is_source: NDArray[np.bool_]
-) -> list[Comparison]:
-    """Every column; domains that profiles do not hold yet, such as added ones, have no counts."""
-    n_domains = len(nearest)
-    return [Comparison.of(_grown(one, n_domains), nearest, is_source) for one in profiles]
+def compare(model: Any, profiles: Sequence[ColumnProfile]) -> list[Comparison]:
+    """Every column, over all domains of the model's map."""
+    nearest, is_source = nearest_domains(model.domain_index_), source_roles(model)
+    return [Comparison.of(one, nearest, is_source) for one in profiles]
 
 
-def explain(comparisons: Sequence[Comparison], is_source: NDArray[np.bool_]) -> Explanations:
-    """For each domain at most `MOST_SHOWN` columns, the largest difference first."""
-    n_domains = len(is_source)
-    if not comparisons:
-        return Explanations((), [()] * n_domains, [()] * n_domains)
-    strength = np.stack([one.strength for one in comparisons], axis=1)
-    lacking = np.stack([one.missing for one in comparisons], axis=1)
-    strongest = np.argsort(-strength, axis=1, kind="stable")[:, :MOST_SHOWN]
-    emptiest = np.argsort(-lacking, axis=1, kind="stable")[:, :MOST_SHOWN]
+def explain(model: Any, profiles: Sequence[ColumnProfile], most: int = 5) -> Explanations:
+    """For each domain at most `most` columns, the largest difference first.
+
+    Columns with less than half a percent of missing values are not mentioned as lacking.
+    """
+    is_source = source_roles(model)
+    compared = compare(model, profiles)
+    if not compared:
+        return Explanations((), [()] * len(is_source), [()] * len(is_source))
+    strength = np.stack([one.strength for one in compared], axis=1)
+    lacking = np.stack([one.missing for one in compared], axis=1)
     return Explanations(
-        tuple(one.record(is_source) for one in comparisons),
+        tuple(one.column(is_source) for one in compared),
         [
-            tuple(
-                difference(comparisons[column], int(column), domain)
-                for column in strongest[domain]
-                if strength[domain, column] > 0
-            )
-            for domain in range(n_domains)
+            tuple(compared[n].difference(int(n), domain) for n in columns if values[n] > 0)
+            for domain, (values, columns) in enumerate(zip(strength, _largest(strength, most)))
         ],
         [
-            tuple(
-                MissingRecord(int(column), float(lacking[domain, column]))
-                for column in emptiest[domain]
-                if lacking[domain, column] >= LEAST_MISSING
-            )
-            for domain in range(n_domains)
+            tuple(MissingRecord(int(n), float(values[n])) for n in columns if values[n] >= 0.005)
+            for values, columns in zip(lacking, _largest(lacking, most))
         ],
     )
 
 
-def difference(comparison: Comparison, column: int, domain: int) -> DifferenceRecord:
-    """One column of one domain."""
-    return DifferenceRecord(
-        column,
-        float(comparison.from_neighbours[domain]),
-        float(comparison.from_sources[domain]),
-        float(comparison.chance[domain]),
-        _rounded(comparison.profile.shares[domain]),
-        _rounded(comparison.neighbours[domain]),
-    )
+def source_roles(model: Any) -> NDArray[np.bool_]:
+    """(domains,) True for sources, in the order of the model's map."""
+    sources = set(model.source_domains_)
+    return np.array([name in sources for name in model.domain_index_.domains], dtype=bool)
+
+
+def map_table(model: Any) -> pd.DataFrame:
+    """A row a domain: domain, role, index_1, …, std_1, …, distance, and angle where it closes."""
+    index = model.domain_index_
+    columns: dict[str, Any] = {
+        "domain": pd.Series(list(index.domains), dtype=object),
+        "role": np.where(source_roles(model), "source", "target").tolist(),
+    }
+    columns |= {f"index_{n}": axis for n, axis in enumerate(index.coordinates.T, start=1)}
+    columns |= {f"std_{n}": axis for n, axis in enumerate(model.domain_index_std_.T, start=1)}
+    columns["distance"] = distances_to_sources(index, model.source_domains_)
+    if index.angles is not None:
+        columns["angle"] = index.angles
+    return pd.DataFrame(columns)
+
+
+def explain_domain(model: Any, name: Hashable) -> pd.DataFrame:
+    """A row a column, the largest difference first; see `BaseVDI.explain_domain`."""
+    domains = model.domain_index_.domains
+    if name not in domains:
+        raise InputError(
+            f"{name!r} is none of the model's domains ({preview(domains)}). "
+            f"{did_you_mean(str(name), map(str, domains)) or 'Spell it as in sample_domain.'}"
+        )
+    number = domains.index(name)
+    compared = compare(model, () if model._record is None else model._record.profiles)
+    known = [one for one in compared if one.profile.counts[number].any()]
+    known.sort(key=lambda one: -one.strength[number])
+    names = ("column", "from_neighbours", "from_sources", "chance")
+    typical = ("typical", "neighbours_typical", "sources_typical")
+    return pd.DataFrame([_row(one, number) for one in known], columns=[*names, *typical])
+
+
+def _row(comparison: Comparison, number: int) -> dict[str, Any]:
+    profile, sources = comparison.profile, comparison.sources
+    own, around = profile.shares[number], comparison.neighbours[number]
+    level = int(np.abs(2.0 * own - around - sources).argmax()) if profile.levels else None
+    return {
+        "column": profile.name,
+        "from_neighbours": float(comparison.from_neighbours[number]),
+        "from_sources": float(comparison.from_sources[number]),
+        "chance": float(comparison.chance[number]),
+        "typical": _typical(profile, own, level),
+        "neighbours_typical": _typical(profile, around, level),
+        "sources_typical": _typical(profile, sources, level),
+    }
+
+
+def _typical(profile: ColumnProfile, shares: Floats, level: int | None) -> str | None:
+    """The range that holds the median, or the share of a category; None where nothing is known.
+
+    `level` is the category in which the domain differs most.
+    """
+    if not shares.any():
+        return None
+    if level is not None:
+        return f"{profile.bin_names[level]} {shares[level]:.0%}"
+    half = shares.sum() / 2.0
+    return profile.bin_names[int((np.cumsum(shares) >= half - 1e-9).argmax())]
 
 
 def _chance(profile: ColumnProfile, shares: Floats, rows: Floats) -> Floats:
@@ -143,19 +207,11 @@ def _chance(profile: ColumnProfile, shares: Floats, rows: Floats) -> Floats:
     return spread / np.sqrt(rows)
 
 
-def _grown(profile: ColumnProfile, n_domains: int) -> ColumnProfile:
-    more = n_domains - len(profile.counts)
-    if not more:
-        return profile
-    return ColumnProfile(
-        profile.name,
-        profile.edges,
-        profile.levels,
-        np.pad(profile.counts, ((0, more), (0, 0))),
-        np.pad(profile.missing, (0, more)),
-    )
+def _largest(values: Floats, most: int) -> Ints:
+    """(rows, most) numbers of the largest values of each row, the largest first."""
+    return np.argsort(-values, axis=1, kind="stable")[:, :most]
 
 
 def _rounded(shares: Floats) -> tuple[float, ...]:
-    """To whole percents: a bar shows no more, and no row shall be told from another."""
+    """To whole percents: a bar shows no more, and no single row can be recognised."""
     return tuple(float(share) for share in np.round(shares, 2))

@@ -19,25 +19,15 @@ from domindex.vdi.builtin_backbones import picture_axes
 Colours = NDArray[np.uint8]
 Kind = Literal["nearest", "mean"]
 
-MOST_PICTURES = 60
-MOST_BYTES = 2_000
-"""Of one picture in a report, as PNG: sixty of them weigh less than a photograph."""
-
-SIDES = (40, 32, 24, 16, 8)
-"""Pixels of the longer side that are tried, until a picture is small enough."""
-
-LEAST_SIDE, MOST_STRETCHED = 6, 4.0
-"""Rows of two axes count as pictures if both have so many entries, and neither is so many times
-longer than the other: signals have few channels beside a long time."""
-
-STEP = 8
-"""Colours are told in steps of so many 255ths, which few eyes see and which halves the bytes."""
-
 DATA_URI = "data:image/png;base64,"
 
 
 def are_pictures(row_shape: tuple[int, ...]) -> bool:
-    """Whether rows of this shape are (H, W), (H, W, C) or (C, H, W) rather than signals."""
+    """Whether rows of this shape are (H, W), (H, W, C) or (C, H, W) rather than signals.
+
+    Signals have few channels beside a long time; a picture has at least 6 pixels each way, and is
+    at most 4 times as long as wide.
+    """
     if len(row_shape) not in (2, 3):
         return False
     try:
@@ -45,7 +35,7 @@ def are_pictures(row_shape: tuple[int, ...]) -> bool:
     except InputError:
         return False
     short, long = sorted((height, width))
-    return short >= LEAST_SIDE and long <= MOST_STRETCHED * short
+    return short >= 6 and long <= 4.0 * short
 
 
 def domain_pictures(
@@ -97,20 +87,23 @@ def _as_colours(pictures: Floats) -> Colours:
     return (255.0 * scaled).round().astype(np.uint8)
 
 
-def picture_uri(picture: Colours) -> str:
-    """A picture (height, width, 3) as the address that holds it, at most `MOST_BYTES` of PNG."""
+def picture_uri(picture: Colours, max_bytes: int = 2000) -> str:
+    """A picture (height, width, 3) as the address that holds it as a PNG, smaller until it fits.
+
+    Sixty pictures of this size weigh less than a photograph.
+    """
     height, width = picture.shape[:2]
     content = b""
-    for side in SIDES:
+    for side in (40, 32, 24, 16, 8):
         share = min(1.0, side / max(height, width))
         size = (max(1, round(share * height)), max(1, round(share * width)))
         content = png_bytes(_in_steps(_resized(picture, *size)))
-        if len(content) <= MOST_BYTES:
+        if len(content) <= max_bytes:
             break
     return DATA_URI + base64.b64encode(content).decode("ascii")
 
 
-def spread_out(points: Floats, most: int) -> list[int]:
+def spread_out(points: Floats, most: int = 60) -> list[int]:
     """Numbers of at most `most` points, chosen so that none of the map is without one.
 
     The first, and then always the point that lies farthest from all chosen before.
@@ -143,8 +136,9 @@ def _chunk(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", check)
 
 
-def _in_steps(picture: Colours) -> Colours:
-    stepped = np.minimum((picture.astype(np.int64) + STEP // 2) // STEP * STEP, 255)
+def _in_steps(picture: Colours, step: int = 8) -> Colours:
+    """Colours in steps of so many 255ths, which few eyes see and which halves the bytes."""
+    stepped = np.minimum((picture.astype(np.int64) + step // 2) // step * step, 255)
     return stepped.astype(np.uint8)
 
 

@@ -16,7 +16,7 @@ from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.evaluation import graph_auc
 from domindex.geometry import DomainIndex
 from domindex.persistence.atomic import new_file
-from domindex.reporting.figures import (
+from domindex.reporting.map_figures import (
     plot_domain_graph,
     plot_domain_map,
     plot_index_against_truth,

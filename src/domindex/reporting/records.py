@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-CLEAR_SHARE = 0.03
-"""Difference of accuracies, or share of an error, from which one model is called better."""
-
 Value = float | str | None
 """A number, a text, or nothing known."""
 
@@ -171,10 +168,10 @@ class HeldOutQuality:
 
     @property
     def clearly_worse(self) -> bool:
-        """Whether the plain model is better on average, by more than short refits may cost."""
+        """Whether the plain model is better on average, by 3 points of accuracy or % of error."""
         if self.higher_is_better:
-            return self.baseline_mean - self.mean > CLEAR_SHARE
-        return self.mean > self.baseline_mean * (1.0 + CLEAR_SHARE)
+            return self.baseline_mean - self.mean > 0.03
+        return self.mean > self.baseline_mean * 1.03
 
 
 @dataclass(frozen=True)

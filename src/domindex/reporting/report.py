@@ -1,4 +1,4 @@
-"""One HTML file that opens from disk, with everything in it."""
+"""The report as one HTML file that opens from disk, and the card of a model for notebooks."""
 
 from __future__ import annotations
 
@@ -9,31 +9,25 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from domindex.arrays import Floats
 from domindex.errors import DomindexError, InputError
 from domindex.inputs.messages import with_readable_names
 from domindex.persistence.atomic import new_file
 from domindex.persistence.codec import parse_json
 from domindex.persistence.paths import read_bounded, usable_path
+from domindex.reporting.canvas import SOURCE_COLOR, TARGET_COLOR, plane
+from domindex.reporting.explaining import source_roles
 from domindex.reporting.packing import pack
 from domindex.reporting.report_data import ReportData
 
 CONTENT_FILE = "report.json"
 REPORT_FILE = "report.html"
 
-SCRIPTS = (
-    "elements.js",
-    "map.js",
-    "table.js",
-    "sections.js",
-    "rely.js",
-    "why.js",
-    "quality.js",
-    "main.js",
-)
+SCRIPTS = ("elements", "map", "table", "sections", "rely", "why", "quality", "main")
 """In the order in which they build on one another."""
-
-UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-"""What could end a script or begin a tag, in a form that only JSON reads."""
 
 
 def render_report(data: ReportData) -> str:
@@ -43,19 +37,11 @@ def render_report(data: ReportData) -> str:
 
     Examples
     --------
-    >>> from domindex import Training, VDIClassifier
-    >>> from domindex.datasets import make_circle
-    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-    >>> model = VDIClassifier(
-    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
-    ... )
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
     >>> from domindex.reporting import render_report, report_data
     >>> render_report(report_data(model)).startswith("<!doctype html>")
     True
     """
-    script = "\n".join(_template(name) for name in SCRIPTS)
+    script = "\n".join(_template(f"{name}.js") for name in SCRIPTS)
     parts = {
         "title": html.escape(data.title),
         "css": _template("report.css"),
@@ -73,14 +59,6 @@ def write_report(data: ReportData, path: str | Path) -> Path:
 
     Examples
     --------
-    >>> from domindex import Training, VDIClassifier
-    >>> from domindex.datasets import make_circle
-    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-    >>> model = VDIClassifier(
-    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
-    ... )
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
     >>> from domindex.reporting import report_data, write_report
     >>> write_report(report_data(model), "report.html").name
     'report.html'
@@ -131,7 +109,7 @@ def write_run_report(run_folder: str | Path) -> Path:
 def safe_json(content: Any) -> str:
     """JSON that can stand inside a page: no text in it can end a script or begin a tag."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # nothing but ASCII
-    return re.sub("[<>&]", lambda found: UNSAFE[found[0]], text)
+    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _template(name: str) -> str:
@@ -147,3 +125,68 @@ def _plotly_script() -> str:
             "Install it with: pip install 'domindex[report]'"
         ) from None
     return get_plotlyjs()
+
+
+def model_card(model: Any) -> str:
+    """HTML of a fitted model; names of users are text, never markup."""
+    index = model.domain_index_
+    n_sources = len(model.source_domains_)
+    members = model.candidates_[model.candidates_["weight"] > 0].head(5)
+    rows = "".join(
+        f"<tr><td style='text-align:left'>{html.escape(str(name).replace('_', ' '))}</td>"
+        f"<td>{weight:.0%}</td></tr>"
+        for name, weight in zip(members["candidate"], members["weight"])
+    )
+    words = (
+        f"{len(index.domains)} domains, "
+        f"<span style='color:{SOURCE_COLOR}'>■</span> {n_sources} sources, "
+        f"<span style='color:{TARGET_COLOR}'>●</span> {len(index.domains) - n_sources} targets"
+    )
+    return (
+        f"<div><b>{html.escape(type(model).__name__)}</b>, {words}"
+        "<div style='display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start'>"
+        f"{map_thumbnail(plane(index), source_roles(model))}"
+        f"<table><thead><tr><th style='text-align:left'>who predicts</th><th>weight</th></tr>"
+        f"</thead><tbody>{rows}</tbody></table></div>"
+        f"<div>{html.escape(_expected(model))}</div></div>"
+    )
+
+
+def map_thumbnail(points: Floats, is_source: NDArray[np.bool_]) -> str:
+    """Points (domains, 2) as an SVG picture, sources last so that none is covered.
+
+    Of more than 2000 domains so many are drawn, evenly among them.
+    """
+    box = np.array([260, 190])  # pixels
+    step = max(1, -(-len(points) // 2000))
+    points, is_source = points[::step], is_source[::step]
+    low, span = points.min(axis=0), np.ptp(points, axis=0)
+    scale = np.where(span > 0, span, 1.0)
+    places = 10 + (points - low) / scale * (box - 20)
+    places[:, span == 0] = box[span == 0] / 2
+    places[:, 1] = box[1] - places[:, 1]
+    size = 4 if len(points) < 100 else 2
+    marks = []
+    for number in np.argsort(is_source, kind="stable"):
+        x, y = places[number]
+        if is_source[number]:
+            corner = f'x="{x - size:.1f}" y="{y - size:.1f}"'
+            shape = f'<rect {corner} width="{2 * size}" height="{2 * size}"'
+            marks.append(f'{shape} fill="{SOURCE_COLOR}"/>')
+        else:
+            marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" fill="{TARGET_COLOR}"/>')
+    return (
+        f'<svg width="{box[0]}" height="{box[1]}" role="img" aria-label="Map of the domains" '
+        f'style="border:1px solid #bbb;border-radius:6px">{"".join(marks)}</svg>'
+    )
+
+
+def _expected(model: Any) -> str:
+    """What to expect in the targets, in a sentence; empty where there are none."""
+    frame = model.forecast_
+    for column, what in (("expected_accuracy", "accuracy"), ("expected_error", "error")):
+        if column in frame and len(frame):
+            low, high = frame[column].min(), frame[column].max()
+            mean = frame[column].mean()
+            return f"Expected {what} in the targets: {mean:.3g}, from {low:.3g} to {high:.3g}."
+    return ""

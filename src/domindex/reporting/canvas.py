@@ -13,21 +13,12 @@ from domindex.errors import DomindexError, InputError
 from domindex.geometry import DomainIndex
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#666666")
-"""Okabe and Ito's colours, which people with any kind of colour vision tell apart."""
+"""Okabe and Ito's colours, which people with any kind of colour vision can distinguish."""
 
 SOURCE_COLOR, TARGET_COLOR = PALETTE[0], PALETTE[1]
 
-
-WIDTH, HEIGHT, LEAST_HEIGHT = 7.0, 5.5, 2.8
-"""Inches of a figure, and of one whose content is flat."""
-
-FONT = 7.0
-MOST_LETTERS = 24
-"""Of a name in a figure; what is longer is cut in the middle, as in the report."""
-
-CROWDED = 0.1
-"""Share of a name that may be covered by other names and points, or lie outside the axes: beyond it
-the name is left out, for nobody could read it or what it covers."""
+WIDTH, HEIGHT, MIN_HEIGHT = 7.0, 5.5, 2.8  # inches of a figure; the last of one with flat content
+FONT = 7.0  # of the names of domains, in typographic points
 
 Place = tuple[float, float, str]
 PLACES: tuple[Place, ...] = (
@@ -54,18 +45,18 @@ def new_axes(ax: Any, height: float = HEIGHT) -> Any:
     return Figure(figsize=(WIDTH, height), layout="constrained").add_subplot()
 
 
-def height_of_rows(n_rows: int) -> float:
-    """Inches for a figure with so many rows, one below the other."""
-    return min(HEIGHT, max(LEAST_HEIGHT, 1.3 + 0.3 * n_rows))
+def axes_for_rows(ax: Any, n_rows: int) -> Any:
+    """`new_axes` with room for so many rows, one below the other."""
+    return new_axes(ax, min(HEIGHT, max(MIN_HEIGHT, 1.3 + 0.3 * n_rows)))
 
 
-def height_of_map(points: Floats) -> float:
-    """Inches for a figure of (domains, 2) points with one unit for both axes.
+def axes_for_map(ax: Any, points: Floats) -> Any:
+    """`new_axes` for (domains, 2) points with one unit for both axes.
 
     A map that is almost a line does not leave the figure empty above and below it.
     """
     width, height = np.maximum(np.ptp(points, axis=0), 1e-9)
-    return float(np.clip(1.6 + (WIDTH - 1.0) * height / width, LEAST_HEIGHT, HEIGHT))
+    return new_axes(ax, float(np.clip(1.6 + (WIDTH - 1.0) * height / width, MIN_HEIGHT, HEIGHT)))
 
 
 def plane(index: DomainIndex) -> Floats:
@@ -74,19 +65,21 @@ def plane(index: DomainIndex) -> Floats:
     return np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
 
 
-def as_index(given: Any) -> DomainIndex:
-    """A map, or that of a fitted model."""
+def map_and_sources(
+    given: Any, source_domains: Collection[Hashable] | None
+) -> tuple[DomainIndex, NDArray[np.bool_]]:
+    """A map, or that of a fitted model, and (domains,) True for sources, named or the model's."""
     index = getattr(given, "domain_index_", given)
     if not isinstance(index, DomainIndex):
         raise InputError(
             f"index is a {type(given).__name__}. Pass a fitted model, or its domain_index_."
         )
-    return index
+    return index, source_marks(index.domains, sources_of(given, source_domains))
 
 
-def sources_of(given: Any, asked: Collection[Hashable] | None) -> Collection[Hashable]:
+def sources_of(given: Any, named: Collection[Hashable] | None) -> Collection[Hashable]:
     """The sources that were named, or those of a fitted model."""
-    return getattr(given, "source_domains_", ()) if asked is None else asked
+    return getattr(given, "source_domains_", ()) if named is None else named
 
 
 def source_marks(
@@ -102,20 +95,35 @@ def kinds(sources: NDArray[np.bool_]) -> list[tuple[NDArray[np.bool_], str, str,
     return [kind for kind in both if kind[0].any()]
 
 
-def short_name(name: Hashable, most: int = MOST_LETTERS) -> str:
-    """A name as a figure has room for it; names that begin alike often differ in how they end.
+def draw_domains(
+    axes: Any, points: Floats, sources: NDArray[np.bool_], zorder: int = 2, **style: Any
+) -> None:
+    """(domains, 2) points, squares for sources and circles for targets, each with its label."""
+    for chosen, marker, label, color in kinds(sources):
+        axes.scatter(
+            *points[chosen].T, marker=marker, color=color, label=label, zorder=zorder, **style
+        )
 
-    Examples
-    --------
-    >>> from domindex.reporting.figures.canvas import short_name
+
+def short_name(name: Hashable, max_letters: int = 24) -> str:
+    """A name cut in the middle: names that begin alike often differ in how they end.
+
     >>> short_name("Municipality of Somewhere-upon-River 17")
     'Municipality…n-River 17'
     """
     text = str(name)
-    if len(text) <= most:
+    if len(text) <= max_letters:
         return text
-    end = int((most - 1) * 0.45)
-    return f"{text[: most - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
+    end = int((max_letters - 1) * 0.45)
+    return f"{text[: max_letters - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
+
+
+def name_rows(axes: Any, heights: Any, names: Iterable[Hashable], fontsize: int = 8) -> None:
+    """Names at the left of rows; a $ in a name is a dollar, not mathematics."""
+    axes.set_yticks(heights, [short_name(name) for name in names], fontsize=fontsize)
+    for text in axes.get_yticklabels():
+        text.set_parse_math(False)
+    axes.grid(axis="x", alpha=0.3)
 
 
 def name_points(
@@ -123,9 +131,9 @@ def name_points(
 ) -> None:
     """The name of each domain beside its point, or so many typographic points below it.
 
-    To be called last, when the axes have their limits. A name moves to another side of its point
-    where it would cover one that stands already, and is left out where there is no room on any
-    side. A $ in a name is a dollar, not mathematics.
+    Call it last, when the axes have their limits. A name that would cover another moves to another
+    side of its point, and is left out where there is no room on any side. A $ in a name is a
+    dollar, not mathematics.
     """
     texts = [short_name(name) for name in domains]
     under: list[Place | None] = [(0.0, -(below or 0.0), "center")] * len(texts)
@@ -138,10 +146,12 @@ def name_points(
         label.set(fontsize=FONT, parse_math=False, in_layout=False)
 
 
-def _beside(axes: Any, texts: list[str], points: Floats) -> list[Place | None]:
+def _beside(
+    axes: Any, texts: list[str], points: Floats, crowded: float = 0.1
+) -> list[Place | None]:
     """For every name the first of `PLACES` that covers least of the points and of other names.
 
-    None where all would cover too much, or lie too far outside the axes.
+    None where more than the share `crowded` of the name would be covered or outside the axes.
     """
     figure = axes.figure.canvas.figure
     figure.draw_without_rendering()  # where the axes end up is known only then
@@ -159,7 +169,7 @@ def _beside(axes: Any, texts: list[str], points: Floats) -> list[Place | None]:
         area = width * FONT
         lost = [_covered(box, others) + area - _covered(box, room[None]) for box in boxes]
         best = int(np.argmin(lost))
-        if lost[best] > CROWDED * area:
+        if lost[best] > crowded * area:
             chosen.append(None)
             continue
         chosen.append(PLACES[best])
@@ -167,7 +177,7 @@ def _beside(axes: Any, texts: list[str], points: Floats) -> list[Place | None]:
     return chosen
 
 
-def _box(point: Floats, place: tuple[float, float, str], width: float) -> Floats:
+def _box(point: Floats, place: Place, width: float) -> Floats:
     """(4,) left, bottom, right, top of a name."""
     right, up, side = place
     left = point[0] + right - {"left": 0.0, "center": width / 2, "right": width}[side]

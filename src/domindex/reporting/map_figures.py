@@ -1,0 +1,477 @@
+"""Figures of maps: the domains, their pictures, graphs, local indices, and what is known of them.
+
+Each takes an optional Axes and returns it; none shows or saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from domindex.arrays import Floats
+from domindex.errors import InputError
+from domindex.evaluation import index_correlation, procrustes_agreement
+from domindex.geometry import DomainIndex, procrustes_align
+from domindex.inputs import check_domain_names, check_inputs, group_rows
+from domindex.inputs.messages import preview
+from domindex.reporting.canvas import (
+    PALETTE,
+    axes_for_map,
+    draw_domains,
+    kinds,
+    map_and_sources,
+    name_points,
+    new_axes,
+    plane,
+    short_name,
+    source_marks,
+    sources_of,
+)
+from domindex.reporting.montage import Kind, domain_pictures, spread_out
+
+DOT: dict[str, Any] = {"s": 70, "edgecolors": "black", "linewidths": 0.6, "zorder": 2}
+
+EDGE_STYLES = {
+    "inferred": {"color": "0.55", "linestyle": "-", "linewidth": 1.0},
+    "in both": {"color": "#009E73", "linestyle": "-", "linewidth": 1.4},
+    "inferred only": {"color": "#D55E00", "linestyle": "--", "linewidth": 1.2},
+    "true only": {"color": "0.6", "linestyle": ":", "linewidth": 1.2},
+}
+
+
+def plot_domain_map(
+    index: Any,
+    *,
+    std: ArrayLike | None = None,
+    color: ArrayLike | None = None,
+    color_label: str = "",
+    source_domains: Collection[Hashable] | None = None,
+    graph: nx.Graph | None = None,
+    ax: Any = None,
+) -> Any:
+    """The domains as points on the plane: squares for sources, circles for targets.
+
+    Where the map closes, a line leads once around its ring.
+
+    Parameters
+    ----------
+    index : a fitted model or its map; the first two components are drawn, one alone against zero
+    std : (domains, components), drawn as ellipses of one deviation; a model brings its own
+    color : a number per domain, or a text for each of up to 8 groups
+    color_label : what the bar of colours says, where they stand for numbers
+    source_domains : squares; None takes those of a model
+    graph : joined domains get a line
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_domain_map
+    >>> plot_domain_map(model).get_xlabel()
+    'domain index 1'
+    """
+    std = getattr(index, "domain_index_std_", None) if std is None else std
+    index, sources = map_and_sources(index, source_domains)
+    points = plane(index)
+    axes = axes_for_map(ax, points)
+    values = _color_values(color, len(points))
+    if index.angles is not None:
+        _draw_ring(axes, points, index.angles)
+    if graph is not None:
+        _draw_edges(axes, index, points, graph)
+    if std is not None:
+        _draw_ellipses(axes, points, np.asarray(std, dtype=float))
+    if color is None:
+        draw_domains(axes, points, sources, **DOT)
+    elif values.dtype.kind == "U":
+        _draw_groups(axes, points, values, sources)
+    else:
+        _draw_numbers(axes, points, values, sources, color_label)
+    _set_map_axes(axes, 0.08)
+    name_points(axes, index.domains, points)
+    return axes
+
+
+def plot_montage(
+    index: Any,
+    X: Any,
+    sample_domain: Sequence[Hashable],
+    *,
+    kind: Kind = "nearest",
+    source_domains: Collection[Hashable] | None = None,
+    ax: Any = None,
+) -> Any:
+    """The map with a small picture of every domain at its place, framed by its role.
+
+    Parameters
+    ----------
+    index : a fitted model or its map; its first two components are drawn
+    X : (rows, H, W), (rows, H, W, C) or (rows, C, H, W)
+    sample_domain : the domain of every row
+    kind : "nearest" shows the row nearest to the domain's mean, "mean" the mean of its rows
+    source_domains : framed in another colour; of more than 60 domains, 60 that are spread over the
+        map get a picture
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_montage
+    >>> axes = plot_montage(model, np.random.default_rng(0).random((5, 8, 8)), range(5))
+    >>> len(axes.artists)
+    5
+    """
+    index, sources = map_and_sources(index, source_domains)
+    points = plane(index)
+    # before Matplotlib's parts are imported: it says where it is missing
+    axes = axes_for_map(ax, points)
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    width = 34.0  # of a picture, in typographic points
+    names = check_domain_names(sample_domain, len(check_inputs(X)))
+    shown = spread_out(points)
+    pictures = domain_pictures(X, names, [index.domains[number] for number in shown], kind)
+    for chosen, marker, label, color in reversed(kinds(sources)):
+        axes.scatter(*points[chosen].T, marker=marker, color=color, label=label, s=12)
+        for number, picture in zip(shown, pictures):
+            if chosen[number]:
+                frame = {"edgecolor": color, "linewidth": 1.5}
+                image = OffsetImage(picture, zoom=width / pictures.shape[2])
+                box = AnnotationBbox(image, points[number], pad=0.1, bboxprops=frame)
+                axes.add_artist(box)
+    name_points(axes, index.domains, points, below=width / 2 + 10)
+    _set_map_axes(axes, 0.12)
+    return axes
+
+
+def plot_map_on_positions(
+    index: Any,
+    positions: ArrayLike,
+    *,
+    position_names: tuple[str, str] = ("position 1", "position 2"),
+    source_domains: Collection[Hashable] | None = None,
+    ax: Any = None,
+) -> Any:
+    """The map laid on known positions: a line from where each domain is to where the map has it.
+
+    The map is moved, turned, mirrored and scaled as a whole, so that the lines are shortest.
+
+    Parameters
+    ----------
+    index : a fitted model or its map; the first two components are drawn
+    positions : (domains, 2), in the order of `index.domains`, such as longitude and latitude
+    position_names : what the two columns are
+    source_domains : squares; None takes those of a model
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_map_on_positions
+    >>> plot_map_on_positions(model, model.domain_indices_).get_title()
+    'The map explains 100% of the positions'
+    """
+    index, sources = map_and_sources(index, source_domains)
+    known = np.asarray(positions, dtype=np.float64)
+    if known.shape != (len(index.domains), 2) or not np.isfinite(known).all():
+        raise InputError(
+            f"positions has shape {known.shape} for {len(index.domains)} domains. "
+            "Pass two finite numbers for each, in the order of index.domains."
+        )
+    axes = new_axes(ax)
+    laid = _laid_on(plane(index), known)
+    for start, end in zip(known, laid):
+        axes.plot(*np.array([start, end]).T, color="0.75", linewidth=0.9, zorder=1)
+    for chosen, marker, label, color in kinds(sources):
+        hollow = {"facecolors": "none", "edgecolors": color, "zorder": 2}
+        full = {"color": color, "zorder": 3}
+        for points, where, style in (
+            (known, "known position", hollow),
+            (laid, "on the map", full),
+        ):
+            axes.scatter(*points[chosen].T, marker=marker, s=45, label=f"{label}, {where}", **style)
+    agreement = procrustes_agreement(plane(index), known)
+    axes.set(
+        xlabel=position_names[0],
+        ylabel=position_names[1],
+        title=f"The map explains {agreement:.0%} of the positions",
+    )
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.legend(loc="best", frameon=False, fontsize=8)
+    name_points(axes, index.domains, laid)
+    return axes
+
+
+def plot_index_against_truth(
+    index: Any,
+    truth: ArrayLike,
+    *,
+    truth_label: str = "true index",
+    source_domains: Collection[Hashable] | None = None,
+    ax: Any = None,
+) -> Any:
+    """The map's first principal axis against a known number per domain, which it should follow.
+
+    The sign of a map means nothing, so the axis is turned to rise with the truth.
+
+    Parameters
+    ----------
+    index : a fitted model or its map
+    truth : (domains,) a number a domain, in the order of `index.domains`
+    truth_label : what it is
+    source_domains : squares; None takes those of a model
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_index_against_truth
+    >>> plot_index_against_truth(model, range(2001, 2006), truth_label="year").get_xlabel()
+    'year'
+    """
+    index, sources = map_and_sources(index, source_domains)
+    correlation = index_correlation(index.coordinates, truth)
+    known = np.asarray(truth, dtype=np.float64).squeeze()
+    inferred = _widest(index.coordinates, 1)[:, 0]
+    if inferred @ (known - known.mean()) < 0:
+        inferred = -inferred
+    points = np.column_stack([known, inferred])
+    axes = new_axes(ax)
+    draw_domains(axes, points, sources)
+    axes.set(
+        xlabel=truth_label,
+        ylabel="inferred index, first principal axis",
+        title=f"|r| = {correlation:.3f}",
+    )
+    axes.grid(alpha=0.3)
+    axes.legend(loc="best", frameon=False)
+    name_points(axes, index.domains, points)
+    return axes
+
+
+def plot_domain_graph(
+    inferred: Any,
+    truth: nx.Graph | None = None,
+    *,
+    positions: Mapping[Hashable, ArrayLike] | None = None,
+    source_domains: Collection[Hashable] | None = None,
+    ax: Any = None,
+) -> Any:
+    """An inferred domain graph; beside a true one, edges are drawn by which of the two have them.
+
+    Parameters
+    ----------
+    inferred : as from `model.domain_graph`; a fitted model stands for its graph of the nearest two
+    truth : the true graph of the same domains
+    positions : where to draw each domain, name to (x, y); None lays out the true graph, or the
+        inferred one where there is no truth
+    source_domains : squares; None takes those of a model
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from domindex.reporting import plot_domain_graph
+    >>> axes = plot_domain_graph(nx.path_graph(["a", "b", "c"]), nx.cycle_graph(["a", "b", "c"]))
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['true only (1)', 'in both (2)', 'target']
+    """
+    sources = sources_of(inferred, source_domains)
+    if hasattr(inferred, "domain_graph"):
+        inferred = inferred.domain_graph(n_neighbors=2)
+    places = _graph_layout(inferred, truth, positions)
+    groups = {"inferred": list(inferred.edges)}
+    if truth is not None:
+        groups = {
+            "true only": [edge for edge in truth.edges if not inferred.has_edge(*edge)],
+            "inferred only": [edge for edge in inferred.edges if not truth.has_edge(*edge)],
+            "in both": [edge for edge in inferred.edges if truth.has_edge(*edge)],
+        }
+    axes = new_axes(ax)
+    for label, edges in groups.items():
+        for number, (first, second) in enumerate(edges):
+            axes.plot(
+                *np.array([places[first], places[second]]).T,
+                zorder=1,
+                label=f"{label} ({len(edges)})" if number == 0 else None,
+                **EDGE_STYLES[label],
+            )
+    points = np.array(list(places.values()))
+    draw_domains(axes, points, source_marks(list(places), sources), **(DOT | {"s": 90}))
+    axes.set_aspect("equal", adjustable="box")
+    axes.set_axis_off()
+    axes.legend(loc="best", frameon=False, fontsize=8)
+    name_points(axes, places, points)
+    return axes
+
+
+def plot_local_indices(
+    local_indices: ArrayLike,
+    sample_domain: Any,
+    *,
+    domains: Sequence[Hashable] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Local indices of rows, one colour a domain.
+
+    Parameters
+    ----------
+    local_indices : (rows, local_dim), from `model.transform`; more than two components are drawn
+        along the two directions in which all rows vary most
+    sample_domain : a domain name per row
+    domains : which to draw; all where None
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_local_indices
+    >>> axes = plot_local_indices([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], ["a", "a", "b"])
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['a', 'b']
+    """
+    rows = check_inputs(local_indices, "local_indices")
+    names = check_domain_names(sample_domain, len(rows))
+    groups = dict(group_rows(names, len(rows)))
+    chosen = list(groups) if domains is None else list(domains)
+    unknown = [name for name in chosen if name not in groups]
+    if unknown:
+        raise InputError(
+            f"domains names {preview(unknown)}, but sample_domain holds {preview(groups)}. "
+            "Spell each domain as in sample_domain."
+        )
+    axes = new_axes(ax)
+    points = _widest(rows.reshape(len(rows), -1).astype(np.float64), 2)
+    for name, color in zip(chosen, _colors(len(chosen))):
+        axes.scatter(*points[groups[name]].T, s=12, alpha=0.7, color=color, label=short_name(name))
+    axes.set(xlabel="local index, first axis", ylabel="local index, second axis")
+    axes.set_aspect("equal", adjustable="datalim")
+    legend = axes.legend(
+        title="domain", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=7
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return axes
+
+
+def _set_map_axes(axes: Any, margins: float) -> None:
+    axes.set(xlabel="domain index 1", ylabel="domain index 2")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(margins)
+    axes.legend(loc="best", frameon=False)
+
+
+def _color_values(color: ArrayLike | None, n_domains: int) -> NDArray:
+    """A number or a text per domain."""
+    if color is None:
+        return np.zeros(n_domains)
+    values = np.asarray(color).ravel()
+    if len(values) != n_domains:
+        raise InputError(
+            f"color has {len(values)} numbers for {n_domains} domains. "
+            "Give one for each, in the order of index.domains."
+        )
+    if values.dtype.kind in "biuf":
+        return values.astype(float)
+    texts = values.astype(str)
+    n_groups = len(np.unique(texts))
+    if n_groups > len(PALETTE):
+        raise InputError(
+            f"color has {n_groups} different texts, and only {len(PALETTE)} can be told apart. "
+            "Colour by a number, or join groups."
+        )
+    return texts
+
+
+def _draw_numbers(
+    axes: Any, points: Floats, values: Floats, sources: NDArray[np.bool_], label: str
+) -> None:
+    """Points on one scale with a bar beside them; grey where there is no number."""
+    from matplotlib import colormaps
+    from matplotlib.colors import Normalize
+
+    known = values[np.isfinite(values)]
+    norm = Normalize(*(known.min(), known.max()) if len(known) else (0.0, 1.0))
+    scale = {"norm": norm, "cmap": colormaps["viridis"].with_extremes(bad="0.8")}
+    drawn = None
+    for chosen, marker, kind, _ in kinds(sources):
+        drawn = axes.scatter(
+            *points[chosen].T, c=values[chosen], plotnonfinite=True, marker=marker, **scale, **DOT
+        )
+        axes.scatter([], [], color="0.6", marker=marker, label=kind, **DOT)
+    axes.figure.colorbar(drawn, ax=axes, label=label)
+
+
+def _draw_groups(axes: Any, points: Floats, texts: NDArray, sources: NDArray[np.bool_]) -> None:
+    for color, group in zip(PALETTE, np.unique(texts)):
+        for chosen, marker, kind, _ in kinds(sources):
+            members = chosen & (texts == group)
+            if members.any():
+                label = f"{group}, {kind}"
+                axes.scatter(*points[members].T, color=color, marker=marker, label=label, **DOT)
+
+
+def _draw_ring(axes: Any, points: Floats, angles: Floats) -> None:
+    order = np.argsort(angles, kind="stable")
+    around = points[np.append(order, order[0])]
+    axes.plot(*around.T, color="0.6", linewidth=1.2, linestyle=(0, (4, 2)), zorder=1, label="ring")
+
+
+def _draw_ellipses(axes: Any, points: Floats, std: Floats) -> None:
+    from matplotlib.patches import Ellipse
+
+    if std.shape[0] != len(points):
+        raise InputError(f"std has {std.shape[0]} rows for {len(points)} domains.")
+    widths = np.pad(std[:, :2], ((0, 0), (0, max(0, 2 - std.shape[1]))))
+    for point, (width, height) in zip(points, widths):
+        axes.add_patch(Ellipse(point, 2 * width, 2 * height, color="0.85", alpha=0.5, zorder=0))
+
+
+def _draw_edges(axes: Any, index: DomainIndex, points: Floats, graph: nx.Graph) -> None:
+    position = dict(zip(index.domains, points))
+    for first, second in graph.edges:
+        if first in position and second in position:
+            ends = np.array([position[first], position[second]])
+            axes.plot(*ends.T, color="0.8", linewidth=0.8, zorder=1)
+
+
+def _graph_layout(
+    inferred: nx.Graph, truth: nx.Graph | None, positions: Mapping[Hashable, ArrayLike] | None
+) -> dict[Hashable, Any]:
+    domains = list(inferred.nodes)
+    if truth is not None and set(truth.nodes) != set(domains):
+        strange = set(truth.nodes) ^ set(domains)
+        raise InputError(
+            f"The two graphs have different domains: {preview(sorted(map(str, strange)))} in one "
+            "only. Name the nodes of both like the domains."
+        )
+    if positions is None:
+        return dict(nx.kamada_kawai_layout(inferred if truth is None else truth))
+    missing = [name for name in domains if name not in positions]
+    if missing:
+        raise InputError(f"positions lacks {preview(missing)}. Give a place to every domain.")
+    return {name: np.asarray(positions[name], dtype=float) for name in domains}
+
+
+def _widest(rows: Floats, n_axes: int) -> Floats:
+    """(rows, n_axes) along the directions in which rows vary most; zeros for those they lack."""
+    centred = rows - rows.mean(axis=0)
+    projected = centred @ np.linalg.svd(centred, full_matrices=False)[2][:n_axes].T
+    return np.pad(projected, ((0, 0), (0, n_axes - projected.shape[1])))
+
+
+def _colors(number: int) -> list[Any]:
+    """Colours that differ clearly for a few domains, a scale for many."""
+    if number <= len(PALETTE):
+        return list(PALETTE[:number])
+    from matplotlib import colormaps
+
+    return list(colormaps["viridis"](np.linspace(0.0, 1.0, number)))
+
+
+def _laid_on(points: Floats, known: Floats) -> Floats:
+    """The similarity of `points` that comes closest to `known`."""
+    turned = procrustes_align(points, known)
+    centre = known.mean(axis=0)
+    centred = turned - centre
+    scale = (centred * (known - centre)).sum() / ((centred**2).sum() or 1.0)
+    return centre + scale * centred

@@ -1,0 +1,346 @@
+"""Figures of how good a model is: forecasts, calibration, what it rests on, scores, training.
+
+Each takes an optional Axes and returns it; none shows or saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from domindex.errors import InputError
+from domindex.inputs.messages import preview
+from domindex.reporting.canvas import (
+    PALETTE,
+    SOURCE_COLOR,
+    TARGET_COLOR,
+    axes_for_rows,
+    draw_domains,
+    map_and_sources,
+    name_points,
+    name_rows,
+    new_axes,
+    short_name,
+    source_marks,
+    sources_of,
+)
+from domindex.reporting.distances import distances_to_sources
+from domindex.reporting.explaining import explain_domain
+
+
+def plot_forecast(
+    model: Any, *, found: Mapping[Hashable, float] | None = None, ax: Any = None
+) -> Any:
+    """What to expect in every target, with its interval of 80 %; the best at the top.
+
+    Parameters
+    ----------
+    model : a fitted `VDIClassifier` or `VDIRegressor`
+    found : domain to accuracy, or error, once labels have turned up; drawn beside the forecast
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_forecast
+    >>> [label.get_text() for label in plot_forecast(model).get_yticklabels()]
+    ['4', '3']
+    """
+    table = getattr(model, "forecast_", None)
+    if table is None or not len(table):
+        raise InputError(
+            "There is no forecast to draw. "
+            "Pass a fitted VDIClassifier or VDIRegressor with targets."
+        )
+    column = "expected_accuracy" if "expected_accuracy" in table else "expected_error"
+    table = table.sort_values(column, ascending=column == "expected_accuracy", kind="stable")
+    heights = np.arange(len(table))
+    axes = axes_for_rows(ax, len(table))
+    axes.hlines(heights, table["low"], table["high"], color="0.7", linewidth=4, zorder=1)
+    axes.scatter(table[column], heights, color=TARGET_COLOR, label="expected", zorder=2)
+    if found is not None:
+        values = [found.get(name, np.nan) for name in table["domain"]]
+        axes.scatter(values, heights, marker="D", s=26, color=PALETTE[2], label="found", zorder=3)
+    name_rows(axes, heights, table["domain"])
+    axes.set(xlabel=column.replace("_", " ") + ", and 80 % interval", ylabel="target")
+    _legend_above(axes)
+    return axes
+
+
+def plot_calibration(model: Any, *, ax: Any = None) -> Any:
+    """What was predicted of held-out sources against what was found there.
+
+    For two classes the probability of the second one, for more classes the confidence and how often
+    it was right, for values the prediction by deciles. On the line both agree; the larger a point
+    the more rows it stands for.
+
+    Parameters
+    ----------
+    model : a fitted `VDIClassifier` or `VDIRegressor`
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_calibration
+    >>> plot_calibration(model).get_xlabel()
+    'predicted probability of 1'
+    """
+    bins = _record(model).held_out.calibration
+    if not len(bins):
+        raise InputError("Too few rows were held out for a calibration curve.")
+    predicted, found, share = bins.T
+    classes = getattr(model, "classes_", None)
+    ends = [0.0, 1.0]
+    what = "value"
+    if classes is None:
+        ends = [min(predicted.min(), found.min()), max(predicted.max(), found.max())]
+    else:
+        what = f"probability of {classes[1]}" if len(classes) == 2 else "confidence"
+    axes = new_axes(ax)
+    axes.plot(ends, ends, color="0.7", linestyle=(0, (4, 2)), label="as it should be", zorder=1)
+    axes.plot(predicted, found, color=SOURCE_COLOR, linewidth=1, zorder=2)
+    axes.scatter(
+        predicted, found, s=20 + 300 * share, color=SOURCE_COLOR, label="held-out sources", zorder=3
+    )
+    axes.set(xlabel=f"predicted {what}", ylabel="found")
+    axes.set_aspect("equal", adjustable="box")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="upper left", frameon=False)
+    return axes
+
+
+def plot_importance(model: Any, *, ax: Any = None) -> Any:
+    """What predictions rest on: the loss in held-out sources when a column is shuffled.
+
+    Parameters
+    ----------
+    model : a fitted `VDIClassifier` or `VDIRegressor`
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_importance
+    >>> len(plot_importance(model).patches)
+    2
+    """
+    table = _record(model).importance.head(12)[::-1]
+    if not len(table):
+        raise InputError(
+            "The fit measured no importance of columns: rows are no table with named columns, or "
+            "nothing but a network predicts."
+        )
+    heights = np.arange(len(table))
+    axes = axes_for_rows(ax, len(table))
+    axes.barh(heights, table["importance"], color=SOURCE_COLOR, height=0.6)
+    axes.errorbar(
+        table["importance"], heights, xerr=table["standard_error"], fmt="none", color="black"
+    )
+    name_rows(axes, heights, table["column"])
+    lost = "probability of the right class" if hasattr(model, "classes_") else "share of the error"
+    axes.set(xlabel=f"lost when shuffled: {lost}")
+    return axes
+
+
+def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = None) -> Any:
+    """Why a domain lies where it does: the columns in which it differs, the largest at the top.
+
+    A bar is how far its values are from those of its neighbours on the map and of the sources, 0
+    alike to 1 nothing in common; the line across is what so few rows would differ by without any
+    reason. Beside the bars stand the ranges that hold the medians, here and in the sources.
+
+    Parameters
+    ----------
+    model : a fitted `VDIClassifier` or `VDIRegressor`
+    domain : the name of the domain
+    most : how many columns are drawn
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_differences
+    >>> len(plot_differences(model, 4, most=1).patches)
+    2
+    """
+    _record(model)
+    table = explain_domain(model, domain).head(most)[::-1]
+    if not len(table):
+        raise InputError(
+            f"Nothing is known of the columns of {domain!r}: rows are no table with named columns, "
+            "or the domain has fewer than 5 rows or was added after the fit."
+        )
+    heights = np.arange(len(table))
+    axes = axes_for_rows(ax, 2 * len(table))
+    axes.barh(heights + 0.19, table["from_sources"], 0.36, color=SOURCE_COLOR, label="from sources")
+    axes.barh(
+        heights - 0.19, table["from_neighbours"], 0.36, color=TARGET_COLOR, label="from neighbours"
+    )
+    axes.vlines(table["chance"], heights - 0.4, heights + 0.4, color="black", linewidth=1)
+    longest = table[["from_sources", "from_neighbours"]].max(axis=1)
+    for height, end, row in zip(heights, longest, table.itertuples()):
+        text = f"{row.typical} here, {row.sources_typical} in sources"
+        label = axes.annotate(text, (end, height), (5, 0), textcoords="offset points", va="center")
+        label.set(fontsize=7, parse_math=False)
+    name_rows(axes, heights, table["column"])
+    axes.set_xlim(0.0, max(0.1, 1.75 * float(longest.max())))
+    axes.set(xlabel="difference, 0 alike to 1 nothing in common")
+    axes.set_ylabel(short_name(domain), parse_math=False)
+    _legend_above(axes)
+    return axes
+
+
+def plot_scores_by_domain(
+    scores: Mapping[Hashable, float],
+    *,
+    baseline: Mapping[Hashable, float] | None = None,
+    score_label: str = "score",
+    source_domains: Collection[Hashable] = (),
+    ax: Any = None,
+) -> Any:
+    """A score or an error for each domain, the smallest at the bottom.
+
+    Parameters
+    ----------
+    scores : domain to number, as from `evaluation.scores_by_domain`
+    baseline : the same of another method, joined to it by a line
+    score_label : what the numbers are
+    source_domains : squares
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_scores_by_domain
+    >>> axes = plot_scores_by_domain({"a": 0.9, "b": 0.8}, source_domains=["a"])
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['b', 'a']
+    """
+    if not scores:
+        raise InputError("scores is empty. Pass a number for each domain to be drawn.")
+    domains = sorted(scores, key=lambda name: scores[name])
+    values = np.array([scores[name] for name in domains])
+    heights = np.arange(len(domains))
+    axes = axes_for_rows(ax, len(domains))
+    if baseline is not None:
+        others = np.array([baseline.get(name, np.nan) for name in domains])
+        axes.hlines(heights, others, values, color="0.8", zorder=1)
+        axes.scatter(others, heights, marker="|", s=60, color="0.35", label="baseline", zorder=2)
+    points = np.column_stack([values, heights])
+    draw_domains(axes, points, source_marks(domains, source_domains), zorder=3)
+    name_rows(axes, heights, domains, fontsize=7)
+    axes.set(xlabel=score_label, ylabel="domain")
+    axes.legend(loc="best", frameon=False)
+    return axes
+
+
+def plot_scores_by_distance(
+    index: Any,
+    scores: Mapping[Hashable, float],
+    *,
+    source_domains: Collection[Hashable] | None = None,
+    score_label: str = "score",
+    ax: Any = None,
+) -> Any:
+    """A score or an error against the distance on the map to the nearest source.
+
+    The unit is the map's median spacing: the median distance of a domain to its nearest other.
+
+    Parameters
+    ----------
+    index : a fitted model or its map
+    scores : domain to number; domains of the map that it lacks are left out
+    source_domains : where distances are measured from; None takes those of a model
+    score_label : what the numbers are
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_scores_by_distance
+    >>> axes = plot_scores_by_distance(model, {3: 0.9, 4: 0.8})
+    >>> [text.get_text() for text in axes.texts]
+    ['3', '4']
+    """
+    sources = sources_of(index, source_domains)
+    index, _ = map_and_sources(index, source_domains)
+    domains = [name for name in index.domains if name in scores]
+    if not domains:
+        raise InputError(
+            f"scores names {preview(scores)}, none of the map's domains "
+            f"({preview(index.domains)}). Use the names of the map."
+        )
+    away = dict(zip(index.domains, distances_to_sources(index, sources)))
+    points = np.array([[away[name], scores[name]] for name in domains])
+    axes = new_axes(ax)
+    draw_domains(axes, points, source_marks(domains, sources))
+    axes.set(xlabel="distance to the nearest source, in median spacings", ylabel=score_label)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="best", frameon=False)
+    name_points(axes, domains, points)
+    return axes
+
+
+def plot_history(history: Any, *, terms: Sequence[str] | None = None, ax: Any = None) -> Any:
+    """Every term of the objective by epoch, a vertical line where a phase begins.
+
+    Terms differ by orders of magnitude, so the scale is linear near zero and logarithmic beyond.
+
+    Parameters
+    ----------
+    history : a fitted model, or its `history_`
+    terms : which columns to draw; all where None
+    ax : axes of Matplotlib to draw on; new ones where None
+
+    Examples
+    --------
+    >>> from domindex.reporting import plot_history
+    >>> plot_history(model).get_xlabel()
+    'epoch'
+    """
+    table = getattr(history, "history_", history)
+    if not isinstance(table, pd.DataFrame):
+        raise InputError(
+            f"history is a {type(history).__name__}. Pass a fitted model, or its history_."
+        )
+    known = [name for name in table.columns if name not in ("phase", "step")]
+    chosen = known if terms is None else list(terms)
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        raise InputError(f"history has no {preview(unknown)}; its terms are {preview(known, 20)}.")
+    axes = new_axes(ax)
+    dashes = ("-", "--", ":")
+    for number, name in enumerate(chosen):
+        axes.plot(
+            np.arange(1, len(table) + 1),
+            table[name],
+            label=name.replace("_", " "),
+            color=PALETTE[number % len(PALETTE)],
+            linestyle=dashes[number // len(PALETTE) % len(dashes)],
+        )
+    axes.set_yscale("symlog", linthresh=1.0)
+    phases = table["phase"].tolist() if "phase" in table else []
+    for epoch, (before, phase) in enumerate(zip([None, *phases], phases), start=1):
+        if phase == before:
+            continue
+        if epoch > 1:
+            axes.axvline(epoch - 0.5, color="0.7", linewidth=0.8)
+        top = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+        axes.annotate(str(phase), (epoch, 1.0), (2, 3), **top, fontsize=8)
+    axes.set(xlabel="epoch", ylabel="term, mean over an epoch")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+    return axes
+
+
+def _record(model: Any) -> Any:
+    """What the fit left to be shown."""
+    record = getattr(model, "_record", None)
+    if record is None:
+        raise InputError(
+            f"This {type(model).__name__} keeps no record of a fit. Pass a VDIClassifier or "
+            "VDIRegressor that was fitted with this version."
+        )
+    return record
+
+
+def _legend_above(axes: Any) -> None:
+    """Where it covers no row."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False)

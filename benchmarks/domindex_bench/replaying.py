@@ -10,22 +10,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.arrays import Floats
-from domindex.committee.building import FirstRound, run_first_round
 from domindex.committee.candidates import Trial
 from domindex.committee.folds import HeldOutRows, temper
+from domindex.committee.members import Member
 from domindex.committee.separability import Separability
 from domindex.committee.settings import ChoiceSettings
-from domindex.committee.weighing import weigh
+from domindex.committee.weighing import Reach, weigh
 from domindex.datasets import DomainDataset
 from domindex.estimators import VDIClassifier, VDIRegressor
+from domindex.estimators.frames import FitArguments
 from domindex.estimators.vdi import BaseVDI
-from domindex.inputs import DomainData
-from domindex.vdi.fitted_indices import FittedIndices
 from domindex.vdi.settings import Training
 from domindex_bench.figures import Outcome, domain_figures
 
 PLAIN = ("linear on raw", "boosting on raw")
 """Candidates of whom the better one on targets, in hindsight, is what gains are counted from."""
+
+
+@dataclass(frozen=True, eq=False)
+class FirstRound:
+    """What is known before anything is weighed: enough to weigh it again under other settings.
+
+    Attributes
+    ----------
+    trials : what every candidate but the network predicted in the folds
+    rows : the held-out rows
+    shapes : of every representation, where there is a choice between them
+    beyond : (trials,) how far targets are predicted out of reach
+    members : the trials' candidates, fitted on all sources
+    reach : beyond which none of the trials is believed, (trials, outputs); None for classes
+    """
+
+    trials: list[Trial]
+    rows: HeldOutRows
+    shapes: dict[str, Separability]
+    beyond: Floats
+    members: list[Member]
+    reach: Reach | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,16 +145,36 @@ def _calibrated(plain: Floats, first: FirstRound) -> Floats:
 
 
 class _FirstRoundOnly(BaseVDI):
-    """The model, stopped before anything is weighed."""
+    """The model, stopped before anything is weighed: every candidate is tried, and fitted."""
 
     first_round: FirstRound
-    _indices: FittedIndices
 
-    def _fit_data(self, data: DomainData) -> None:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_domain: Any = None,
+        source_domains: Any = None,
+        sample_weight: Any = None,
+        checkpoint: Any = None,
+    ) -> Any:
+        data = self._check_arguments(FitArguments(X, y, sample_domain, source_domains, None))
         with self._fit_context(data) as context:
-            inputs = self._map_domains(data, context)
-            self._indices = inputs.indices
-            self.first_round = run_first_round(self._list_candidates(inputs), inputs)
+            self._indices, geometry = self._map_domains(data, context)
+            candidates = self._list_candidates(data, geometry, context)
+            builder = self._committee_builder(candidates, data, geometry, self._indices, context)
+            trials = builder._validate([one for one in candidates if not one.needs_network])
+            self.first_round = FirstRound(
+                trials,
+                builder.rows,
+                builder.shapes,
+                builder._beyond(trials),
+                [builder._member(trial.candidate) for trial in trials],
+                builder._reach_of(trials),
+            )
+        self._set_data_attributes(data)
+        return self
 
     def predict_members(self, X: NDArray, sample_domain: NDArray) -> Floats:
         """(trials, rows, columns) what every candidate says of these rows."""

@@ -1,18 +1,16 @@
-"""Tests of who predicts the folds: threads a fold at a time, processes a candidate at a time."""
-
-from __future__ import annotations
+"""Who predicts the folds: threads a fold at a time, processes a candidate at a time."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from domindex.committee import validation
+from domindex.committee import building
 from domindex.committee.parallel import Workers
 from domindex.errors import PredictorError
 
-ROWS = SimpleNamespace(folds=(1, 2, 3))
-DATA = SimpleNamespace(classes=None)
+FOLDS = (1, 2, 3)
+CANDIDATES = [SimpleNamespace(name=name, features="raw", in_threads=True) for name in "abc"]
 
 
 @pytest.fixture
@@ -20,13 +18,13 @@ def predicted(monkeypatch):
     """Folds as they are predicted: a number for each candidate and fold, and one that fails."""
     calls = []
 
-    def predict_fold(candidate, represented, fold, data, seed):
-        calls.append((candidate, fold))
-        if (candidate, fold) == ("b", 2):
-            raise PredictorError("b fails in fold 2")
-        return np.full((2, 1), 10.0 * "abc".index(candidate) + fold)
+    def predict_folds(candidate, represented, folds, seed):
+        calls.append((candidate.name, folds))
+        if candidate.name == "b" and 2 in folds:
+            return PredictorError("b fails in fold 2")
+        return np.repeat([[10.0 * "abc".index(candidate.name) + fold] for fold in folds], 2, axis=0)
 
-    monkeypatch.setattr(validation, "predict_fold", predict_fold)
+    monkeypatch.setattr(building, "predict_folds", predict_folds)
     return calls
 
 
@@ -34,15 +32,12 @@ def predicted(monkeypatch):
 def test_predictions_come_by_candidate_with_all_folds_and_a_failure_in_its_place(
     workers, predicted
 ):
-    candidates = [(name, None) for name in "abc"]
-    found = list(validation._attempts(candidates, ROWS, (DATA, 0), workers, True))
+    found = list(building.attempt(CANDIDATES, {"raw": None}, FOLDS, workers, 0))
     np.testing.assert_array_equal(found[0].ravel(), [1, 1, 2, 2, 3, 3])
-    assert isinstance(found[1], PredictorError)
     assert "fold 2" in str(found[1])
     np.testing.assert_array_equal(found[2].ravel(), [21, 21, 22, 22, 23, 23])
 
 
 def test_threads_are_given_every_fold(predicted):
-    candidates = [(name, None) for name in "abc"]
-    list(validation._attempts(candidates, ROWS, (DATA, 0), Workers(None, 2), True))
-    assert sorted(predicted) == [(name, fold) for name in "abc" for fold in ROWS.folds]
+    list(building.attempt(CANDIDATES, {"raw": None}, FOLDS, Workers(None, 2), 0))
+    assert sorted(predicted) == [(name, (fold,)) for name in "abc" for fold in FOLDS]

@@ -74,14 +74,14 @@ class Clock:
 
 def watch_everything(clock: Clock) -> None:
     """Learners by name, networks by phase, and the stages of the closed form."""
-    from domindex.committee import building, validation
+    from domindex.committee import building
     from domindex.committee import network as fitting_members
     from domindex.geometry.domain_geometry import DomainGeometry
     from domindex.vdi.training import Trainer
 
-    for module in (validation, fitting_members):
+    for module in (building, fitting_members):
         clock.watch(module, "learn", lambda one, *_: f"learning: {one.learner.name}")
-    clock.watch(validation, "predict_with", lambda rule, *_: f"predicting: {rule.name}")
+    clock.watch(building, "predict_with", lambda rule, *_: f"predicting: {rule.name}")
     clock.watch(Trainer, "run", lambda _, phase, *__: f"network: {phase.name}")
     clock.watch(building, "measure_separability", "telling sources from targets")
     clock.watch(DomainGeometry, "fit", "map and flow in closed form")

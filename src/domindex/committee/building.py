@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from domindex.arrays import Floats
-from domindex.committee.candidates import ENCODED, Candidate, Trial, predict_with
+from domindex.committee.candidates import ENCODED, Candidate, Trial, learn, predict_with
 from domindex.committee.committee import (
     Committee,
     Deviations,
@@ -22,7 +23,7 @@ from domindex.committee.committee import (
     source_shares,
 )
 from domindex.committee.context import FitContext
-from domindex.committee.folds import HeldOutRows, RepresentedFolds, plan_folds
+from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, plan_folds
 from domindex.committee.forecast import Forecaster
 from domindex.committee.kept_pieces import KeptPieces, timed
 from domindex.committee.learners.base import Round
@@ -31,11 +32,11 @@ from domindex.committee.network import NetworkCandidate
 from domindex.committee.parallel import Workers
 from domindex.committee.record import Explained, HeldOutRecord
 from domindex.committee.separability import Separability, measure_separability
-from domindex.committee.validation import validate
 from domindex.committee.weighing import (
     KnownOutputs,
     Reach,
     Weighing,
+    mix_penalties,
     reasons_to_leave_out,
     resolution,
     weigh,
@@ -48,20 +49,6 @@ from domindex.representations import PlacedRows, representation_named
 from domindex.representations.flow import GridFlowAligned
 from domindex.representations.raw import Raw
 from domindex.vdi.fitted_indices import FittedIndices
-
-IN_PLAY = 0.25
-"""Weight that candidates on the flow must have before the network, which learns to align further,
-is tried: where the closed form is of no use, the network that starts there has never been. For
-time, not tuned."""
-
-MISTAKES_LEFT = 2.0
-"""Mistaken rows a held-out domain up to which nothing slower is tried; for time, not tuned."""
-
-N_SELF_TRAINED = 2
-"""Candidates that are also tried with their own labels of the targets: the heaviest; for time."""
-
-SEEN_TARGETS = 2000
-"""Target rows at which predictions are looked at for values out of reach; for time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,64 +71,6 @@ class BuiltCommittee:
     explained: Explained | None
 
 
-@dataclass(frozen=True, eq=False)
-class FitInputs:
-    """What a fit rests on: the checked data, their map, and the settings.
-
-    Attributes
-    ----------
-    data : the checked data
-    geometry : the map, and what was solved along it
-    indices : the local and global indices
-    context : settings, chance, and who looks on
-    seed : of folds, draws and predictors
-    n_jobs : processes that validate, as in joblib; None for one, in threads where that pays
-    """
-
-    data: DomainData
-    geometry: DomainGeometry
-    indices: FittedIndices
-    context: FitContext
-    seed: int
-    n_jobs: int | None
-
-
-@dataclass(frozen=True, eq=False)
-class FirstRound:
-    """What is known before anything is weighed: enough to weigh it again under other settings.
-
-    Attributes
-    ----------
-    trials : what every candidate but the network predicted in the folds
-    rows : the held-out rows
-    shapes : of every representation, where there is a choice between them
-    beyond : (trials,) how far targets are predicted out of reach
-    members : the trials' candidates, fitted on all sources
-    reach : beyond which none of the trials is believed, (trials, outputs); None for classes
-    """
-
-    trials: list[Trial]
-    rows: HeldOutRows
-    shapes: dict[str, Separability]
-    beyond: Floats
-    members: list[Member]
-    reach: Reach | None
-
-
-def run_first_round(candidates: Sequence[Candidate], inputs: FitInputs) -> FirstRound:
-    """As a fit starts, but every candidate is tried, and fitted whatever it weighs."""
-    builder = CommitteeBuilder(candidates, inputs)
-    trials = builder._validate([one for one in candidates if not one.needs_network])
-    return FirstRound(
-        trials,
-        builder.rows,
-        builder.shapes,
-        builder._beyond(trials),
-        [builder._member(trial.candidate) for trial in trials],
-        builder._reach_of(trials),
-    )
-
-
 def _farthest_target(data: DomainData, distances: PointDistances) -> float:
     """How far the target that lies farthest from every source is from the nearest one."""
     sources = np.unique(data.row_domains[data.row_counts])
@@ -161,21 +90,26 @@ class CommitteeBuilder:
     def __init__(
         self,
         candidates: Sequence[Candidate],
-        inputs: FitInputs,
+        data: DomainData,
+        geometry: DomainGeometry,
+        indices: FittedIndices,
+        context: FitContext,
+        workers: Workers,
         *,
         requested: bool = False,
         quick: bool = False,
     ) -> None:
         self.candidates, self.requested, self.quick = list(candidates), requested, quick
-        self.data, self.geometry, self.indices = inputs.data, inputs.geometry, inputs.indices
-        self.context, self.seed = inputs.context, inputs.seed
-        with self.context.timings.stage("representing"):
-            self._represent(inputs)
+        self.data, self.geometry, self.indices = data, geometry, indices
+        self.context, self.workers, self.seed = context, workers, context.seed
+        self.kept = KeptPieces(context.journal)
+        self.fitted: dict[Candidate, PredictorMember] = {}
+        self.network: NetworkCandidate | None = None
+        with context.timings.stage("representing"):
+            self._represent()
 
-    def _represent(self, inputs: FitInputs) -> None:
+    def _represent(self) -> None:
         """All rows in every representation, the folds, and how separable targets are."""
-        self.workers = Workers(inputs.n_jobs, inputs.context.n_threads)
-        self.kept = KeptPieces(inputs.context.journal)
         data, geometry, choices = self.data, self.geometry, self.context.choices
         sizes = data.domain_sizes
         is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
@@ -191,14 +125,25 @@ class CommitteeBuilder:
         if data.classes is None:
             self.reach = Reach.of(data, self.rows.folds, _farthest_target(data, distances))
             self.known_outputs = KnownOutputs.of(data, self.rows.folds)
-        self.shapes = self._measure_shapes()
-        self.members = PredictorMembers(self.represented, self.seed, self.workers, self.kept)
-        self.network: NetworkCandidate | None = None
+        self.shapes = self._measure_separability()
 
     def validate_first_round(self) -> list[Trial]:
-        """Trials of all candidates that need no network."""
+        """Trials of all candidates that need no network: what is quick on every representation,
+        what is slow on those that promise something."""
+        left = [one for one in self.candidates if not one.needs_network]
         with self.context.timings.stage("validating"):
-            return self._first_round()
+            if self.requested:
+                return self._validate(left)
+            effort = "quick" if self.quick else "full"
+            rounds = {c: c.learner.rounds.get(effort) for c in left if c.learner is not None}
+            trials: list[Trial] = []
+            for turn in sorted({turn for turn in rounds.values() if turn is not None}):
+                now = [one for one in left if rounds[one] == turn]
+                names = self._promising(trials, turn, {one.representation for one in now})
+                trials += self._validate([one for one in now if one.representation in names])
+            if self.quick and trials:
+                return trials
+            return [*trials, *self._validate([one for one in left if rounds[one] is None])]
 
     def weigh(self, trials: Sequence[Trial]) -> Weighing | None:
         """Weights by held-out losses and penalties; None where there is no trial."""
@@ -210,30 +155,23 @@ class CommitteeBuilder:
 
     def validate_second_round(self, weighing: Weighing | None) -> list[Trial]:
         """Trials of what takes longer, where the first round says that it may pay."""
+        in_haste = self.quick and not self.requested
+        if weighing is not None and (in_haste or self._nothing_to_gain(weighing)):
+            return []
         with self.context.timings.stage("validating"):
-            return self._second_round(weighing)
+            wanted = [one for one in self.candidates if one.needs_network]
+            more = []
+            if wanted and (weighing is None or self._network_may_pay(weighing, wanted[0])):
+                more = self._validate_with_network(wanted, alone=weighing is None)
+            if weighing is None:
+                return more
+            return more + self._validate(self._to_self_train(weighing))
 
     def fit_members(self, weighing: Weighing | None) -> BuiltCommittee:
         """Fit those with weight on all sources, and what to expect of them."""
         assert weighing is not None
         with self.context.timings.stage("fitting"):
             return self._fit(weighing)
-
-    def _first_round(self) -> list[Trial]:
-        """What is quick on every representation; what is slow on those that promise something."""
-        left = [one for one in self.candidates if not one.needs_network]
-        if self.requested:
-            return self._validate(left)
-        effort = "quick" if self.quick else "full"
-        rounds = {one: one.learner.rounds.get(effort) for one in left if one.learner is not None}
-        trials: list[Trial] = []
-        for turn in sorted({turn for turn in rounds.values() if turn is not None}):
-            now = [one for one in left if rounds[one] == turn]
-            names = self._promising(trials, turn, {one.representation for one in now})
-            trials += self._validate([one for one in now if one.representation in names])
-        if self.quick and trials:
-            return trials
-        return [*trials, *self._validate([one for one in left if rounds[one] is None])]
 
     def _promising(self, trials: list[Trial], turn: Round, asked: set[str]) -> set[str]:
         """Of the representations that are asked for, those with the least losses so far."""
@@ -247,67 +185,80 @@ class CommitteeBuilder:
             return {Raw.name, *names[: turn.representations]}
         return set([name for name in names if name in asked][:1]) or asked
 
-    def _measure_shapes(self) -> dict[str, Separability]:
+    def _measure_separability(self) -> dict[str, Separability]:
         """Of every representation, where there are targets and a choice between them."""
+        if len(self.represented) < 2 or self.data.is_source.all():
+            return {}
         names = [
             name for name in self.represented if representation_named(name).separability_of is None
         ]
-        if len(self.represented) < 2 or not (~self.data.is_source).any():
-            return {}
-        most_folds, folds = self.context.choices.told_folds, self.rows.folds
-        journal = self.context.journal
+        journal, max_folds = self.context.journal, self.context.choices.told_folds
         found = {name: journal.find(f"shapes {name}") for name in names}
         left = [name for name in names if found[name] is None]
-        measured = self.workers.run(
-            measure_separability,
-            [(self.represented[name], folds, most_folds, self.seed) for name in left],
-            in_threads=True,
-        )
-        for shape, name in zip(measured, left):
-            found[name] = shape
-            journal.keep(f"shapes {name}", shape)
+        jobs = [(self.represented[name], self.rows.folds, max_folds, self.seed) for name in left]
+        for name, one in zip(left, self.workers.run(measure_separability, jobs, in_threads=True)):
+            found[name] = one
+            journal.keep(f"shapes {name}", one)
         return found
 
     def _validate(self, candidates: list[Candidate]) -> list[Trial]:
+        """A trial for each candidate; one whose predictor fails is left out with a warning.
+
+        Candidates that differ in their penalty alone are mixed. Where all fail, the last failure is
+        raised. What an earlier fit left in the checkpoint is not predicted again.
+        """
         if not candidates:
             return []
-        return validate(
-            candidates,
-            self.represented,
-            self.rows,
-            self.data,
-            self.seed,
-            self.workers,
-            self.context.progress,
-            self.kept,
-            self.context.choices.bootstrap,
-        )
+        predicted: dict[Candidate, Floats | PredictorError] = {}
+        for one in candidates:
+            held_out = self.kept.held_out(one)
+            if held_out is not None:
+                predicted[one] = held_out
+        left = sorted((c for c in candidates if c not in predicted), key=lambda c: c.in_threads)
+        attempts = attempt(left, self.represented, self.rows.folds, self.workers, self.seed)
+        shown = self.context.progress.each("validating", attempts, total=len(left))
+        for one, result in zip(left, shown):
+            predicted[one] = result
+            if not isinstance(result, PredictorError):
+                self.kept.keep_held_out(one, result)
+        return self._trials(candidates, predicted)
 
-    def _second_round(self, weighing: Weighing | None) -> list[Trial]:
-        """Trials of what takes longer, where the first round says that it may pay."""
-        more: list[Trial] = []
-        in_haste = self.quick and not self.requested
-        if weighing is not None and (in_haste or self._nothing_to_gain(weighing)):
-            return more
-        wanted = [one for one in self.candidates if one.needs_network]
-        if wanted and (weighing is None or self._network_may_pay(weighing, wanted[0])):
-            more += self._validate_with_network(wanted, alone=weighing is None)
-        if weighing is not None and self._may_self_train():
-            order = np.argsort(-weighing.weights, kind="stable")[:N_SELF_TRAINED]
-            if self.data.layout.is_grid:  # takes long there: not what weighs nothing
-                order = order[weighing.weights[order] > 0]
-            heavy = [weighing.trials[number].candidate for number in order]
-            again = [
-                replace(one, self_trained=True)
-                for one in heavy
-                if not (
-                    one.balanced
-                    or (one.learner is not None and not one.learner.may_self_train)
-                    or representation_named(one.representation).uses_roles
-                )
-            ]
-            more += self._validate(again)
-        return more
+    def _trials(
+        self, candidates: Sequence[Candidate], predicted: dict[Candidate, Floats | PredictorError]
+    ) -> list[Trial]:
+        named: dict[str, list[tuple[Trial, Floats]]] = {}
+        failures: dict[str, PredictorError] = {}
+        for one in candidates:
+            result = predicted[one]
+            if isinstance(result, PredictorError):
+                failures[one.name] = result
+            else:
+                tried = Trial.of(one, result, self.rows), result
+                named.setdefault(one.name, []).append(tried)
+        if not named:
+            raise list(failures.values())[-1]
+        for name, failure in failures.items():
+            warnings.warn(f"{name} is left out: {failure}", stacklevel=2)
+        draws = self.context.choices.bootstrap
+        return [mix_penalties(tried, self.rows, draws, self.seed) for tried in named.values()]
+
+    def _to_self_train(self, weighing: Weighing) -> list[Candidate]:
+        """The heaviest candidates, to be tried with their own labels of the targets too."""
+        data, choices = self.data, self.context.choices
+        many = len(self.candidates) > 1 and data.is_source.sum() > 1 and not data.is_source.all()
+        if data.classes is None or self.requested or not many:
+            return []
+        order = np.argsort(-weighing.weights, kind="stable")[: choices.self_trained]
+        if data.layout.is_grid:  # takes long there: not what weighs nothing
+            order = order[weighing.weights[order] > 0]
+        heavy = [weighing.trials[number].candidate for number in order]
+        return [
+            replace(one, self_trained=True)
+            for one in heavy
+            if not one.balanced
+            and (one.learner is None or one.learner.may_self_train)
+            and not representation_named(one.representation).uses_roles
+        ]
 
     def _validate_with_network(self, wanted: list[Candidate], alone: bool) -> list[Trial]:
         """The network, and what is fitted on its encoding, from one training of its folds.
@@ -331,21 +282,17 @@ class CommitteeBuilder:
         """Where it was asked for, or what it starts from counts; one source cannot validate it."""
         if self.rows.by_rows:
             return False
-        wanted = self.requested or self.context.backbone is not None
-        return wanted or _weight_on(weighing, network.representation) >= IN_PLAY
+        if self.requested or self.context.backbone is not None:
+            return True
+        on = [one.candidate.representation == network.representation for one in weighing.trials]
+        return weighing.weights[np.array(on)].sum() >= self.context.choices.network_weight
 
     def _nothing_to_gain(self, weighing: Weighing) -> bool:
         """Whether hardly a held-out row is left that anything could predict better."""
+        if self.data.classes is None or self.requested:
+            return False
         best = min(trial.loss(self.rows) for trial in weighing.trials)
-        is_class = self.data.classes is not None
-        return (
-            is_class and not self.requested and best < MISTAKES_LEFT * resolution(self.rows, best)
-        )
-
-    def _may_self_train(self) -> bool:
-        has_targets = bool((~self.data.is_source).any())
-        many = len(self.candidates) > 1 and self.data.is_source.sum() > 1
-        return self.data.classes is not None and has_targets and many and not self.requested
+        return best < self.context.choices.max_mistakes * resolution(self.rows, best)
 
     def _reach_of(self, trials: Sequence[Trial]) -> Reach | None:
         """How far each is believed, (trials, outputs); None for classes."""
@@ -365,15 +312,16 @@ class CommitteeBuilder:
         unit = self.rows.unit
         assert unit is not None
         rng = np.random.default_rng(self.seed)
-        targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))[:SEEN_TARGETS]
+        targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))
+        targets = targets[: self.context.choices.max_target_rows]
         result = np.zeros(len(trials))
-        self.members.fit_in_threads([trial.candidate for trial in trials])
+        self._fit_in_threads([trial.candidate for trial in trials])
         for number, trial in enumerate(trials):
             if trial.candidate.needs_network:
                 continue
             part = self.represented[trial.candidate.representation].rows.part(targets)
-            member = self.members.member(trial.candidate)
-            values = part.restore(predict_with(member.predictor, part))
+            predictor = self._predictor_member(trial.candidate).predictor
+            values = part.restore(predict_with(predictor, part))
             reach = self._believed(trial)
             seen = self.rows.row_weights @ reach.beyond(trial.predicted, unit)
             result[number] = max(0.0, float(reach.beyond(values, unit).mean() - seen))
@@ -383,7 +331,7 @@ class CommitteeBuilder:
         order = np.argsort(-weighing.weights, kind="stable")
         kept = [number for number in order if weighing.weights[number] > 0]
         trials, weights = [weighing.trials[n] for n in kept], weighing.weights[kept]
-        self.members.fit_in_threads([trial.candidate for trial in trials])
+        self._fit_in_threads([trial.candidate for trial in trials])
         members = [
             self._member(trial.candidate)
             for trial in self.context.progress.each("fitting", trials, keep=True)
@@ -449,63 +397,81 @@ class CommitteeBuilder:
 
     def _member(self, candidate: Candidate) -> Member:
         if not candidate.needs_network:
-            return self.members.member(candidate)
+            return self._predictor_member(candidate)
         assert self.network is not None
         return self.network.member(candidate, self.seed)
 
-
-def _weight_on(weighing: Weighing, representation: str) -> float:
-    on = [trial.candidate.representation == representation for trial in weighing.trials]
-    return float(weighing.weights[np.array(on)].sum())
-
-
-@dataclass(frozen=True, eq=False)
-class PredictorMembers:
-    """The members of candidates that need no network.
-
-    Attributes
-    ----------
-    represented : what each is fitted on, by name
-    kept : what a fit that was cut off had fitted
-    """
-
-    represented: Mapping[str, RepresentedFolds]
-    seed: int
-    workers: Workers
-    kept: KeptPieces
-    fitted: dict[Candidate, PredictorMember] = field(default_factory=dict)
-
-    def member(self, candidate: Candidate) -> PredictorMember:
-        self._recall([candidate])
+    def _predictor_member(self, candidate: Candidate) -> PredictorMember:
+        """What the candidate learned from all sources: now, before, or before a fit was cut off."""
         if candidate not in self.fitted:
-            given = (candidate, self.represented[candidate.representation], self.seed)
-            self._remember(candidate, *timed(fit_predictor, *given))
+            represented = self.represented[candidate.representation]
+            member, seconds = self.kept.member(candidate, represented), 0.0
+            if member is None:
+                member, seconds = timed(fit_predictor, candidate, represented, self.seed)
+                self.kept.keep_member(candidate, member, seconds)
+            self.fitted[candidate] = member
         return self.fitted[candidate]
 
-    def fit_in_threads(self, candidates: Sequence[Candidate]) -> None:
-        """Those that may be and are not fitted yet, side by side."""
-        own = [one for one in candidates if not one.needs_network]
-        self._recall(own)
-        left = [one for one in own if one.in_threads and one not in self.fitted]
-        if not (left and self.workers.has_threads):
+    def _fit_in_threads(self, candidates: Sequence[Candidate]) -> None:
+        """Those that may be and are not fitted yet, in parallel."""
+        if not self.workers.has_threads:
             return
-        given = [
+        left = []
+        for one in candidates:
+            if one.needs_network or not one.in_threads or one in self.fitted:
+                continue
+            member = self.kept.member(one, self.represented[one.representation])
+            if member is None:
+                left.append(one)
+            else:
+                self.fitted[one] = member
+        jobs = [
             (fit_predictor, one, self.represented[one.representation], self.seed) for one in left
         ]
-        for (member, seconds), one in zip(self.workers.run(timed, given, in_threads=True), left):
-            self._remember(one, member, seconds)
+        for one, (member, seconds) in zip(left, self.workers.run(timed, jobs, in_threads=True)):
+            self.fitted[one] = member
+            self.kept.keep_member(one, member, seconds)
 
-    def _recall(self, candidates: Sequence[Candidate]) -> None:
-        """Take what was fitted before the fit was cut off."""
-        for one in candidates:
-            if one not in self.fitted:
-                member = self.kept.member(one, self.represented[one.representation])
-                if member is not None:
-                    self.fitted[one] = member
 
-    def _remember(self, candidate: Candidate, member: PredictorMember, seconds: float) -> None:
-        self.fitted[candidate] = member
-        self.kept.keep_member(candidate, member, seconds)
+def attempt(
+    candidates: Sequence[Candidate],
+    represented: Mapping[str, RepresentedFolds],
+    folds: tuple[Fold, ...],
+    workers: Workers,
+    seed: int,
+) -> Iterator[Floats | PredictorError]:
+    """What each candidate predicts of held-out rows (n, columns), or why it failed, in their order.
+
+    Threads are given a fold at a time: the last candidates, of which some take several times as
+    long as others, then keep all of them busy. What is sent to other processes is a candidate with
+    all its folds, for its rows go with it.
+    """
+    for in_threads, group in groupby(candidates, key=lambda one: one.in_threads):
+        named = list(group)
+        parts = [(fold,) for fold in folds] if in_threads and workers.has_threads else [folds]
+        jobs = [(one, represented[one.features], part, seed) for one in named for part in parts]
+        results = workers.run(predict_folds, jobs, in_threads=in_threads)
+        for _ in named:
+            found = list(islice(results, len(parts)))
+            failed = [one for one in found if isinstance(one, PredictorError)]
+            yield failed[0] if failed else np.concatenate(cast("list[Floats]", found))
+
+
+def predict_folds(
+    candidate: Candidate, represented: RepresentedFolds, folds: Sequence[Fold], seed: int
+) -> Floats | PredictorError:
+    """(n, columns) for the rows that these folds hold out, or why the predictor failed."""
+    predicted = []
+    try:
+        for fold in folds:
+            train, held_out = represented.of(fold)
+            given = train, held_out, fold.train, fold.domains
+            values = predict_with(learn(candidate, represented, *given, seed), held_out)
+            is_class = represented.data.classes is not None
+            predicted.append(values if is_class else held_out.restore(values))
+    except PredictorError as error:
+        return error
+    return np.concatenate(predicted)
 
 
 def chosen_flow(

@@ -231,17 +231,13 @@ def _gathered(rows: PlacedRows, parts: list[torch.Tensor]) -> Floats:
     return result
 
 
-MOST_FITTED = 20_000
-"""Source rows that a predictor is fitted on, at most, and target rows that balance them."""
-
-
 def fit_predictor(
-    candidate: Candidate, represented: RepresentedFolds, seed: int
+    candidate: Candidate, represented: RepresentedFolds, seed: int, max_rows: int = 20_000
 ) -> PredictorMember:
-    """A candidate's learner on all source rows."""
+    """A candidate's learner on all source rows, balanced by target rows: so many at most."""
     data, rng = represented.data, np.random.default_rng(seed)
     sources, targets = (
-        np.sort(rng.permutation(np.flatnonzero(mask))[:MOST_FITTED])
+        np.sort(rng.permutation(np.flatnonzero(mask))[:max_rows])
         for mask in (data.row_counts, ~data.row_is_source)
     )
     train, goal = represented.rows.part(sources), represented.rows.part(targets)

@@ -46,6 +46,13 @@ class ChoiceSettings:
     least_weight : below it a member is left out; for time, not tuned
     coverage : share of held-out residuals that an interval of that probability shall hold;
         a definition, not tuned
+    network_weight : that candidates on the flow must have before the network, which learns to align
+        further, is tried: where the closed form is of no use, the network that starts there has
+        never been; for time, not tuned
+    max_mistakes : rows a held-out domain up to which nothing slower is tried; for time, not tuned
+    self_trained : candidates that are also tried with their own labels of the targets, the
+        heaviest; for time
+    max_target_rows : at which predictions are looked at for values out of range; for time
     max_cells : of a picture or a signal, beyond which boosting and balancing are not tried; for
         time, not tuned
     max_latent : components of z; rows with more features are reduced to their principal ones;
@@ -72,5 +79,9 @@ class ChoiceSettings:
     steps: int = 600
     least_weight: float = 0.02
     coverage: float = 0.9
+    network_weight: float = 0.25
+    max_mistakes: float = 2.0
+    self_trained: int = 2
+    max_target_rows: int = 2000
     max_cells: int = 256
     max_latent: int = 128

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numbers
 from abc import ABCMeta, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -123,20 +124,23 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         >>> model.source_domains_
         [0, 1, 2]
         """
-        return self._fit_copy(FitArguments(X, y, sample_domain, source_domains, None))
-
-    def _fit_copy(self, given: FitArguments, journal: Journal | None = None) -> Self:
-        """Fit a copy, and take over what it learned: a fit that is cut off changes nothing."""
-        fitted = copy(self)
-        fitted._journal = journal
-        fitted._check_parameters()
-        data = fitted._check_arguments(given)
-        with cluster_errors():
-            fitted._fit_data(data)
-        fitted._set_data_attributes(data)
-        del fitted._journal
-        self.__dict__ = fitted.__dict__
+        given = FitArguments(X, y, sample_domain, source_domains, None)
+        with self._copy_to_fit() as model:
+            model._check_parameters()
+            data = model._check_arguments(given)
+            model._fit_data(data)
+            model._set_data_attributes(data)
         return self
+
+    @contextmanager
+    def _copy_to_fit(self, journal: Journal | None = None) -> Iterator[Self]:
+        """A copy, whose attributes are taken over at the end: a fit cut off changes nothing."""
+        model = copy(self)
+        model._journal = journal
+        with cluster_errors():
+            yield model
+        del model._journal
+        self.__dict__ = model.__dict__
 
     def _check_arguments(self, given: FitArguments) -> DomainData:
         """One gate for rows in memory, on disk and in a stream: of the latter two, a sample."""
@@ -236,9 +240,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
                 "Pass labels as those of the fit."
             ) from error
 
-    @abstractmethod
     def _fit_data(self, data: DomainData) -> None:
-        """Fit to checked data."""
+        """Fit to checked data, where a subclass does not say so in `fit`."""
+        raise NotImplementedError
 
     @abstractmethod
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:

@@ -19,7 +19,6 @@ from domindex.arrays import Floats
 from domindex.committee.building import (
     BuiltCommittee,
     CommitteeBuilder,
-    FitInputs,
     chosen_flow,
     grid_flow_facts,
 )
@@ -278,8 +277,22 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         ([0, 1, 2, 3, 4], [0, 1, 2])
         """
         given = FitArguments(X, y, sample_domain, source_domains, sample_weight)
-        with opened_journal(checkpoint) as journal:
-            return self._fit_copy(given, journal)
+        with opened_journal(checkpoint) as journal, self._copy_to_fit(journal) as model:
+            model._check_parameters()
+            data = model._check_arguments(given)
+            with model._fit_context(data) as context:
+                indices, geometry = model._map_domains(data, context)
+                candidates = model._list_candidates(data, geometry, context)
+                builder = model._committee_builder(candidates, data, geometry, indices, context)
+                trials = builder.validate_first_round()
+                weighing = builder.weigh(trials)
+                more = builder.validate_second_round(weighing)
+                if more:
+                    weighing = builder.weigh([*trials, *more])
+                built = builder.fit_members(weighing)
+            model._set_data_attributes(data)
+            model._set_attributes(built, data, geometry, indices, context)
+        return self
 
     def forecast(self, X: Any, *, sample_domain: Any = None) -> pd.DataFrame:
         """What to expect of predictions in the domains of these rows: `forecast_` for any rows.
@@ -319,23 +332,6 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
     def _forecast_column(self) -> str:
         return "expected_accuracy" if self._predicts_classes() else "expected_error"
 
-    def _fit_data(self, data: DomainData) -> None:
-        """The story of a fit: map, candidates, validate, weigh, fit members, forecast."""
-        with self._fit_context(data) as context:
-            inputs = self._map_domains(data, context)
-            candidates = self._list_candidates(inputs)
-            builder = CommitteeBuilder(
-                candidates,
-                inputs,
-                requested=self.candidates is not None,
-                quick=self.effort == "quick",
-            )
-            trials = builder.validate_first_round()
-            weighing = builder.weigh(trials)
-            more = builder.validate_second_round(weighing)
-            built = builder.fit_members(builder.weigh([*trials, *more]) if more else weighing)
-        self._set_attributes(built, inputs)
-
     def _fit_context(self, data: DomainData) -> AbstractContextManager[FitContext]:
         """Settings, random generators and progress of a fit, while it runs."""
         training, seed = self.training or Training(), self._seed()
@@ -354,13 +350,15 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
             journal=self._journal,
         )
 
-    def _map_domains(self, data: DomainData, context: FitContext) -> FitInputs:
-        """The map of the domains and the indices of their rows, with what else a fit rests on."""
+    def _map_domains(
+        self, data: DomainData, context: FitContext
+    ) -> tuple[FittedIndices, DomainGeometry]:
+        """The indices of the rows, the map of the domains, and, by default, the flow along it."""
         self._announce_cost(data, context.progress)
         with context.timings.stage("mapping"):
             for _ in context.progress.track("mapping", 1):
-                indices, geometry = self._infer_indices(data, context)
-        return FitInputs(data, geometry, indices, context, context.seed, self.n_jobs)
+                found = self._infer_indices(data, context)
+        return found
 
     def _announce_cost(self, data: DomainData, progress: Progress) -> None:
         """About how long it will take, where somebody looks on and it is long."""
@@ -370,7 +368,10 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         if seconds >= LONG:
             progress.say(f"This will take {in_words(seconds)} or so.")
 
-    def _list_candidates(self, inputs: FitInputs) -> list[Candidate]:
+    def _list_candidates(
+        self, data: DomainData, geometry: DomainGeometry, context: FitContext
+    ) -> list[Candidate]:
+        """What was asked for, or every learner on every representation that may be of use."""
         predictor = self.predictor
         if self.flow is None and predictor == "auto" and self.representation != ENCODED:
             predictor = NETWORK
@@ -378,30 +379,55 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
             self.candidates,
             self.representation,
             predictor,
-            inputs.data,
-            inputs.geometry,
-            inputs.context.choices,
-            has_backbone=inputs.context.backbone is not None,
+            data,
+            geometry,
+            context.choices,
+            has_backbone=context.backbone is not None,
         )
 
-    def _set_attributes(self, built: BuiltCommittee, inputs: FitInputs) -> None:
+    def _committee_builder(
+        self,
+        candidates: Sequence[Candidate],
+        data: DomainData,
+        geometry: DomainGeometry,
+        indices: FittedIndices,
+        context: FitContext,
+    ) -> CommitteeBuilder:
+        """What candidates are compared on: folds along the map, and rows in representations."""
+        return CommitteeBuilder(
+            candidates,
+            data,
+            geometry,
+            indices,
+            context,
+            Workers(self.n_jobs, context.n_threads),
+            requested=self.candidates is not None,
+            quick=self.effort == "quick",
+        )
+
+    def _set_attributes(
+        self,
+        built: BuiltCommittee,
+        data: DomainData,
+        geometry: DomainGeometry,
+        indices: FittedIndices,
+        context: FitContext,
+    ) -> None:
         """What a user can read of the fit: the choice, the forecast, the record."""
-        data, geometry, context = inputs.data, inputs.geometry, inputs.context
         with context.timings.stage("forecasting"):
             test = fit_off_map_test(data, geometry)
-            self._set_fitted(inputs.indices, built.committee, built.forecaster, test)
+            self._set_fitted(indices, built.committee, built.forecaster, test)
             self.candidates_ = built.table
             self.history_ = context.history.to_frame()
             self.representation_, self.flow_ = chosen_flow(built, geometry)
             self.grid_flow_ = grid_flow_facts(built.committee)
-            self.source_domains_ = list(data.source_domains)
             rows = PlacedRows.of_map(data, geometry.domain_map)
             self.forecast_ = self._forecast(rows.only(set(data.target_domains)))
             warn_of_collapse(self.domain_indices_, built.committee.network, rows, self._indices)
         with context.timings.stage("explaining"), one_thread():
             workers = Workers(self.n_jobs, context.n_threads)
             names = self._column_names(data)
-            self._record = FitRecord.of(built, data, names, inputs.seed, workers)
+            self._record = FitRecord.of(built, data, names, context.seed, workers)
         self.timings_ = context.timings.table()
 
     def _column_names(self, data: DomainData) -> list[Hashable] | None:

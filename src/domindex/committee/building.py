@@ -170,8 +170,37 @@ class CommitteeBuilder:
     def fit_members(self, weighing: Weighing | None) -> BuiltCommittee:
         """Fit those with weight on all sources, and what to expect of them."""
         assert weighing is not None
+        order = np.argsort(-weighing.weights, kind="stable")
+        kept = [number for number in order if weighing.weights[number] > 0]
+        trials, weights = [weighing.trials[n] for n in kept], weighing.weights[kept]
         with self.context.timings.stage("fitting"):
-            return self._fit(weighing)
+            self._fit_in_threads([trial.candidate for trial in trials])
+            shown = self.context.progress.each("fitting", trials, keep=True)
+            members = tuple(self._member(trial.candidate) for trial in shown)
+            predicted = np.stack([trial.predicted for trial in trials])
+            temperatures = np.array([trial.temperature for trial in trials])
+            committee = Committee(members, weights, temperatures, self.context.choices.smoothing)
+            deviation, reach = None, self._reach_of(trials)
+            if reach is None:
+                held_out = np.einsum("m,mnc->nc", weights, predicted)
+                committee = replace(committee, label_shift=self._label_shift(committee, held_out))
+            else:
+                predicted = reach.clip(predicted)
+                held_out = np.einsum("m,mnc->nc", weights, predicted)
+                spreads = np.stack([self._spread(trial) for trial in trials])
+                spread = np.einsum("m,mno->no", weights, spreads)
+                coverage = self.context.choices.coverage
+                deviations = Deviations.measure(predicted, weights, spread, self.rows, coverage)
+                deviation = deviations.apply(predicted, weights, spread, held_out)
+                committee = replace(committee, reach=reach, deviations=deviations)
+            apart = disagreement(predicted, weights, held_out, self.rows.unit)
+            return BuiltCommittee(
+                committee,
+                weighing.table,
+                Forecaster.fit(held_out, apart, self.rows),
+                HeldOutRecord.of(held_out, deviation, weighing.trials, self.rows),
+                self._explained(trials),
+            )
 
     def _promising(self, trials: list[Trial], turn: Round, asked: set[str]) -> set[str]:
         """Of the representations that are asked for, those with the least losses so far."""
@@ -326,41 +355,6 @@ class CommitteeBuilder:
             seen = self.rows.row_weights @ reach.beyond(trial.predicted, unit)
             result[number] = max(0.0, float(reach.beyond(values, unit).mean() - seen))
         return result
-
-    def _fit(self, weighing: Weighing) -> BuiltCommittee:
-        order = np.argsort(-weighing.weights, kind="stable")
-        kept = [number for number in order if weighing.weights[number] > 0]
-        trials, weights = [weighing.trials[n] for n in kept], weighing.weights[kept]
-        self._fit_in_threads([trial.candidate for trial in trials])
-        members = [
-            self._member(trial.candidate)
-            for trial in self.context.progress.each("fitting", trials, keep=True)
-        ]
-        predicted = np.stack([trial.predicted for trial in trials])
-        deviations, reach = None, self._reach_of(trials)
-        if reach is not None:
-            predicted = reach.clip(predicted)
-            coverage = self.context.choices.coverage
-            spread = np.einsum("m,mno->no", weights, np.stack([self._spread(t) for t in trials]))
-            deviations = Deviations.measure(predicted, weights, spread, self.rows, coverage)
-        committee = Committee(
-            tuple(members),
-            weights,
-            np.array([trial.temperature for trial in trials]),
-            self.context.choices.smoothing,
-            reach,
-            deviations,
-        )
-        held_out = np.einsum("m,mnc->nc", weights, predicted)
-        committee = replace(committee, label_shift=self._label_shift(committee, held_out))
-        apart = disagreement(predicted, weights, held_out, self.rows.unit)
-        forecaster = Forecaster.fit(held_out, apart, self.rows)
-        deviation = None
-        if deviations is not None:
-            deviation = deviations.apply(predicted, weights, spread, held_out)
-        record = HeldOutRecord.of(held_out, deviation, weighing.trials, self.rows)
-        explained = self._explained(trials)
-        return BuiltCommittee(committee, weighing.table, forecaster, record, explained)
 
     def _explained(self, trials: Sequence[Trial]) -> Explained | None:
         """The heaviest of these that needs no network."""

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from domindex.errors import InputError, NoDomainWarning, PreparationWarning
-from domindex.estimators.new_domains import frames_inside
 from domindex.estimators.row_sources import is_on_disk
 from domindex.inputs import check_domain_names
 from domindex.inputs import labels as label_rules
 from domindex.inputs.domain_data import HIDDEN_CLASS
 from domindex.inputs.gate import domain_roles
-from domindex.inputs.messages import did_you_mean, preview
+from domindex.inputs.messages import did_you_mean, frames_inside, preview
 from domindex.inputs.names import is_missing, number_names, order_names
 from domindex.inputs.preparation import InputRequest, TablePreparation
 from domindex.inputs.streams import is_stream

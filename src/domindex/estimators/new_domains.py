@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -13,17 +12,13 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Floats
 from domindex.errors import InputError, OffMapWarning
-from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.neighbors import nearest_points
 from domindex.geometry.off_map import FALSE_ALARMS, OffMapTest
-from domindex.inputs import DomainData, order_names
-from domindex.inputs.messages import preview
+from domindex.inputs import order_names
+from domindex.inputs.messages import frames_inside, preview
 from domindex.inputs.numbers import require_finite_table
 from domindex.representations import PlacedRows
 from domindex.vdi.fitted_indices import FittedIndices
-
-N_NEAREST = 3
-"""Known domains that a table names as the nearest; enough to recognise a place."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +43,6 @@ class Verdicts:
         return [name for name, is_off in zip(self.names, self.off_map) if is_off]
 
 
-def fit_off_map_test(data: DomainData, geometry: DomainGeometry) -> OffMapTest:
-    """From the rows that the map rests on."""
-    clouds = scaled_clouds(data, geometry.scaler)
-    shown = [cloud[rows] for cloud, rows in zip(clouds, geometry.map_rows)]
-    return OffMapTest.fit(data.domains, shown, geometry.projection.matrix)
-
-
 def judge(
     test: OffMapTest,
     indices: FittedIndices,
@@ -70,8 +58,8 @@ def judge(
     scaled = indices.scaler.apply_flat(rows.inputs)
     scores = test.ratios([scaled[domain.rows] for domain in rows.domains], names)
     if test.can_tell:
-        told = pd.DataFrame({"domain": _names(names), "score": scores})
-        require_finite_table(told, "How far domains are from the map")
+        judged = pd.DataFrame({"domain": _names(names), "score": scores})
+        require_finite_table(judged, "How far domains are from the map")
     before = set(flagged_before)
     off_map = [
         name in before if name in known else bool(score > 1.0) for name, score in zip(names, scores)
@@ -112,14 +100,6 @@ def warn_off_map(flagged: Sequence[Hashable | None]) -> None:
     )
 
 
-def frames_inside() -> int:
-    """How many frames up the library was called from outside."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("domindex"):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
 def check_new_names(names: Sequence[Hashable] | None, known: Sequence[Hashable]) -> None:
     """Names to be added: given, and none that is known, by itself or by its text."""
     if names is None:
@@ -158,7 +138,7 @@ def placement_table(rows: PlacedRows, indices: FittedIndices, verdicts: Verdicts
     goals = indices.index()[0].coordinates
     numbers = {name: number for number, name in enumerate(known.domains)}
     own = np.array([numbers.get(domain.name, -1) for domain in rows.domains])
-    count = min(N_NEAREST, len(numbers) - 1)
+    count = min(3, len(numbers) - 1)
     order, gaps = nearest_points(places, count, goals, own)
     for rank, (nearest, away) in enumerate(zip(order.T, gaps.T), start=1):
         columns[f"nearest_{rank}"] = _names([known.domains[number] for number in nearest])

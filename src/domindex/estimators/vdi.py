@@ -26,6 +26,7 @@ from domindex.committee.candidates import (
     ENCODED,
     NETWORK,
     Candidate,
+    check_representation,
     list_candidates,
 )
 from domindex.committee.committee import Prediction
@@ -36,6 +37,7 @@ from domindex.committee.index_inference import (
     infer_paper_indices,
 )
 from domindex.committee.kept_map import CLOSED_FORM, kept_map
+from domindex.committee.learners.estimators import learner_for
 from domindex.committee.parallel import Workers
 from domindex.committee.settings import ChoiceSettings
 from domindex.committee.words import (
@@ -45,6 +47,7 @@ from domindex.committee.words import (
     describe_loop,
     describe_two_ways,
 )
+from domindex.errors import InputError
 from domindex.estimators.base import Names
 from domindex.estimators.collapse import warn_of_collapse
 from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
@@ -53,26 +56,28 @@ from domindex.estimators.fitted import FittedCommittee
 from domindex.estimators.frames import FitArguments
 from domindex.estimators.new_domains import (
     check_new_names,
-    fit_off_map_test,
     flag_new,
     judge,
     placement_table,
     warn_off_map,
 )
-from domindex.estimators.parameters import check_parameters
 from domindex.estimators.resuming import fit_facts, opened_journal
 from domindex.estimators.showing import ShownModel
 from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
-from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
+from domindex.geometry.off_map import OffMapTest
 from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task
+from domindex.inputs.layout import check_inputs_kind
 from domindex.inputs.numbers import require_finite_table
+from domindex.inputs.parameters import MOST_DIMENSIONS, check_running, require_counts, require_texts
 from domindex.progress import Progress
 from domindex.representations import PlacedRows
 from domindex.representations.map_rows import rows_for_map
+from domindex.vdi.backbones import as_backbone
 from domindex.vdi.fitted_indices import FittedIndices
-from domindex.vdi.settings import Network, Training, TrainingSettings
+from domindex.vdi.settings import Network, Training
 from domindex.vdi.threads import one_thread
 
 if TYPE_CHECKING:
@@ -335,6 +340,7 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
     def _fit_context(self, data: DomainData) -> AbstractContextManager[FitContext]:
         """Settings, random generators and progress of a fit, while it runs."""
         training, seed = self.training or Training(), self._seed()
+        quick = self.effort == "quick"
         backbone = self._trained_backbone(data.inputs)
         if self._journal is not None:
             self._journal.begin(fit_facts(self, data, seed))
@@ -342,10 +348,12 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
             data,
             self.network or Network(),
             training,
-            self._training_settings(training),
+            training.settings(
+                **(PAPER_TRAINING if self.flow is None else {}), **(QUICK_TRAINING if quick else {})
+            ),
             seed,
             self.verbose,
-            self._choices(),
+            QUICK_CHOICES if quick else ChoiceSettings(),
             backbone=backbone,
             journal=self._journal,
         )
@@ -415,7 +423,9 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
     ) -> None:
         """What a user can read of the fit: the choice, the forecast, the record."""
         with context.timings.stage("forecasting"):
-            test = fit_off_map_test(data, geometry)
+            clouds = scaled_clouds(data, geometry.scaler)
+            on_map = [cloud[rows] for cloud, rows in zip(clouds, geometry.map_rows)]
+            test = OffMapTest.fit(data.domains, on_map, geometry.projection.matrix)
             self._set_fitted(indices, built.committee, built.forecaster, test)
             self.candidates_ = built.table
             self.history_ = context.history.to_frame()
@@ -486,12 +496,62 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
     def _task_to_fit(self) -> Task:
         return self._task
 
-    def _training_settings(self, training: Training) -> TrainingSettings:
-        quick = QUICK_TRAINING if self.effort == "quick" else {}
-        return training.settings(**(PAPER_TRAINING if self.flow is None else {}), **quick)
-
     def _check_parameters(self) -> None:
-        check_parameters(self)
+        check_running(self)
+        require_texts(self, "inputs", "representation", "effort")
+        require_texts(self, "flow", none_too=True)
+        check_inputs_kind(self.inputs)
+        if self.flow not in ("auto", None):
+            raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")
+        require_counts(self, "index_dim", most=MOST_DIMENSIONS)
+        if self.local_dim is not None:
+            require_counts(self, "local_dim", most=MOST_DIMENSIONS)
+        if self.candidates is not None:
+            self._check_candidates()
+        else:
+            self._check_pair(self.representation, self.predictor)
+        if self.flow is None and self.representation == "flow":
+            raise InputError(
+                "flow is None, so there is no flow for representation='flow' to follow. "
+                "Choose flow='auto', or another representation."
+            )
+        if self.effort not in ("full", "quick"):
+            raise InputError(f"effort is {self.effort!r}. Choose one of ('full', 'quick').")
+        for name, kind in (("network", Network), ("training", Training)):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, kind):
+                wanted = f"Pass a domindex.{kind.__name__}, or None for defaults."
+                raise InputError(f"{name} is {given!r:.60}. {wanted}")
+        (self.network or Network()).check()
+        (self.training or Training()).check()
+        as_backbone(self.backbone)
 
-    def _choices(self) -> ChoiceSettings:
-        return QUICK_CHOICES if self.effort == "quick" else ChoiceSettings()
+    def _check_pair(self, representation: str, predictor: Any, *, auto: bool = True) -> None:
+        """A representation by name and a predictor; "auto" where that is allowed."""
+        is_name = isinstance(predictor, str)
+        if not (auto and representation == "auto"):
+            check_representation(representation)
+        if representation == ENCODED and is_name and predictor == NETWORK:
+            raise InputError(
+                "The network is asked for on what the network encodes. Choose another predictor "
+                "for 'encoded', or another representation for the network."
+            )
+        if not (is_name and predictor in ("auto", NETWORK)):
+            learner_for(predictor, self._task)
+
+    def _check_candidates(self) -> None:
+        given = self.candidates
+        pairs = list(given) if isinstance(given, list | tuple) else []
+        if not pairs or not all(isinstance(one, list | tuple) and len(one) == 2 for one in pairs):
+            raise InputError(
+                f"candidates is {given!r:.80}. Pass a list of pairs (representation, predictor), "
+                "such as [('raw', 'boosting'), ('domain_standardised', 'linear')]."
+            )
+        if (self.representation, self.predictor) != ("auto", "auto"):
+            raise InputError(
+                "candidates is given, and representation or predictor too. Give one or the other."
+            )
+        for representation, predictor in pairs:
+            self._check_pair(representation, predictor, auto=False)
+        if sum(isinstance(one, str) and one == NETWORK for _, one in pairs) > 1:
+            raise InputError("candidates names the network twice. Name it once.")

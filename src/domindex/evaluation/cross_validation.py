@@ -17,11 +17,10 @@ from sklearn.utils import _safe_indexing, check_random_state
 from domindex.arrays import Ints
 from domindex.errors import InputError, PreparationWarning
 from domindex.estimators.frames import FitArguments, only_rows, take_named
-from domindex.estimators.new_domains import frames_inside
 from domindex.inputs import check_domain_names, group_rows
 from domindex.inputs.gate import domain_roles
 from domindex.inputs.labels import check_label_array, hidden_marks
-from domindex.inputs.messages import preview
+from domindex.inputs.messages import frames_inside, preview
 from domindex.inputs.names import number_names, order_names
 
 ScoreOn = Literal["both", "sources"]

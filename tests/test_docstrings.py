@@ -4,6 +4,7 @@ import doctest
 import inspect
 import random
 import re
+import shutil
 from copy import deepcopy
 from functools import cache
 from importlib import import_module
@@ -17,7 +18,8 @@ from numpydoc.validate import validate
 
 import domindex
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
-from domindex.datasets import make_circle
+from domindex.datasets import make_circle, make_hospitals
+from domindex.tables import Run, fit_table
 
 ROOT = Path(domindex.__file__).parent
 EXTRAS = {
@@ -31,6 +33,8 @@ EXTRAS = {
     "tables": "pyarrow",
 }
 LAYOUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+OF_TABLES = ("domindex.tables", "domindex.serving")
+QUICK_TABLE = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}
 
 
 def public_packages():
@@ -88,9 +92,30 @@ def namespace():
     }
 
 
-def run_example(example):
+@cache
+def hospital_run(folder):
+    """The files that examples of tables find, and the run that they call `run`."""
+    table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
+    table.to_csv(folder / "patients.csv", index=False)
+    later = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30, all_labels=True)
+    later.to_csv(folder / "later.csv", index=False)
+    more = make_hospitals(n_hospitals=6, n_sources=3, rows_per_hospital=30, random_state=1)
+    more[more["hospital"] == "Fürth"].to_csv(folder / "new.csv", index=False)
+    columns = {"target": ["complication"], "domain": "hospital", "key": "record"}
+    how = {"out": folder / "run", "settings": QUICK_TABLE, "report": False}
+    fit_table(folder / "patients.csv", **columns, **how)
+    return folder
+
+
+def table_namespace(folder):
+    """What examples of tables may use, with its files in the folder where they run."""
+    shutil.copytree(hospital_run(folder), Path.cwd(), dirs_exist_ok=True)
+    return {"run": Run.open("run"), "few": QUICK_TABLE}
+
+
+def run_example(example, more=None):
     """Run one docstring; fail with what it printed, skip where an optional package is missing."""
-    example.globs.update(namespace())
+    example.globs.update(namespace() | (more or {}))
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002
     torch.manual_seed(0)
@@ -119,15 +144,20 @@ def public_names(module):
     ]
 
 
+@pytest.fixture(scope="session")
+def hospitals(tmp_path_factory):
+    return tmp_path_factory.mktemp("hospitals")
+
+
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", list(modules_with_examples()))
-def test_the_examples_of_a_module_print_what_they_say(name, tmp_path, monkeypatch):
+def test_the_examples_of_a_module_print_what_they_say(name, tmp_path, monkeypatch, hospitals):
     found = [found for found in doctest.DocTestFinder().find(import_module(name)) if found.examples]
     assert found, f"{name} has >>> outside its docstrings, where nothing runs it"
     for number, example in enumerate(found):
         (tmp_path / str(number)).mkdir()
         monkeypatch.chdir(tmp_path / str(number))
-        run_example(example)
+        run_example(example, table_namespace(hospitals) if name.startswith(OF_TABLES) else None)
 
 
 @pytest.mark.parametrize("name", list(public_packages()))

@@ -86,16 +86,7 @@ class ServedRun:
 
     Examples
     --------
-    >>> from domindex.datasets import make_hospitals
     >>> from domindex.serving import ServedRun
-    >>> from domindex.tables import fit_table
-    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
-    >>> table.to_csv("patients.csv", index=False)
-    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
-    >>> run = fit_table(
-    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
-    ...     report=False, out="run"
-    ... )
     >>> ServedRun.open(run).map["domain"].tolist()[:2]
     ['Ahlen', 'Bruck']
     """

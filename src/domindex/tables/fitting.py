@@ -41,9 +41,6 @@ from domindex.tables.request import FitRequest, FitTable, check_settings
 from domindex.tables.run import RUN, Run, RunCheckpoint, checkpoint_of, kept_until_complete
 from domindex.versions import versions
 
-MOST_CLASSES = 6
-"""Classes whose shares are said before a fit."""
-
 
 def fit_table(
     data: Data,
@@ -73,14 +70,8 @@ def fit_table(
     Examples
     --------
     >>> from domindex.tables import fit_table
-    >>> from domindex.datasets import make_hospitals
-    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
-    >>> table.to_csv("patients.csv", index=False)
-    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
-    >>> run = fit_table(
-    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
-    ...     report=False, out="run"
-    ... )
+    >>> columns = {"target": ["complication"], "domain": "hospital", "key": "record"}
+    >>> run = fit_table("patients.csv", out="run-1", **columns, settings=few, report=False)
     >>> run.notes[0]
     "Left out 1 column whose values name rows, as numbers of records or free texts do: 'note'...
     >>> run.model().source_domains_
@@ -93,16 +84,29 @@ def fit_table(
         if run is None:
             check_free(out, marker=RUN, overwrite=force)
         with spread_over(dask), show_progress(progress) as shown:
-            return _run(asked, out, _Wishes(report, force, progress), kept, run, shown)
-
-
-@dataclass(frozen=True)
-class _Wishes:
-    """What is asked of a fit beside the model."""
-
-    report: bool
-    force: bool
-    progress: bool
+            start = time.perf_counter()
+            if kept is not None and not kept.is_new:
+                shown.say(f"Going on from {kept.folder} …")
+            table = _read(asked, shown)
+            if run is None:
+                model = _new_model(asked, table.rows.labels.task, verbose=int(progress))
+                _announce(table, shown)
+                seconds = {"reading": time.perf_counter() - start}
+                _fit(model, table, kept)
+                for line in model.summary().splitlines():
+                    shown.say(line)
+                seconds["fitting"] = time.perf_counter() - start - seconds["reading"]
+                about = _about(asked, table, model) | {"seconds": seconds}
+                if kept is not None:
+                    about["checkpoint"] = kept.token
+                run = Run.write(out, model, about, overwrite=force)
+            else:  # it was cut off in its report
+                model = run.model()
+            if report:
+                shown.say(f"The run is in {run.folder}. Gathering the report …")
+                for note in report_run(run, model, table, share=asked.share):
+                    shown.say(f"note: {note}")
+            return run
 
 
 def resume_table(
@@ -129,44 +133,6 @@ def resume_table(
         raise InputError(
             f"{checkpoint_of(out)} is damaged ({error}). Remove the folder and fit anew."
         ) from error
-
-
-def _run(
-    request: FitRequest,
-    out: str | os.PathLike[str],
-    wishes: _Wishes,
-    kept: RunCheckpoint | None,
-    run: Run | None,
-    shown: Progress,
-) -> Run:
-    """Read, fit and write; of a `run` that was written before it was cut off, only the report."""
-    start = time.perf_counter()
-    if kept is not None and not kept.is_new:
-        shown.say(f"Going on from {kept.folder} …")
-    table = _read(request, shown)
-    if run is not None:
-        model = run.model()
-    else:
-        model = _new_model(request, table.rows.labels.task, verbose=int(wishes.progress))
-        _announce(table, shown)
-        seconds = {"reading": time.perf_counter() - start}
-        _fit(model, table, kept)
-        for line in model.summary().splitlines():
-            shown.say(line)
-        seconds["fitting"] = time.perf_counter() - start - seconds["reading"]
-        about = _about(request, table, model) | {"seconds": seconds}
-        if kept is not None:
-            about["checkpoint"] = kept.token
-        run = Run.write(out, model, about, overwrite=wishes.force)
-    if wishes.report:
-        _report(run, model, table, shown, request.share)
-    return run
-
-
-def _report(run: Run, model: Any, table: FitTable, progress: Progress, share: bool) -> None:
-    progress.say(f"The run is in {run.folder}. Gathering the report …")
-    for note in report_run(run, model, table, share=share):
-        progress.say(f"note: {note}")
 
 
 def _read(request: FitRequest, progress: Progress) -> FitTable:
@@ -234,7 +200,7 @@ def _task_words(rows: LabelledRows) -> str:
         return rows.labels.task
     known = rows.labels.values[rows.is_source & rows.labels.known]
     shares = pd.Series(known).value_counts(normalize=True)
-    listed = [f"{name} {share:.0%}" for name, share in shares.head(MOST_CLASSES).items()]
+    listed = [f"{name} {share:.0%}" for name, share in shares.head(6).items()]
     more = len(shares) - len(listed)
     return f"classification: {', '.join(listed)}" + (f" and {more} more" if more else "")
 
@@ -285,14 +251,24 @@ def report_run(run: Run, model: Any, table: FitTable, *, share: bool = False) ->
 
     A fit is worth keeping without its report, so nothing is raised. `share` hides small counts.
     """
+    failed = "there is no report"
     try:
-        _gather(run, model, table, share)
-    except DomindexError as error:
-        return [f"there is no report: {error}"]
-    try:
+        content = report_data(
+            model,
+            table.inputs,
+            table.rows.labels.values,
+            table.rows.domains,
+            columns=table.others,
+            title=f"{run.about['data']['file']}: {', '.join(run.targets)}",
+            seconds=run.about["seconds"]["fitting"],
+            preparation=run.notes,
+        )
+        with new_file(run.folder / CONTENT_FILE, overwrite=True) as draft:
+            write_json(draft, without_row_values(content.to_dict(), share=share))
+        failed = "the report was not drawn"
         draw_report(run.folder)
     except DomindexError as error:
-        return [f"the report was not drawn: {error}"]
+        return [f"{failed}: {error}"]
     return []
 
 
@@ -307,24 +283,6 @@ def draw_report(folder: str | os.PathLike[str]) -> Path:
     domindex.errors.InputError: ...
     """
     return write_run_report(Run.open(folder).folder)
-
-
-def _gather(run: Run, model: Any, table: FitTable, share: bool) -> None:
-    content = report_data(
-        model,
-        table.inputs,
-        table.rows.labels.values,
-        table.rows.domains,
-        columns=table.others,
-        title=f"{run.about['data']['file']}: {', '.join(run.about['targets'])}",
-        seconds=run.about["seconds"]["fitting"],
-        preparation=run.notes,
-    )
-    with new_file(run.folder / CONTENT_FILE, overwrite=True) as draft:
-        write_json(draft, without_row_values(content.to_dict(), share=share))
-
-
-N_DOMAINS = 24
 
 
 @dataclass(frozen=True)
@@ -362,7 +320,7 @@ def run_demo(
     """
     folder = usable_path(out)
     check_free(folder / "run", marker=RUN, overwrite=force)
-    family = make_domain_graph(n_domains=N_DOMAINS, random_state=seed)
+    family = make_domain_graph(n_domains=24, random_state=seed)
     write_table(_table(family), folder / "family.csv", overwrite=force)
     run = fit_table(
         folder / "family.csv",

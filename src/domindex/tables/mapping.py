@@ -17,12 +17,16 @@ from domindex.persistence.atomic import check_free_file, new_file
 from domindex.persistence.paths import usable_path
 from domindex.progress import show_progress
 from domindex.reporting.distances import distances_to_sources
-from domindex.tables.predicting import TableRows, coordinates_of, read_rows, say_off_map
+from domindex.tables.predicting import (
+    TableRows,
+    coordinates_of,
+    names_off_map,
+    read_rows,
+    say_off_map,
+)
 from domindex.tables.reading import check_table_path, write_table
 from domindex.tables.run import Run, opened
 from domindex.tables.text_format import TextFormat
-
-N_NEIGHBORS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +76,7 @@ def index_table(
 
     Examples
     --------
-    >>> from domindex.tables import fit_table, index_table
-    >>> from domindex.datasets import make_hospitals
-    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
-    >>> table.to_csv("patients.csv", index=False)
-    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
-    >>> run = fit_table(
-    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
-    ...     report=False, out="run"
-    ... )
+    >>> from domindex.tables import index_table
     >>> index_table(run).table[["domain", "role"]].to_numpy().tolist()[:4]
     [['Ahlen', 'source'], ['Bruck', 'source'], ['Celle', 'source'], ['Dornach', 'target']]
     """
@@ -89,21 +85,23 @@ def index_table(
     if graph is not None:
         check_free_file(usable_path(graph), overwrite=force)
     run = opened(run)
-    model = run.model()
-    new = None
+    model, new = run.model(), None
     if data is not None:
         with show_progress(progress) as shown:
             said = TextFormat(**form).over(run.form)
             new = _new_places(model, read_rows(run, model, data, said, shown))
             if new is not None:
-                say_off_map(new, shown)
+                say_off_map(names_off_map(new), len(new), shown)
     table, coordinates = map_table(model, new)
-    index = TableIndex(table, _graph(table, coordinates))
+    names, n_joined = table["domain"].tolist(), min(3, len(table) - 1)
+    joined = point_graph(coordinates, names, n_neighbors=n_joined)
+    for name, facts in zip(names, table.loc[:, "role":"off_map"].to_dict("records")):
+        joined.nodes[name].update(facts)
     if graph is not None:
-        write_graph(index.graph, graph, overwrite=force)
+        write_graph(joined, graph, overwrite=force)
     if out is not None:
         write_table(table, out, overwrite=force)
-    return index
+    return TableIndex(table, joined)
 
 
 def map_table(
@@ -113,27 +111,34 @@ def map_table(
 
     `new` holds places of domains that the model does not know, as `place_domains` gives them.
     """
-    places = dict(zip(map(str, model.domains_), model.domain_indices_))
-    angles = None if model.domain_angles_ is None else model.domain_angles_.tolist()
-    off_map = set(map(str, model.off_map_domains_))
-    roles = _roles(model)
-    if new is not None:
-        off_map |= set(map(str, new.loc[new["off_map"], "domain"]))
-        places |= dict(zip(map(str, new["domain"]), coordinates_of(new)))
-        roles += ["new"] * len(new)
-        if angles is not None:
-            angles += new["angle"].tolist()
-    coordinates = np.array(list(places.values()))
-    return _table(model, list(places), roles, coordinates, angles, off_map), coordinates
-
-
-def _roles(model: Any) -> list[str]:
-    """What each domain that the model knows is to it."""
+    names = [str(name) for name in model.domains_]
     sources, added = set(model.source_domains_), set(model.added_domains_)
-    return [
+    roles = [
         "source" if name in sources else "added" if name in added else "target"
         for name in model.domains_
     ]
+    coordinates, angles = model.domain_indices_, model.domain_angles_
+    off_map = set(map(str, model.off_map_domains_))
+    if new is not None:
+        off_map |= set(names_off_map(new))
+        names += [str(name) for name in new["domain"]]
+        roles += ["new"] * len(new)
+        coordinates = np.vstack([coordinates, coordinates_of(new)])
+        angles = None if angles is None else [*angles, *new["angle"]]
+    columns: dict[str, object] = {"domain": names, "role": roles}
+    columns |= {f"x{n}": axis for n, axis in enumerate(coordinates.T, start=1)}
+    if angles is not None:
+        columns["angle"] = angles
+    deviations = model.index_deviations(coordinates)
+    columns |= {f"std{n}": axis for n, axis in enumerate(deviations.T, start=1)}
+    columns["distance"] = distances_to_sources(
+        model.domain_index_, model.source_domains_, coordinates
+    )
+    columns["off_map"] = [name in off_map for name in names]
+    nearest, _ = nearest_points(coordinates, min(3, len(names) - 1))
+    for rank, column in enumerate(nearest.T, start=1):
+        columns[f"nearest{rank}"] = [names[number] for number in column]
+    return pd.DataFrame(columns), coordinates
 
 
 def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -159,43 +164,3 @@ def _new_places(model: Any, rows: TableRows) -> pd.DataFrame | None:
         return None
     names = [name for name in rows.domains if name not in known]
     return model.place_domains(rows.inputs[is_new], sample_domain=names, forecast=False)
-
-
-def _table(
-    model: Any,
-    names: list[str],
-    roles: list[str],
-    coordinates: NDArray[np.float64],
-    angles: list[float] | None,
-    off_map: set[str],
-) -> pd.DataFrame:
-    columns: dict[str, object] = {"domain": names, "role": roles}
-    columns |= {f"x{n}": axis for n, axis in enumerate(coordinates.T, start=1)}
-    if angles is not None:
-        columns["angle"] = angles
-    deviations = model.index_deviations(coordinates)
-    columns |= {f"std{n}": axis for n, axis in enumerate(deviations.T, start=1)}
-    columns["distance"] = distances_to_sources(
-        model.domain_index_, model.source_domains_, coordinates
-    )
-    columns["off_map"] = [name in off_map for name in names]
-    return pd.DataFrame(columns | _nearest(names, coordinates))
-
-
-def _nearest(names: list[str], coordinates: NDArray[np.float64]) -> dict[str, list[str]]:
-    order, _ = nearest_points(coordinates, min(N_NEIGHBORS, len(names) - 1))
-    return {
-        f"nearest{rank}": [names[number] for number in column]
-        for rank, column in enumerate(order.T, start=1)
-    }
-
-
-def _graph(table: pd.DataFrame, coordinates: NDArray[np.float64]) -> nx.Graph:
-    """Every domain joined to its nearest, with everything of the table on the nodes."""
-    names = table["domain"].tolist()
-    joined = min(N_NEIGHBORS, len(names) - 1)
-    graph = point_graph(coordinates, names, n_neighbors=joined)
-    figures = table.loc[:, "role":"off_map"]
-    for name, facts in zip(names, figures.to_dict("records")):
-        graph.nodes[name].update(facts)
-    return graph

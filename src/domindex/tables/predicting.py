@@ -56,19 +56,10 @@ class TablePredictions:
 
     Examples
     --------
-    >>> from domindex.tables import fit_table, predict_table
-    >>> from domindex.datasets import make_hospitals
-    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
-    >>> table.to_csv("patients.csv", index=False)
-    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
-    >>> run = fit_table(
-    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
-    ...     report=False, out="run-2"
-    ... )
-    >>> table[table["hospital"] == "Ahlen"].to_csv("one.csv", index=False)
-    >>> predictions = predict_table(run, "one.csv")
+    >>> from domindex.tables import predict_table
+    >>> predictions = predict_table(run, "patients.csv")
     >>> predictions.n_rows, predictions.new_domains
-    (30, [])
+    (150, [])
     """
 
     n_rows: int
@@ -122,37 +113,37 @@ def predict_table(
 
     Examples
     --------
-    >>> from domindex.tables import fit_table, predict_table
-    >>> from domindex.datasets import make_hospitals
-    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
-    >>> table.to_csv("patients.csv", index=False)
-    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
-    >>> run = fit_table(
-    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
-    ...     report=False, out="run"
-    ... )
+    >>> from domindex.tables import predict_table
     >>> predict_table(run, "patients.csv").table.columns.tolist()
     ['record', 'hospital', 'complication', 'p(no)', 'p(yes)', 'distance', 'off_map']
     """
     if out is not None:
         check_table_path(out, overwrite=force)
     run = opened(run)
-    model = run.model()
-    said = TextFormat(**form).over(run.form)
-    if is_large(data):
-        return _predict_large(
-            run, model, data, out, said, kept_columns(run, keep), force, progress, escape
-        )
+    model, said, kept = run.model(), TextFormat(**form).over(run.form), kept_columns(run, keep)
     with show_progress(progress) as shown:
-        rows = read_rows(run, model, data, said, shown, kept_columns(run, keep))
+        if is_large(data):
+            if out is None:
+                raise InputError(
+                    f"{name_of(data)} is read in parts, and its predictions have to go to a file. "
+                    "Name one (out=, --out FILE)."
+                )
+            stream = open_stream(data, form=said, texts=[run.domain])
+            done = predict_stream(
+                model, run, stream, out, kept=kept, force=force, progress=shown, escape=escape
+            )
+            for note in done.notes:
+                shown.say(f"note: {note}")
+            say_off_map(done.off_map, done.n_domains, shown)
+            return TablePredictions(done.n_rows, None, done.new_domains, done.off_map, done.notes)
+        rows = read_rows(run, model, data, said, shown, kept)
         places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
         predicted = predict_rows(run, model, rows, places, shown)
-        off_map = say_off_map(places, shown)
+        off_map = say_off_map(names_off_map(places), len(places), shown)
     known = set(model.domains_)
     new = [str(name) for name in order_names(rows.domains) if name not in known]
     if out is not None:
-        written = escape_formulas(predicted) if escape else predicted
-        write_table(written, out, overwrite=force)
+        write_table(escape_formulas(predicted) if escape else predicted, out, overwrite=force)
     return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
 
 
@@ -160,33 +151,6 @@ def kept_columns(run: Run, keep: Sequence[str]) -> list[str]:
     """The key of the run, and what was asked for."""
     key = run.about.get("key")
     return list(dict.fromkeys([*([key] if key else []), *keep]))
-
-
-def _predict_large(
-    run: Run,
-    model: Any,
-    data: Data,
-    out: str | os.PathLike[str] | None,
-    form: TextFormat,
-    kept: Sequence[str],
-    force: bool,
-    progress: bool,
-    escape: bool,
-) -> TablePredictions:
-    if out is None:
-        raise InputError(
-            f"{name_of(data)} is read in parts, and its predictions have to go to a file. "
-            "Name one (out=, --out FILE)."
-        )
-    stream = open_stream(data, form=form, texts=[run.domain])
-    with show_progress(progress) as shown:
-        done = predict_stream(
-            model, run, stream, out, kept=kept, force=force, progress=shown, escape=escape
-        )
-        for note in done.notes:
-            shown.say(f"note: {note}")
-        say_names_off_map(done.off_map, done.n_domains, shown)
-    return TablePredictions(done.n_rows, None, done.new_domains, done.off_map, done.notes)
 
 
 def read_rows(
@@ -222,20 +186,19 @@ def model_rows(run: Run, model: Any, table: pd.DataFrame) -> TableRows:
     return TableRows(table[model._preparation.names], domains, notes, table[[]])
 
 
-def say_off_map(places: pd.DataFrame, progress: Progress) -> list[str]:
-    """The names of the domains off the map, which are also said."""
-    names = [str(name) for name in places.loc[places["off_map"], "domain"]]
-    say_names_off_map(names, len(places), progress)
-    return names
+def names_off_map(places: pd.DataFrame) -> list[str]:
+    """The domains that lie off the map, of a table of places."""
+    return [str(name) for name in places.loc[places["off_map"], "domain"]]
 
 
-def say_names_off_map(names: list[str], n_domains: int, progress: Progress) -> None:
-    """A word on domains off the map, where there are any."""
+def say_off_map(names: list[str], n_domains: int, progress: Progress) -> list[str]:
+    """The same names, which are also said."""
     if names:
         progress.say(
             f"note: {len(names)} of {n_domains} domains lie off the map ({preview(names)}): "
             "further from all known domains than these are from each other. Expect little there."
         )
+    return names
 
 
 def coordinates_of(places: pd.DataFrame) -> NDArray[np.float64]:
@@ -244,11 +207,7 @@ def coordinates_of(places: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def predict_rows(
-    run: Run,
-    model: Any,
-    rows: TableRows,
-    places: pd.DataFrame,
-    progress: Progress,
+    run: Run, model: Any, rows: TableRows, places: pd.DataFrame, progress: Progress
 ) -> pd.DataFrame:
     """Predictions domain by domain, in the order of the rows; `places` are those of the domains."""
     n_rows = len(rows.inputs)
@@ -312,7 +271,7 @@ class AddedDomains:
     @property
     def off_map(self) -> list[str]:
         """Names of the added domains that lie off the map."""
-        return [str(name) for name in self.table.loc[self.table["off_map"], "domain"]]
+        return names_off_map(self.table)
 
 
 def add_table(
@@ -341,17 +300,7 @@ def add_table(
 
     Examples
     --------
-    >>> from domindex.tables import add_table, fit_table
-    >>> from domindex.datasets import make_hospitals
-    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
-    >>> table.to_csv("patients.csv", index=False)
-    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
-    >>> run = fit_table(
-    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
-    ...     report=False, out="run"
-    ... )
-    >>> more = make_hospitals(n_hospitals=6, n_sources=3, rows_per_hospital=30, random_state=1)
-    >>> more[more["hospital"] == "Fürth"].to_csv("new.csv", index=False)
+    >>> from domindex.tables import add_table
     >>> add_table(run, "new.csv", out="run-with-new").table["domain"].tolist()
     ['Fürth']
     """
@@ -366,46 +315,34 @@ def add_table(
     model = run.model()
     with show_progress(progress) as shown:
         rows = read_rows(run, model, data, TextFormat(**form).over(run.form), shown)
-        inputs, names = _new_rows(rows, set(model.domains_), Path(data), shown)
+        inputs, names = _new_rows(rows, set(model.domains_), data, shown)
         table = model.place_domains(inputs, sample_domain=names)
-        say_off_map(table, shown)
+        say_off_map(names_off_map(table), len(table), shown)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
             grown = model.add_domains(inputs, sample_domain=names)
-        added = _added(Path(data).name, names, run.is_shared)
+        hides_count = run.is_shared and len(names) < LEAST_SHARED
+        added = {
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "file": Path(data).name,
+            "rows": None if hides_count else len(names),
+            "domains": [str(name) for name in order_names(names)],
+        }
         about = run.about | {
             "added": [*run.about.get("added", []), added],
             "summary": grown.summary().splitlines(),
         }
-        reports = _report_files(run)
-        written = Run.write(folder, grown, about, overwrite=force)
+        paths = [run.folder / name for name in (CONTENT_FILE, REPORT_FILE)]
+        reports = {path.name: path.read_bytes() for path in paths if path.is_file()}
+        written = Run.write(folder, grown, about, overwrite=force)  # may replace the run itself
         for name, content in reports.items():
             with new_file(written.folder / name, overwrite=True) as draft:
                 draft.write_bytes(content)
     return AddedDomains(written, table)
 
 
-def _added(file: str, names: Sequence[str], is_shared: bool) -> dict[str, Any]:
-    """What a run remembers of an addition: the file, and how many rows of which domains.
-
-    A run that is shared does not tell counts below 5.
-    """
-    return {
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "file": file,
-        "rows": None if is_shared and len(names) < LEAST_SHARED else len(names),
-        "domains": [str(name) for name in order_names(names)],
-    }
-
-
-def _report_files(run: Run) -> dict[str, bytes]:
-    """The report of the fit, read before its folder may be replaced."""
-    paths = [run.folder / name for name in (CONTENT_FILE, REPORT_FILE)]
-    return {path.name: path.read_bytes() for path in paths if path.is_file()}
-
-
 def _new_rows(
-    rows: TableRows, known: set[object], data: Path, progress: Progress
+    rows: TableRows, known: set[object], data: Any, progress: Progress
 ) -> tuple[pd.DataFrame, list[str]]:
     """Rows of domains that are not known, with their names."""
     is_new = np.array([name not in known for name in rows.domains])

@@ -66,15 +66,7 @@ class Run:
 
     Examples
     --------
-    >>> from domindex.tables import Run, fit_table
-    >>> from domindex.datasets import make_hospitals
-    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
-    >>> table.to_csv("patients.csv", index=False)
-    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
-    >>> run = fit_table(
-    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
-    ...     report=False, out="run"
-    ... )
+    >>> from domindex.tables import Run
     >>> Run.open("run").domain
     'hospital'
     >>> Run.open("run").model().domains_

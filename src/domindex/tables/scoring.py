@@ -21,7 +21,13 @@ from domindex.inputs.preparation import LEAST_SHARED
 from domindex.inputs.streams import text_of
 from domindex.progress import show_progress
 from domindex.tables.labels import TableLabels, as_classes, read_labels
-from domindex.tables.predicting import TableRows, model_rows, predicted_columns, say_off_map
+from domindex.tables.predicting import (
+    TableRows,
+    model_rows,
+    names_off_map,
+    predicted_columns,
+    say_off_map,
+)
 from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.run import Run, opened
 from domindex.tables.text_format import TextFormat
@@ -88,17 +94,7 @@ def score_table(
 
     Examples
     --------
-    >>> from domindex.tables import fit_table, score_table
-    >>> from domindex.datasets import make_hospitals
-    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
-    >>> table.to_csv("patients.csv", index=False)
-    >>> few = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}  # to be quick
-    >>> run = fit_table(
-    ...     "patients.csv", target=["complication"], domain="hospital", key="record", settings=few,
-    ...     report=False, out="run"
-    ... )
-    >>> later = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30, all_labels=True)
-    >>> later.to_csv("later.csv", index=False)
+    >>> from domindex.tables import score_table
     >>> score_table(run, "later.csv").table.columns.tolist()
     ['domain', 'role', 'rows', 'accuracy', 'auc', 'brier', 'expected', 'low', 'high', 'as_forecast']
     """
@@ -123,7 +119,7 @@ def score_table(
         for note in notes:
             shown.say(f"note: {note}")
         places = model.place_domains(rows.inputs, sample_domain=rows.domains)
-        say_off_map(places, shown)
+        say_off_map(names_off_map(places), len(places), shown)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
             scored = _by_domain(model, rows, given, run.targets, places)

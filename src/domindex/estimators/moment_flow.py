@@ -18,7 +18,7 @@ from domindex.estimators.streaming import streams
 from domindex.estimators.wrapping import WrappingEstimator, check_wrapped
 from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.neighbors import LandmarkError
+from domindex.geometry.domain_map import LandmarkError
 from domindex.inputs import DomainData, group_rows
 from domindex.inputs.parameters import MOST_DIMENSIONS, check_running, require_counts
 from domindex.representations import PlacedRows, RepresentedRows

@@ -480,9 +480,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         return DomainGeometry.fit(
             data,
             self.index_dim,
-            map_rows=rows_for_map(data, context.choices.most_matching_cost),
+            map_rows=rows_for_map(data),
             local_dim=self.local_dim,
-            reliable=context.choices.reliable_shapes,
             n_jobs=self.n_jobs,
         )
 

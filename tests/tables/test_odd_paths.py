@@ -5,6 +5,7 @@ import pytest
 from domindex.errors import InputError
 from domindex.tables import (
     Run,
+    TextFormat,
     add_table,
     draw_report,
     fit_table,
@@ -15,7 +16,7 @@ from domindex.tables import (
     score_table,
     summarise_table,
 )
-from domindex.tables.reading import read_table
+from domindex.tables.reading import read_with_notes
 
 ODD = {
     "long": "x" * 5000 + ".csv",
@@ -28,7 +29,7 @@ ODD = {
 
 CALLS = {
     "open a run": lambda path, run, data: Run.open(path),
-    "read": lambda path, run, data: read_table(path),
+    "read": lambda path, run, data: read_with_notes(path, TextFormat()),
     "read settings": lambda path, run, data: read_settings(path),
     "fit": lambda path, run, data: fit_table(path, target=["y"], domain="site", out="run"),
     "fit into": lambda path, run, data: fit_table(

@@ -12,10 +12,14 @@ import pytest
 
 from domindex.errors import InputError
 from domindex.inputs.columns import require_columns
-from domindex.tables.reading import read_table, read_with_notes, write_table
+from domindex.tables.reading import read_with_notes, write_table
 from domindex.tables.text_format import TextFormat
 
 TABLE = pd.DataFrame({"site": ["01", "NA", "b,c"], "x": [0.1, 0.2, np.nan], "n": [1, 2, 3]})
+
+
+def read(path, form=TextFormat(), **how):  # noqa: B008
+    return read_with_notes(path, form, **how)[0]
 
 
 def write(folder, text, name="data.csv"):
@@ -31,36 +35,36 @@ def test_what_is_written_is_read(tmp_path, name):
     if "parquet" in name:
         pytest.importorskip("pyarrow")
     write_table(TABLE, tmp_path / name, overwrite=False)
-    read = read_table(tmp_path / name, texts=["site"])
-    pd.testing.assert_frame_equal(read, TABLE, check_dtype=False)
+    again = read(tmp_path / name, texts=["site"])
+    pd.testing.assert_frame_equal(again, TABLE, check_dtype=False)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_numbers_of_any_size_come_back(tmp_path):
     values = np.random.default_rng(0).normal(size=600) * 10.0 ** np.arange(-300, 300)
     write_table(pd.DataFrame({"x": values, "y": 1}), tmp_path / "a.csv", overwrite=False)
-    np.testing.assert_array_equal(read_table(tmp_path / "a.csv")["x"], values)
+    np.testing.assert_array_equal(read(tmp_path / "a.csv")["x"], values)
 
 
 def test_columns_asked_for_as_texts_keep_their_spelling(tmp_path):
     path = write(tmp_path, "site,x\n01,1\n1.0,2\n NA,3\n")
-    assert read_table(path, texts=["site"])["site"].tolist() == ["01", "1.0", " NA"]
+    assert read(path, texts=["site"])["site"].tolist() == ["01", "1.0", " NA"]
 
 
 def test_words_are_left_as_texts_and_empty_fields_are_missing(tmp_path):
-    table = read_table(write(tmp_path, "a,b\nNA,\nx,2\n"))
+    table = read(write(tmp_path, "a,b\nNA,\nx,2\n"))
     assert table["a"].tolist() == ["NA", "x"]
     assert np.isnan(table["b"][0])
 
 
 def test_a_mark_of_byte_order_is_no_part_of_the_first_name(tmp_path):
     (tmp_path / "a.csv").write_bytes("\ufeffsite,x\na,1\n".encode())
-    assert list(read_table(tmp_path / "a.csv").columns) == ["site", "x"]
+    assert list(read(tmp_path / "a.csv").columns) == ["site", "x"]
 
 
 def test_another_delimiter_can_be_named(tmp_path):
     path = write(tmp_path, "a;b\n1;2\n")
-    assert list(read_table(path, delimiter=";").columns) == ["a", "b"]
+    assert list(read(path, form=TextFormat(delimiter=";")).columns) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -79,21 +83,21 @@ def test_another_delimiter_can_be_named(tmp_path):
 )
 def test_a_bad_text_is_explained(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
-        read_table(write(tmp_path, text))
+        read(write(tmp_path, text))
 
 
 def test_a_missing_file_is_named_with_the_nearest(tmp_path):
     write(tmp_path, "a,b\n1,2\n", "patients.csv")
     with pytest.raises(InputError, match=r"no file .*patient\.csv\. Did you mean 'patients\.csv'"):
-        read_table(tmp_path / "patient.csv")
+        read(tmp_path / "patient.csv")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InputError, match="is a folder"):
-        read_table(tmp_path / "folder.csv")
+        read(tmp_path / "folder.csv")
 
 
 def test_a_name_that_says_nothing_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"names end in \.csv"):
-        read_table(write(tmp_path, "a,b\n1,2\n", "data.ods"))
+        read(write(tmp_path, "a,b\n1,2\n", "data.ods"))
 
 
 def test_text_in_another_encoding_is_read_with_a_note(tmp_path):
@@ -103,11 +107,11 @@ def test_text_in_another_encoding_is_read_with_a_note(tmp_path):
     assert table["a"].tolist() == ["ü"]
     assert notes == ("a.csv is not UTF-8: read as cp1252. Pass --encoding if names look wrong.",)
     path.write_bytes("a;b\nŁódź;1\n".encode("utf-16"))
-    assert read_table(path)["a"].tolist() == ["Łódź"]
+    assert read(path)["a"].tolist() == ["Łódź"]
     path.write_bytes("a,b\nŁódź,1\n".encode("cp1250"))
-    assert read_table(path, form=TextFormat(encoding="cp1250"))["a"].tolist() == ["Łódź"]
+    assert read(path, form=TextFormat(encoding="cp1250"))["a"].tolist() == ["Łódź"]
     with pytest.raises(InputError, match=r"not utf-8 text .*0xa3.*--encoding"):
-        read_table(path, form=TextFormat(encoding="utf-8"))
+        read(path, form=TextFormat(encoding="utf-8"))
     with pytest.raises(InputError, match="Python does not know"):
         TextFormat(encoding="klingon")
 
@@ -128,16 +132,16 @@ def test_decimal_commas_are_numbers(tmp_path):
     assert notes[-1] == "Read decimal commas as numbers: 'x'."
     unclear = write(tmp_path, "a;b\n1,234;x\n2,345;y\n")
     with pytest.raises(InputError, match=r"'a' holds numbers such as '1,234'.*--decimal"):
-        read_table(unclear)
-    assert read_table(unclear, form=TextFormat(decimal=","))["a"].tolist() == [1.234, 2.345]
-    assert read_table(unclear, form=TextFormat(decimal="."))["a"].tolist() == [1234.0, 2345.0]
+        read(unclear)
+    assert read(unclear, form=TextFormat(decimal=","))["a"].tolist() == [1.234, 2.345]
+    assert read(unclear, form=TextFormat(decimal="."))["a"].tolist() == [1234.0, 2345.0]
     listed = write(tmp_path, 'a,b\n"1,5 mg",2\n"2,5 mg",3\n')
-    assert read_table(listed)["a"].tolist() == ["1,5 mg", "2,5 mg"]
+    assert read(listed)["a"].tolist() == ["1,5 mg", "2,5 mg"]
 
 
 def test_blanks_after_commas_and_columns_and_rows_of_nothing_are_dropped(tmp_path):
     path = write(tmp_path, "a, b, c\n1, x y, -200\n2, z, 3\n")
-    table = read_table(path, form=TextFormat(na=["-200"]))
+    table = read(path, form=TextFormat(na=["-200"]))
     assert table["b"].tolist() == ["x y", "z"]
     assert np.isnan(table["c"][0])
     table, notes = read_with_notes(write(tmp_path, "a,b,,\n1,2,,\n,,,\n3,4,,\n"), TextFormat())
@@ -164,10 +168,10 @@ def test_a_file_put_together_of_two_is_read_as_one(tmp_path):
 def test_a_workbook_is_read(tmp_path):
     pytest.importorskip("openpyxl")
     TABLE.to_excel(tmp_path / "a.xlsx", index=False)
-    pd.testing.assert_frame_equal(read_table(tmp_path / "a.xlsx"), TABLE, check_dtype=False)
+    pd.testing.assert_frame_equal(read(tmp_path / "a.xlsx"), TABLE, check_dtype=False)
     (tmp_path / "b.xlsx").write_bytes(b"no workbook")
     with pytest.raises(InputError, match="not a whole workbook"):
-        read_table(tmp_path / "b.xlsx")
+        read(tmp_path / "b.xlsx")
     with pytest.raises(InputError, match="only read"):
         write_table(TABLE, tmp_path / "c.xlsx", overwrite=False)
 
@@ -181,10 +185,10 @@ def test_a_workbook_is_looked_at_as_a_text_file_is(tmp_path):
     twice = pd.DataFrame([["x", "x"], [1, 2]])
     twice.to_excel(tmp_path / "b.xlsx", index=False, header=False)
     with pytest.raises(InputError, match="'x'"):
-        read_table(tmp_path / "b.xlsx")
+        read(tmp_path / "b.xlsx")
     pd.DataFrame().to_excel(tmp_path / "c.xlsx", index=False)
     with pytest.raises(InputError, match="its first sheet holds nothing"):
-        read_table(tmp_path / "c.xlsx")
+        read(tmp_path / "c.xlsx")
 
 
 @pytest.mark.parametrize("field", ["version", "method"])
@@ -197,17 +201,17 @@ def test_a_workbook_packed_in_a_way_that_nobody_knows_is_refused(tmp_path, field
         content[entry.start() + at] = 174
     path.write_bytes(content)
     with pytest.raises(InputError, match="not a whole workbook"):
-        read_table(path)
+        read(path)
 
 
 def test_a_truncated_gzip_is_refused(tmp_path):
     content = gzip.compress(("a,b\n" + "1,2\n" * 10_000).encode())
     (tmp_path / "a.csv.gz").write_bytes(content[: len(content) // 2])
     with pytest.raises(InputError, match="not a whole gzip file"):
-        read_table(tmp_path / "a.csv.gz")
+        read(tmp_path / "a.csv.gz")
     (tmp_path / "b.csv.gz").write_bytes(b"a,b\n1,2\n")
     with pytest.raises(InputError, match="not a whole gzip file"):
-        read_table(tmp_path / "b.csv.gz")
+        read(tmp_path / "b.csv.gz")
 
 
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.99])
@@ -217,7 +221,7 @@ def test_a_truncated_parquet_is_refused(tmp_path, share):
     content = (tmp_path / "a.parquet").read_bytes()
     (tmp_path / "a.parquet").write_bytes(content[: int(share * len(content))])
     with pytest.raises(InputError, match=r"not a whole Parquet file|is empty"):
-        read_table(tmp_path / "a.parquet")
+        read(tmp_path / "a.parquet")
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
@@ -231,7 +235,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match=r"domindex\[tables\]"):
-        read_table(tmp_path / "a.parquet")
+        read(tmp_path / "a.parquet")
 
 
 def test_an_existing_file_is_replaced_only_when_asked(tmp_path):
@@ -261,7 +265,7 @@ def test_decimal_commas_that_are_to_be_texts_are_said(tmp_path):
 
 
 def test_one_column_where_more_are_wanted_asks_for_the_delimiter(tmp_path):
-    table = read_table(write(tmp_path, "a,b\n1,2\n"), delimiter=";")
+    table = read(write(tmp_path, "a,b\n1,2\n"), form=TextFormat(delimiter=";"))
     with pytest.raises(InputError, match=r"read as one column.*--sep"):
         require_columns(table.columns, ["hospital"], "domain")
 
@@ -282,7 +286,7 @@ def test_commas_between_thousands_are_read_where_a_point_shows_what_they_are(tmp
     np.testing.assert_array_equal(table["a"], [1303.5, 346.25, -2000.0, np.nan])
     assert "Read commas between thousands: 'a'." in notes
     other = write(tmp_path, 'a,b\n"1,303.50",x\n"13,03",y\n')
-    assert read_table(other)["a"].tolist() == ["1,303.50", "13,03"]  # neither way of writing
+    assert read(other)["a"].tolist() == ["1,303.50", "13,03"]  # neither way of writing
 
 
 def test_a_file_is_left_to_whoever_opened_it(tmp_path):
@@ -293,6 +297,6 @@ def test_a_file_is_left_to_whoever_opened_it(tmp_path):
         with pytest.MonkeyPatch.context() as patch:
             caught = []
             patch.setattr("sys.unraisablehook", lambda args: caught.append(args))
-            read_table(path)
+            read(path)
             gc.collect()
     assert not caught

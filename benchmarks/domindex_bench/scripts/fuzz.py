@@ -42,6 +42,7 @@ from domindex.errors import DomindexError
 from domindex.persistence.manifest import write_manifest
 from domindex.tables import (
     Run,
+    TextFormat,
     add_table,
     draw_report,
     fit_table,
@@ -49,7 +50,7 @@ from domindex.tables import (
     predict_table,
     score_table,
 )
-from domindex.tables.reading import read_table
+from domindex.tables.reading import read_with_notes
 from domindex_bench.scripts.hostile import (
     OBJECTS,
     one_of,
@@ -339,7 +340,7 @@ def attack_table(rng: np.random.Generator, ground: Ground) -> Attack:
         path = one_of(ODD_PATHS, rng)
     does = one_of(["read", "read", "fit", "predict", "predict", "score", "add", "index"], rng)
     calls: dict[str, Callable[[], Any]] = {
-        "read": lambda: read_table(path) is None,
+        "read": lambda: read_with_notes(path, TextFormat()) is None,
         "fit": lambda: ground.fit(path, "run-of-spoiled").model().domain_indices_,
         "predict": lambda: predict_table(folder / "run", path).table,
         "score": lambda: score_table(folder / "run", path) is None,

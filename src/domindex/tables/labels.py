@@ -1,4 +1,4 @@
-"""Rows of a table with their domains, labels and roles: to fit, or to predict."""
+"""Rows of a table with their domains, labels and roles."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from domindex.errors import InputError
 from domindex.inputs.columns import (
-    Kind,
     a_date,
     date_parts,
     is_month_first,
     kind_of,
     numbers_of,
-    require_columns,
+    require_roles,
     texts_of,
 )
 from domindex.inputs.domain_data import Task
@@ -31,11 +30,8 @@ from domindex.inputs.streams import text_of
 MAX_CLASSES = 20
 """Different whole numbers up to which a target is taken for classes, unless the user says."""
 
-
-Spelling = Literal["ask", "merge", "exact"]
-
-
 CALENDAR = ("year", "month")
+Spelling = Literal["ask", "merge", "exact"]
 
 
 @dataclass(frozen=True)
@@ -71,15 +67,26 @@ class DomainRule:
 
     def names(self, column: pd.Series) -> list[str]:
         """The domain of every row, none blank."""
+        given: list[str | None]
         if self.by is None:
-            return check_domain_column(column)
-        if self.by in CALENDAR:
-            given = calendar_names(column, self.by, self.month_first)
+            given = texts_of(column)
+        elif self.by in CALENDAR:
+            parts = date_parts(column, self.month_first)[:, : 1 + CALENDAR.index(self.by)]
+            given = [
+                None if np.isnan(part).any() else "-".join(f"{int(one):02}" for one in part)
+                for part in parts
+            ]
         else:
-            numbers, width = numbers_of(column), _width(self.by)
-            ends = np.round(np.floor(numbers / width) * width, 9).tolist()
+            width = _width(self.by)
+            ends = np.round(np.floor(numbers_of(column) / width) * width, 9).tolist()
             given = [None if np.isnan(end) else text_of(end + 0.0) for end in ends]
-        return check_domain_column(pd.Series(given, name=column.name, dtype=object))
+        blank = [row for row, name in enumerate(given, start=1) if name is None]
+        if blank:
+            raise InputError(
+                f"The domain column {column.name!r} is blank in {len(blank)} of {len(given)} rows, "
+                f"the first is row {blank[0]}. Name the domain of these rows, or leave them out."
+            )
+        return [name for name in given if name is not None]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -93,33 +100,11 @@ class DomainRule:
 
 
 def _width(by: str) -> float:
+    """Of bands; 0 for what is none."""
     try:
         return float(by) if np.isfinite(float(by)) else 0.0
     except ValueError:
         return 0.0
-
-
-def check_domain_column(column: pd.Series) -> list[str]:
-    """Names of domains, one per row, none blank."""
-    names = texts_of(column)
-    blank = [row for row, name in enumerate(names, start=1) if name is None]
-    if blank:
-        raise InputError(
-            f"The domain column {column.name!r} is blank in {len(blank)} of {len(names)} rows, the "
-            f"first is row {blank[0]}. Name the domain of these rows, or leave them out."
-        )
-    return [name for name in names if name is not None]
-
-
-def calendar_names(column: pd.Series, by: str, month_first: bool) -> list[str | None]:
-    """The year, or the month of a year, of every date, as names such as 2004 and 2004-03."""
-    parts = date_parts(column, month_first)
-    if by == "year":
-        return [None if np.isnan(year) else f"{int(year)}" for year in parts[:, 0]]
-    return [
-        None if np.isnan(year + month) else f"{int(year)}-{int(month):02}"
-        for year, month in parts[:, :2]
-    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +114,6 @@ class TableLabels:
     values: NDArray
     known: NDArray[np.bool_]
     task: Task
-
-
-ADVICE = re.compile(r"\. (?=(?:Correct|Write|Turn) )")
-"""Where what is wrong with an input ends, and what to do about an input begins."""
 
 
 def read_labels(
@@ -149,10 +130,7 @@ def read_labels(
         raise InputError(f"spelling is {spelling!r}. Choose ask, merge or exact.")
     if task not in ("auto", *get_args(Task)):
         raise InputError(f"task is {task!r}. Choose auto, classification or regression.")
-    kinds = {name: _kind_of_target(table[name], task) for name in targets}
-    for name in (name for name, kind in kinds.items() if kind == "dates"):
-        raise a_date(table[name], is_target=True)
-    texts = [name for name, kind in kinds.items() if kind == "texts"]
+    texts = [name for name in targets if _holds_texts(table[name], task)]
     if len(targets) > 1 or task == "regression":
         if texts or (task == "classification" and len(targets) > 1):
             raise _not_values(texts, targets)
@@ -174,17 +152,20 @@ def read_labels(
     return TableLabels(np.where(known, numbers, 0).astype(np.int64), known, "classification")
 
 
-def _kind_of_target(column: pd.Series, task: Task | Literal["auto"]) -> Kind:
+def _holds_texts(column: pd.Series, task: Task | Literal["auto"]) -> bool:
     """As of an input, but that classes may be spelled in any way where classes are asked for."""
     try:
-        return kind_of(column)
+        kind = kind_of(column)
     except InputError as error:
         if task == "classification":
-            return "texts"
-        what = ADVICE.split(str(error))[0]
+            return True
+        what = re.split(r"\. (?=(?:Correct|Write|Turn) )", str(error))[0]  # no advice on inputs
         raise InputError(
             f"{what}. Correct the target, or pass --task classification if all are classes."
         ) from None
+    if kind == "dates":
+        raise a_date(column, is_target=True)
+    return kind == "texts"
 
 
 def as_classes(texts: Sequence[str], classes: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -344,13 +325,30 @@ def label_rows(
 ) -> LabelledRows:
     """Rows of source domains without a label are left out; labels elsewhere are ignored."""
     check_roles(domain, targets)
-    require_columns(table.columns, [domain], "domain")
-    require_columns(table.columns, targets, "target")
+    require_roles(table.columns, {"domain": [domain], "target": targets})
     domains = (rule or DomainRule()).names(table[domain])
     labels = read_labels(table, targets, task, spelling)
     chosen = choose_sources(domains, labels.known, sources)
-    every = LabelledRows(table, domains, labels, chosen)
-    return _without_lost_rows(every, every.is_source & ~labels.known)
+    is_source = np.isin(domains, chosen)
+    lost, notes = is_source & ~labels.known, []
+    ignored = int((~is_source & labels.known).sum())
+    if ignored:
+        notes.append(f"Ignored the labels of {ignored} rows in domains that are not sources.")
+    if lost.any():
+        notes.append(
+            f"Left out {int(lost.sum())} rows of source domains that have no label; "
+            "they can be predicted."
+        )
+    kept = np.flatnonzero(~lost)
+    left = [domains[row] for row in kept]
+    empty = sorted(set(chosen) - set(left))
+    if empty:
+        raise InputError(
+            f"The source domains {empty[:5]} have no labels at all. Fill in their target, "
+            "or leave them out of --sources."
+        )
+    some = TableLabels(labels.values[kept], labels.known[kept], labels.task)
+    return LabelledRows(table.iloc[kept], left, some, chosen, tuple(notes))
 
 
 def check_roles(domain: str, targets: Sequence[str]) -> None:
@@ -360,31 +358,3 @@ def check_roles(domain: str, targets: Sequence[str]) -> None:
             f"The targets are {list(targets)} and the domain is {domain!r}. "
             "Name at least one column to predict, and another for the domain."
         )
-
-
-def _without_lost_rows(rows: LabelledRows, lost: NDArray[np.bool_]) -> LabelledRows:
-    """All rows but the lost ones, with a note on these and on labels that are ignored."""
-    notes = []
-    ignored = int((~rows.is_source & rows.labels.known).sum())
-    if ignored:
-        notes.append(f"Ignored the labels of {ignored} rows in domains that are not sources.")
-    if lost.any():
-        notes.append(
-            f"Left out {int(lost.sum())} rows of source domains that have no label; "
-            "they can be predicted."
-        )
-    kept = np.flatnonzero(~lost)
-    domains = [rows.domains[row] for row in kept]
-    empty = set(rows.sources) - set(domains)
-    if empty:
-        raise InputError(
-            f"The source domains {sorted(empty)[:5]} have no labels at all. Fill in their target, "
-            "or leave them out of --sources."
-        )
-    return LabelledRows(
-        rows.table.iloc[kept],
-        domains,
-        TableLabels(rows.labels.values[kept], rows.labels.known[kept], rows.labels.task),
-        rows.sources,
-        tuple(notes),
-    )

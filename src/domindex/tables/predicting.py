@@ -36,7 +36,7 @@ from domindex.tables.large import (
 )
 from domindex.tables.reading import check_table_path, escape_formulas, read_with_notes, write_table
 from domindex.tables.run import RUN, Run, opened
-from domindex.tables.text_format import TextFormat, with_decimals
+from domindex.tables.text_format import TextFormat, with_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ def read_rows(
     inputs = model._preparation.names
     named = {"domain": [run.domain], "inputs": inputs, "columns to keep": kept}
     require_roles(table.columns, named)
-    numbers, _ = with_decimals(table, form.decimal, {run.domain, *kept}.difference(inputs))
+    numbers, _ = with_numbers(table, form.decimal, {run.domain, *kept}.difference(inputs))
     rows = model_rows(run, model, numbers)
     rows = replace(rows, kept=table[list(kept)], notes=(*read, *rows.notes))
     for note in rows.notes:

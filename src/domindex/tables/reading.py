@@ -31,9 +31,7 @@ from domindex.tables.text_format import (
     delimiter_of,
     encoding_of,
     likely_delimiter,
-    numbers_with_commas,
-    with_decimals,
-    with_thousands,
+    with_numbers,
 )
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -66,10 +64,6 @@ def _escaped(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
-MANY_COPIES = 0.2
-"""Share of rows that are copies of others from which on that is said."""
-
-
 def check_names(file: Path, columns: list[str]) -> None:
     twice = [name for name, count in Counter(columns).items() if count > 1 and name.strip()]
     if twice:
@@ -100,7 +94,7 @@ def _without_empty(file: Path, table: pd.DataFrame, notes: list[str]) -> pd.Data
     return table
 
 
-def without_debris(
+def _without_debris(
     file: Path, table: pd.DataFrame, texts: set[str], notes: list[str]
 ) -> pd.DataFrame:
     """The table without what is no part of it, with a note on each; columns need a name."""
@@ -155,7 +149,7 @@ def _note_copies(table: pd.DataFrame, notes: list[str]) -> None:
         copies = int(table.duplicated().sum())
     except TypeError:  # values that cannot be compared
         return
-    if copies > MANY_COPIES * len(table):
+    if copies > 0.2 * len(table):
         notes.append(
             f"{copies} of {len(table)} rows are exact copies of rows before them. Remove them if "
             "they are not observations of their own."
@@ -189,31 +183,6 @@ EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3
 """What makes pandas read the very number that was written; from 3.1 on it does so unasked."""
 
 
-def read_table(
-    path: str | os.PathLike[str],
-    *,
-    delimiter: str | None = None,
-    texts: Iterable[str] = (),
-    open_file: Opener | None = None,
-    form: TextFormat | None = None,
-) -> pd.DataFrame:
-    """The table in a file, columns named by texts, rows numbered from 0.
-
-    Parameters
-    ----------
-    path : .csv, .tsv, .txt, .parquet or .xlsx, the first four also with .gz behind them
-    delimiter : between the columns of a text file; told by its header where None
-    texts : columns to be read as they are spelled: "01" and "NA" stay what they are
-    open_file : how to open the file, for a progress bar
-    form : all that is said of a text file, instead of `delimiter`
-
-    Only an empty field counts as missing here. A word such as NA is read as a text, and whoever
-    takes the column for numbers decides what it means.
-    """
-    said = form or TextFormat(delimiter)
-    return read_with_notes(path, said, texts=texts, open_file=open_file)[0]
-
-
 def read_with_notes(
     path: str | os.PathLike[str],
     form: TextFormat,
@@ -221,7 +190,18 @@ def read_with_notes(
     texts: Iterable[str] = (),
     open_file: Opener | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """As `read_table`, with a word on whatever had to be guessed."""
+    """The table in a file, rows numbered from 0, and a word on whatever had to be guessed.
+
+    Parameters
+    ----------
+    path : .csv, .tsv, .txt, .parquet or .xlsx, the first four also with .gz behind them
+    form : what is said of a text file
+    texts : columns to be read as they are spelled: "01" and "NA" stay what they are
+    open_file : how to open the file, for a progress bar
+
+    Only an empty field counts as missing here. A word such as NA is read as a text, and whoever
+    takes the column for numbers decides what it means.
+    """
     file = usable_path(path)
     kind = table_format(file)
     require_file(file)
@@ -232,11 +212,10 @@ def read_with_notes(
         except UnicodeDecodeError as error:
             if form.encoding is not None:
                 raise _not_in(file, form.encoding, error) from None
-            notes.clear()  # it is read anew
-            notes.append(
+            notes = [
                 f"{file.name} is not UTF-8: read as {FALLBACK_ENCODING}. Pass --encoding if names "
                 "look wrong."
-            )
+            ]
             taken = replace(form, encoding=FALLBACK_ENCODING)
             try:
                 table = _read_csv(file, opener, taken, named, notes)
@@ -244,35 +223,15 @@ def read_with_notes(
                 raise _not_in(file, "UTF-8", error) from None
     else:
         with opener(file) as stream:
-            table = _unpacked(file, stream, _read_parquet if kind == "parquet" else _read_excel)
-        table = as_missing(table, form.na)
+            read = _read_parquet if kind == "parquet" else _read_excel
+            table = as_missing(read(file, _unpacked(file, stream)), form.na)
     if kind != "parquet":
-        table = _with_decimals(table, form.decimal, named, notes)
-    table = without_debris(file, table, named, notes)
+        table, said = with_numbers(table, form.decimal, named)
+        notes += said
+    table = _without_debris(file, table, named, notes)
     if not len(table):
         raise InputError(f"{file} has a header and no rows. Check the export that wrote it.")
     return table, tuple(notes)
-
-
-def _with_decimals(
-    table: pd.DataFrame, decimal: str | None, texts: set[str], notes: list[str]
-) -> pd.DataFrame:
-    """Numbers such as 1,45 or 1,234.5 as numbers, or a word where they are not to be."""
-    table, grouped = with_thousands(table, decimal, texts)
-    if grouped:
-        notes.append(f"Read commas between thousands: {preview(grouped)}.")
-    if decimal == ".":
-        texts_now = numbers_with_commas(table, texts)
-        if texts_now:
-            notes.append(
-                f"Took numbers with a comma for texts, for the decimal sign is to be a point: "
-                f"{preview(texts_now)}. Pass --decimal ',' if they are numbers."
-            )
-        return table
-    table, commas = with_decimals(table, decimal, texts)
-    if commas:
-        notes.append(f"Read decimal commas as numbers: {preview(commas)}.")
-    return table
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -319,16 +278,15 @@ def table_format(path: Path) -> Format:
     return SUFFIXES[suffixes[-1]]
 
 
-def _unpacked(file: Path, stream: IO[bytes], read: Callable[[Path, IO[bytes]], Any]) -> Any:
-    packed = file.suffix.lower() == ".gz"
-    return read(file, gzip.GzipFile(fileobj=stream) if packed else stream)  # type: ignore[arg-type]
+def _unpacked(file: Path, stream: IO[bytes]) -> Any:
+    return gzip.GzipFile(fileobj=stream) if file.suffix.lower() == ".gz" else stream
 
 
 def _read_csv(
     file: Path, opener: Opener, form: TextFormat, texts: set[str], notes: list[str]
 ) -> pd.DataFrame:
     with opener(file) as stream:
-        return _unpacked(file, stream, lambda _, one: _parse_csv(file, one, form, texts, notes))
+        return _parse_csv(file, _unpacked(file, stream), form, texts, notes)
 
 
 def _parse_csv(

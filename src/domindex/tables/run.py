@@ -7,11 +7,12 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from types import NoneType
+from typing import Any, get_args
 
 import numpy as np
 
@@ -33,26 +34,17 @@ FORMAT_VERSION = 2
 RUN, MODEL, PREPARATION = "run.json", "model", "preparation.json"
 FORM = "a domindex run"
 
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-READ_LATER: dict[str, Callable[[Any], bool]] = {
-    "domain": _is_text,
-    "targets": lambda value: _are_texts(value) and bool(value),
-    "task": lambda value: value in get_args(Task),
-    "notes": _are_texts,
-    "key": lambda value: value is None or _is_text(value),
-    "form": lambda value: value is None or isinstance(value, dict),
-    "added": lambda value: value is None or isinstance(value, list),
-    "rule": lambda value: isinstance(value, dict),
+KINDS: dict[str, tuple[type, ...]] = {
+    "domain": (str,),
+    "targets": (list,),
+    "task": (str,),
+    "notes": (list,),
+    "key": (str, NoneType),
+    "form": (dict, NoneType),
+    "added": (list, NoneType),
+    "rule": (dict,),
 }
-"""What is asked of run.json after the fit, and how each must look."""
+"""What is asked of run.json after the fit, and which type each has."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +77,18 @@ class Run:
         about = read_json(path / RUN, form=FORM, newest=FORMAT_VERSION)
         if about["format_version"] == 1:
             about["rule"] = _first_preparation(path).get("rule", {})
-        wrong = [name for name, fits in READ_LATER.items() if not fits(about.get(name))]
+        wrong = [name for name, kinds in KINDS.items() if not isinstance(about.get(name), kinds)]
+        texts = [] if wrong else [*about["targets"], *about["notes"]]
+        if not all(isinstance(one, str) for one in texts) or about.get("targets") == []:
+            wrong = ["targets or notes"]
         if wrong:
             raise _damaged(path / RUN, f"{', '.join(wrong)}: not as domindex writes it")
         run = cls(path, about)
         try:
+            if about["task"] not in get_args(Task):
+                raise ValueError(f"the task is {about['task']!r}")
             run.form, run.rule  # noqa: B018 - refused here, and not where a table is read
-        except (InputError, TypeError, AttributeError, ValueError) as error:
+        except (InputError, TypeError, ValueError) as error:
             raise _damaged(path / RUN, error) from error
         return run
 
@@ -104,13 +101,25 @@ class Run:
         *,
         overwrite: bool,
     ) -> Run:
-        """Write a run, complete or not at all; only another run is ever replaced."""
+        """Write a run, complete or not at all; only another run is ever replaced.
+
+        A disk that filled up costs no fit: the model then goes to the system's folder for temporary
+        files.
+        """
         try:
             cls._write(folder, model, about, overwrite=overwrite)
         except InputError as error:
             if not isinstance(error.__cause__, OSError):
                 raise
-            _rescue(model, error)
+            place = Path(tempfile.gettempdir()) / f"domindex-rescued-{os.getpid()}-{time.time_ns()}"
+            try:
+                model.save(place)
+            except InputError:
+                raise NotWrittenError(str(error)) from error
+            raise NotWrittenError(
+                f"{error} The fitted model was kept in {place}: open it with domindex.load, or "
+                "move it to a disk with room."
+            ) from error
         return cls.open(folder)
 
     @staticmethod
@@ -138,6 +147,11 @@ class Run:
         return DomainRule.from_dict(self.about["rule"])
 
     @property
+    def form(self) -> TextFormat:
+        """What was said of the text file that was fitted."""
+        return TextFormat.from_dict(self.about.get("form") or {})
+
+    @property
     def notes(self) -> list[str]:
         """What was done to the table that a user should know."""
         return list(self.about["notes"])
@@ -152,11 +166,6 @@ class Run:
         """The report as one HTML file, where it was drawn."""
         path = self.folder / REPORT_FILE
         return path if path.is_file() else None
-
-    @property
-    def form(self) -> TextFormat:
-        """What was said of the text file that was fitted."""
-        return TextFormat.from_dict(self.about.get("form") or {})
 
     def model(self) -> Any:
         """The fitted estimator, which takes the inputs as the table has them."""
@@ -187,22 +196,6 @@ class NotWrittenError(InputError):
     """A fit that succeeded, and could not be written where it was to go."""
 
 
-def _rescue(model: BaseVDI, error: InputError) -> NoReturn:
-    """Raise the error that kept a run from being written; a disk that filled up costs no fit.
-
-    The fitted model goes to the system's folder for temporary files, where there is room for it.
-    """
-    place = Path(tempfile.gettempdir()) / f"domindex-rescued-{os.getpid()}-{time.time_ns()}"
-    try:
-        model.save(place)
-    except InputError:
-        raise NotWrittenError(str(error)) from error
-    raise NotWrittenError(
-        f"{error} The fitted model was kept in {place}: open it with domindex.load, or move it to "
-        "a disk with room."
-    ) from error
-
-
 def _damaged(path: Path, why: object) -> InputError:
     return InputError(f"{path} is damaged ({why}). Copy the run again, or fit it anew.")
 
@@ -217,12 +210,7 @@ def opened(run: Run | str | os.PathLike[str]) -> Run:
     return run if isinstance(run, Run) else Run.open(run)
 
 
-SUFFIX = ".checkpoint"
-REQUEST, PIECES = "request.json", "fit"
-CHECKPOINT_FORM = "a fit of domindex that is under way"
-
-HOPELESS = (InputError, TrainingDiverged, PredictorError)
-"""Errors that the same fit would end in again."""
+REQUEST, CHECKPOINT_FORM = "request.json", "a fit of domindex that is under way"
 
 
 def checkpoint_of(out: str | os.PathLike[str]) -> Path:
@@ -231,7 +219,7 @@ def checkpoint_of(out: str | os.PathLike[str]) -> Path:
     path = path if path.name else path.resolve()
     if not path.name:
         raise InputError(f"{path} cannot be the folder of a run. Name a folder in it.")
-    return path.with_name(path.name + SUFFIX)
+    return path.with_name(f"{path.name}.checkpoint")
 
 
 @dataclass(frozen=True)
@@ -253,10 +241,7 @@ class RunCheckpoint:
 
     @classmethod
     def begin(cls, out: str | os.PathLike[str], request: Mapping[str, Any]) -> RunCheckpoint:
-        """That of the same request, if one was cut off, or a new one.
-
-        A run that is under way with another request is left alone.
-        """
+        """That of the same request, if one was cut off, or a new one; others are left alone."""
         folder = checkpoint_of(out)
         if folder.exists():
             found = cls.open(out)
@@ -291,7 +276,7 @@ class RunCheckpoint:
     @property
     def pieces(self) -> Path:
         """Where the estimator keeps what is finished."""
-        return self.folder / PIECES
+        return self.folder / "fit"
 
     def written_run(self, out: str | os.PathLike[str]) -> Run | None:
         """The run that came of it, where only the report was left to do."""
@@ -322,7 +307,7 @@ def kept_until_complete(
         raise NotWrittenError(
             f"{error} Once there is room, write the run with: domindex fit --resume {out}"
         ) from error
-    except HOPELESS:
+    except (InputError, TrainingDiverged, PredictorError):
         if checkpoint.is_new:
             checkpoint.remove()
         raise

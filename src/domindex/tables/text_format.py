@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 from domindex.errors import InputError
-from domindex.inputs.columns import stands_for_none
+from domindex.inputs.columns import number_of, stands_for_none
 from domindex.inputs.messages import preview
-from domindex.inputs.names import is_missing
 from domindex.inputs.preparation import BY_COMMAS
 
 DELIMITERS = {"\t": "a tab", ";": "a semicolon", "|": "a bar", ",": "a comma"}
@@ -93,7 +92,7 @@ class TextFormat:
 
 
 def _is_text_encoding(name: str) -> bool:
-    """Whether Python knows it, and it makes bytes of texts: base64, for one, does not."""
+    """Whether it makes bytes of texts: base64, for one, does not."""
     try:
         return isinstance("a".encode(name), bytes)
     except (LookupError, ValueError):
@@ -124,81 +123,53 @@ def likely_delimiter(header: str) -> str | None:
     return best if counts[best] else None
 
 
-def with_decimals(
+def with_numbers(
     table: pd.DataFrame, decimal: str | None, texts: set[str]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The table with columns such as 1,45 as numbers, and the names of these columns.
+    """The table with columns such as 1,45 or 1,234.50 as numbers, and a word on them.
 
-    Texts are such numbers where all of a column are, and where a comma was asked for or some
-    column has one that cannot stand between thousands.
+    A comma stands between thousands where a point was asked for, or where both are in one number;
+    before decimals where a comma was asked for, or some column has one that cannot stand between
+    thousands. Columns of `texts` are left alone.
     """
-    if decimal == ".":
-        return table, []
+    notes: list[str] = []
     spelled = {
         name: given
         for name in table.columns
-        if name not in texts and (given := _comma_numbers(table[name])) is not None
+        if name not in texts and (given := _texts_with_commas(table[name])) is not None
     }
-    if not spelled:
-        return table, []
-    clear = decimal == "," or any(
-        _CLEARLY.fullmatch(value) for given in spelled.values() for value in given
-    )
-    if not clear:
-        name, given = next(iter(spelled.items()))
+    grouped = [
+        name
+        for name, given in spelled.items()
+        if decimal != ","
+        and all(_THOUSANDS.fullmatch(one) or _WITH_A_POINT.fullmatch(one) for one in given)
+        and (decimal == "." or any("," in one and "." in one for one in given))
+    ]
+    if grouped:
+        table = table.assign(**{name: _numbers(table[name], ",") for name in grouped})
+        notes.append(f"Read commas between thousands: {preview(grouped)}.")
+    commas = {
+        name: given
+        for name, given in spelled.items()
+        if name not in grouped and all(_COMMA_NUMBER.fullmatch(one) for one in given)
+    }
+    clear = [name for name in commas if any(_CLEARLY.fullmatch(one) for one in commas[name])]
+    if decimal == "." and clear:
+        notes.append(
+            f"Took numbers with a comma for texts, for the decimal sign is to be a point: "
+            f"{preview(clear)}. Pass --decimal ',' if they are numbers."
+        )
+    if decimal == "." or not commas:
+        return table, notes
+    if decimal is None and not clear:
+        name, given = next(iter(commas.items()))
         shown = preview([value for value in given if "," in value], 2)
         raise InputError(
             f"Column {name!r} holds numbers such as {shown}, in which the comma may stand before "
             "decimals or between thousands. Say which: --decimal ',' or --decimal '.'."
         )
-    changed = {name: [_point(value) for value in table[name].tolist()] for name in spelled}
-    return table.assign(**changed), list(spelled)
-
-
-def with_thousands(
-    table: pd.DataFrame, decimal: str | None, texts: set[str]
-) -> tuple[pd.DataFrame, list[str]]:
-    """The table with columns such as 1,234.50 as numbers, and the names of these columns.
-
-    A comma stands between thousands where a point was asked for, or where both are in one number.
-    """
-    if decimal == ",":
-        return table, []
-    found = [
-        name
-        for name in table.columns
-        if name not in texts
-        and (given := _texts_with_commas(table[name])) is not None
-        and all(_THOUSANDS.fullmatch(one) or _WITH_A_POINT.fullmatch(one) for one in given)
-        and (decimal == "." or any("," in one and "." in one for one in given))
-    ]
-    changed = {name: [_without_commas(value) for value in table[name].tolist()] for name in found}
-    return table.assign(**changed), found
-
-
-def _without_commas(value: object) -> object:
-    if not isinstance(value, str):
-        return np.nan if is_missing(value) else value
-    return np.nan if stands_for_none(value) else float(value.strip().replace(",", ""))
-
-
-def numbers_with_commas(table: pd.DataFrame, texts: set[str]) -> list[str]:
-    """Columns that would be numbers if a comma stood before decimals."""
-    return [
-        name
-        for name in table.columns
-        if name not in texts
-        and (given := _comma_numbers(table[name])) is not None
-        and any(_CLEARLY.fullmatch(value) for value in given)
-    ]
-
-
-def _comma_numbers(column: pd.Series) -> list[str] | None:
-    """The different texts of a column of numbers with commas; None for any other."""
-    stripped = _texts_with_commas(column)
-    if stripped is None or not all(_COMMA_NUMBER.fullmatch(value) for value in stripped):
-        return None
-    return stripped
+    notes.append(f"Read decimal commas as numbers: {preview(commas)}.")
+    return table.assign(**{name: _numbers(table[name], ".") for name in commas}), notes
 
 
 def _texts_with_commas(column: pd.Series) -> list[str] | None:
@@ -212,25 +183,22 @@ def _texts_with_commas(column: pd.Series) -> list[str] | None:
     return stripped if any("," in value for value in stripped) else None
 
 
-def _point(value: object) -> object:
-    if not isinstance(value, str):
-        return np.nan if is_missing(value) else value
-    if stands_for_none(value):
-        return np.nan
-    return float(value.strip().replace(".", "").replace(",", "."))
+def _numbers(column: pd.Series, thousands: str) -> list[Any]:
+    """Texts as numbers, without what stands between thousands; a comma that is left is a point."""
+
+    def number(value: Any) -> Any:
+        if stands_for_none(value):
+            return np.nan
+        if not isinstance(value, str):
+            return value
+        return float(value.strip().replace(thousands, "").replace(",", "."))
+
+    return [number(value) for value in column.tolist()]
 
 
 def as_missing(table: pd.DataFrame, words: Sequence[str]) -> pd.DataFrame:
     """The table without the values that were said to stand for missing ones."""
     if not words:
         return table
-    numbers = [float(word) for word in words if _is_number(word)]
+    numbers = [number for word in words if not np.isnan(number := number_of(word))]
     return table.mask(table.isin([*words, *numbers]))
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

@@ -28,6 +28,18 @@ from domindex.inputs.streams import is_stream
 
 
 @dataclass(frozen=True, eq=False)
+class PreparedFrame:
+    """A data frame that `fit` is given with how it becomes numbers, learned before.
+
+    The command line hands its tables over like this: there more can be asked of columns than a
+    frame can say.
+    """
+
+    frame: pd.DataFrame
+    preparation: TablePreparation
+
+
+@dataclass(frozen=True, eq=False)
 class FitArguments:
     """What `fit` was given, as everything behind it takes it.
 
@@ -55,6 +67,8 @@ class FitArguments:
 
 def told_rows(rows: FitArguments) -> FitArguments:
     """Columns that were named taken out of X, sources told by labels where nothing else tells."""
+    if isinstance(rows.X, PreparedFrame):
+        rows = replace(rows, X=rows.X.frame, preparation=rows.X.preparation)
     rows = take_named(rows)
     if rows.sample_domain is None or rows.y is None:
         return rows
@@ -162,8 +176,7 @@ def named_column(X: Any, sample_domain: Any, column: str | None) -> tuple[Any, A
 def frame_preparation(rows: FitArguments) -> TablePreparation | None:
     """How a frame with texts or gaps becomes numbers; None where it is numbers.
 
-    What was done to its columns is said in a warning. A table of the command line comes with its
-    preparation, for which more can be asked.
+    What was done to its columns is said in a warning.
     """
     if rows.preparation is not None or not is_frame(rows.X) or not _needs_preparation(rows.X):
         return rows.preparation

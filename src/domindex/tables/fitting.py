@@ -18,8 +18,7 @@ from domindex.cluster import spread_over
 from domindex.datasets import DomainDataset, make_domain_graph
 from domindex.errors import ClassNameWarning, DomindexError, InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
-from domindex.estimators.frames import FitArguments
-from domindex.estimators.resuming import opened_journal
+from domindex.estimators.frames import PreparedFrame
 from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import index_correlation
 from domindex.inputs.columns import require_roles
@@ -207,20 +206,15 @@ def _task_words(rows: LabelledRows) -> str:
 
 def _fit(model: BaseVDI, table: FitTable, kept: RunCheckpoint | None) -> None:
     rows = table.rows
-    given = FitArguments(
-        table.inputs,
-        rows.labels.values,
-        rows.domains,
-        rows.sources,
-        sample_weight=None,
-        preparation=table.preparation,
-    )
-    with (
-        warnings.catch_warnings(),
-        opened_journal(None if kept is None else kept.pieces) as journal,
-    ):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClassNameWarning)  # spelling="exact" asked for them
-        model._fit_copy(given, journal)
+        model.fit(
+            PreparedFrame(table.inputs, table.preparation),
+            rows.labels.values,
+            sample_domain=rows.domains,
+            source_domains=rows.sources,
+            checkpoint=None if kept is None else kept.pieces,
+        )
 
 
 def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Trees that would lead compiled code out of its arrays are refused before they are followed."""
+"""What would lead compiled code out of its arrays, or elsewhere, is refused beforehand."""
 
 import numpy as np
 import pytest
@@ -13,10 +13,15 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 from sklearn.tree import DecisionTreeClassifier
 
-from domindex.persistence.estimator_bytes import estimator_from_bytes
-from domindex.persistence.tree_checks import check_nodes
+from domindex.persistence.estimator_bytes import (
+    _check_loaded,
+    check_nodes,
+    estimator_bytes,
+    estimator_from_bytes,
+)
 
 HUGE = 2**31 - 8
 
@@ -164,3 +169,86 @@ def test_nodes_are_followed_to_leaves():
         check_nodes(np.array([]), np.array([]), np.array([]), 1)
     with pytest.raises(ValueError, match="cannot be"):
         check_nodes(np.array([1, 0, -1]), np.array([2, 2, -1]), np.array([0, 0, -2]), 1)
+
+
+@pytest.mark.parametrize("kind", [SVC, NuSVC, SVR, NuSVR])
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_they_predict_the_same_when_they_are_back(rows, kind, kernel):
+    machine = kind(kernel=kernel).fit(*rows)
+    revived = estimator_from_bytes(estimator_bytes(machine, "It"))
+    assert revived.predict(rows[0]).tobytes() == machine.predict(rows[0]).tobytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"_n_support": np.array([60, 60, 60], dtype=np.int32)},
+        {"_n_support": np.array([1], dtype=np.int32)},
+        {"_n_support": np.array([-100, 80, 78], dtype=np.int32)},
+        {"_dual_coef_": np.zeros((1, 2))},
+        {"_intercept_": np.zeros(1)},
+        {"_probA": np.zeros(1), "_probB": np.zeros(1)},
+        {"support_": np.zeros(1, dtype=np.int32)},
+        {"support_vectors_": np.zeros((58, 2))},
+        {"support_vectors_": np.zeros((3, 4))},
+        {"classes_": np.arange(9)},
+        {"n_features_in_": 2},
+        {"kernel": "precomputed"},
+        {"_sparse": True},
+        {"_impl": "epsilon_svr"},
+    ],
+    ids=str,
+)
+def test_arrays_that_do_not_fit_are_refused(rows, change):
+    machine = SVC().fit(*rows)
+    reopened(machine)
+    for name, value in change.items():
+        setattr(machine, name, value)
+    with pytest.raises(ValueError, match=r"kernel machine|takes the place"):
+        reopened(machine)
+
+
+@pytest.mark.parametrize("value", [np.float32, str, 3])
+def test_an_attribute_in_the_place_of_a_method_is_refused(rows, value):
+    forest = ExtraTreesClassifier(3).fit(*rows)
+    forest._validate_X_predict = value
+    with pytest.raises(ValueError, match=r"takes the place of .*_validate_X_predict"):
+        reopened(forest)
+
+
+def test_a_pipeline_that_would_read_a_cache_is_refused(rows):
+    steps = make_pipeline(StandardScaler(), LogisticRegression(), memory="somewhere").fit(*rows)
+    with pytest.raises(ValueError, match="cache"):
+        reopened(steps)
+
+
+def test_a_random_state_beyond_its_end_is_refused(rows):
+    state = np.random.RandomState(0)
+    forest = ExtraTreesClassifier(2, random_state=state).fit(*rows)
+    reopened(forest)
+    name, key, _, *rest = state.get_state()
+    state.set_state((name, key, 10**6, *rest))
+    with pytest.raises(ValueError, match="beyond its end"):
+        reopened(forest)
+
+
+def test_a_generator_of_another_kind_is_refused(rows):
+    boosting = HistGradientBoostingClassifier(max_iter=2).fit(*rows)
+    boosting._feature_subsample_rng = np.random.Generator(np.random.MT19937(0))
+    with pytest.raises(ValueError, match="instead of a PCG64"):
+        reopened(boosting)
+
+
+def test_a_tree_where_none_belongs_is_refused(rows):
+    model = LogisticRegression().fit(*rows)
+    model.coef_ = DecisionTreeClassifier().fit(*rows).tree_
+    with pytest.raises(ValueError, match="where none belongs, in a LogisticRegression"):
+        reopened(model)
+
+
+def test_endless_nesting_is_refused():
+    nested = []
+    for _ in range(200):
+        nested = [nested]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        _check_loaded(nested)

@@ -6,13 +6,14 @@ import sys
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.errors import InputError
-from domindex.persistence import journal as journal_module
-from domindex.persistence.journal import Journal
-from domindex.vdi import training as checkpoints
+from domindex.persistence import stage_cache
+from domindex.persistence.stage_cache import StageCache
 
 N_DOMAINS, N_ROWS = 6, 25
 CANDIDATES = [("flow", "network"), ("encoded", "linear"), ("raw", "linear"), ("raw", "trees")]
@@ -38,6 +39,21 @@ def fitted(kind=VDIClassifier, folder=None, seed=0, X=None, **changes):
     return model.fit(X, y, sample_domain=names, source_domains=sources, checkpoint=folder)
 
 
+class Features(nn.Module):
+    """A backbone of a user's own."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return torch.tanh(self.layer(x))
+
+
+torch.manual_seed(0)
+WITH_BACKBONE = {"backbone": Features(), "candidates": [("raw", "network"), ("raw", "linear")]}
+
+
 def bits(model):
     X, _, names = rows()
     tables = (model.forecast_, model.candidates_, model.history_)
@@ -55,9 +71,9 @@ class Cut(BaseException):
     """In place of a kill."""
 
 
-def cut_after(n_pieces, monkeypatch):
-    """From now on a fit ends once it has kept so many pieces."""
-    write, left = journal_module.replace_file, [n_pieces]
+def cut_after(n_stages, monkeypatch):
+    """From now on a fit ends once it has stored so many stages."""
+    write, left = stage_cache.replace_file, [n_stages]
 
     def counting(path, parts):
         if left[0] == 0:
@@ -65,7 +81,7 @@ def cut_after(n_pieces, monkeypatch):
         left[0] -= 1
         write(path, parts)
 
-    monkeypatch.setattr(journal_module, "replace_file", counting)
+    monkeypatch.setattr(stage_cache, "replace_file", counting)
 
 
 @pytest.fixture(scope="module")
@@ -83,50 +99,48 @@ def uninterrupted():
 
 
 @pytest.mark.parametrize(
-    ("kind", "changes", "n_pieces"),
+    ("kind", "changes", "n_stages"),
     [
-        (VDIClassifier, {}, 9),
-        (VDIRegressor, {}, 9),
-        (VDIClassifier, {"flow": None, "candidates": None}, 3),
+        (VDIClassifier, {}, 2),
+        (VDIRegressor, {}, 3),
+        (VDIClassifier, {"flow": None, "candidates": None}, 1),
+        (VDIClassifier, WITH_BACKBONE, 2),
     ],
-    ids=["classes", "values", "paper"],
+    ids=["classes", "values", "paper", "backbone"],
 )
 def test_cut_off_again_and_again_it_ends_as_if_it_had_not_been(
-    kind, changes, n_pieces, uninterrupted, tmp_path, monkeypatch
+    kind, changes, n_stages, uninterrupted, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
     whole, n_cuts = uninterrupted(kind, **changes), 0
     while True:
         with monkeypatch.context() as patched:
-            cut_after(n_pieces, patched)
+            cut_after(n_stages, patched)
             try:
                 model = fitted(kind, tmp_path / "kept", **changes)
                 break
             except Cut:
                 n_cuts += 1
-    assert n_cuts >= 1
+    assert n_cuts >= 2
     assert bits(model) == whole
-    assert not hasattr(model, "_journal") or model._journal is None
+    assert "_stages" not in vars(model)
     made = []
-    monkeypatch.setattr(Journal, "keep", lambda journal, name, value: made.append(name))
+    monkeypatch.setattr(StageCache, "store", lambda cache, name, value: made.append(name))
     assert bits(fitted(kind, tmp_path / "kept", **changes)) == whole
     assert made == []
 
 
 KILLED = """
 import os, pathlib, signal, sys, time
-from domindex.vdi import training as checkpoints
-checkpoints.SECONDS = 0.0
 sys.path.insert(0, sys.argv[1])
 from test_resuming import fitted
 kept, saved = map(pathlib.Path, sys.argv[2:])
-for n_pieces in (2, 8, None):
+for n_stages in (2, 5, None):
     child = os.fork()
     if not child:
         fitted(folder=kept).save(saved)
         os._exit(0)
     ended = False
-    while not ended and (n_pieces is None or len(list(kept.glob("*.piece"))) < n_pieces):
+    while not ended and (n_stages is None or len(list(kept.glob("*.stage"))) < n_stages):
         time.sleep(0.002)
         ended = os.waitpid(child, os.WNOHANG)[0] == child
     if not ended:
@@ -169,7 +183,7 @@ def test_only_the_same_fit_goes_on(tmp_path):
 def test_without_a_seed_the_one_that_was_drawn_is_kept(tmp_path):
     simple = {"candidates": [("raw", "trees")], "seed": None}
     first = fitted(folder=tmp_path / "kept", **simple)
-    for path in (tmp_path / "kept").glob("*.piece"):
+    for path in (tmp_path / "kept").glob("*.stage"):
         path.unlink()
     again = fitted(folder=tmp_path / "kept", **simple)
     assert bits(again) == bits(first)

@@ -9,7 +9,7 @@ import pytest
 
 import domindex
 from domindex.errors import InputError
-from domindex.persistence import journal as journal_module
+from domindex.persistence import stage_cache
 from domindex.tables import Run, fit_table, fitting, predict_table, resume_table
 from domindex.tables.run import checkpoint_of
 
@@ -45,8 +45,8 @@ def predicted(run, data):
 
 @pytest.fixture(scope="module")
 def left_behind(data, tmp_path_factory):
-    """What a fit leaves that was cut off when it had kept five pieces."""
-    write, left = journal_module.replace_file, [5]
+    """What a fit leaves that was cut off when it had stored five stages."""
+    write, left = stage_cache.replace_file, [5]
     out = tmp_path_factory.mktemp("cut off") / "run"
 
     def counting(path, parts):
@@ -54,7 +54,7 @@ def left_behind(data, tmp_path_factory):
         write(path, parts) if left[0] >= 0 else cut()
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(journal_module, "replace_file", counting)
+        patched.setattr(stage_cache, "replace_file", counting)
         with pytest.raises(Cut):
             fit_table(data, out=out, checkpoint=True, **HOW)
     assert [one.name for one in out.parent.iterdir()] == ["run.checkpoint"]

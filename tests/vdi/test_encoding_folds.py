@@ -230,7 +230,7 @@ def test_folds_leave_no_history_and_the_start_as_it_was(setting, indices, line):
     before = {name: value.clone() for name, value in start.state_dict().items()}
     batches, trainer = setting(rows_of(line, "classification"), [history])
     train_encoding_folds(start, indices, batches, HELD_OUT, KINDS, Weights(), trainer)
-    assert len(history) == 0
+    assert len(history.rows) == 0
     assert all(torch.equal(value, before[name]) for name, value in start.state_dict().items())
 
 

@@ -144,7 +144,7 @@ def test_every_start_is_drawn_anew_and_one_history_is_left(train):
     weights = [phase.objective.module.predictor.linear.weight for phase in phases]
     assert len(phases) == 3
     assert len({id(weight) for weight in weights}) == 3
-    assert len(history) == 6
+    assert len(history.rows) == 6
     assert history.to_frame()["step"].tolist() == [1, 2, 3, 4, 5, 6]
     assert {phase.name for phase in phases} == {"encoding"}
 

@@ -59,7 +59,7 @@ def test_reading_the_record_twice_gives_the_same():
     history = History(steps_per_epoch=0)
     record(history, INDICES, 1.0)
     assert history.to_frame().equals(history.to_frame())
-    assert len(history.to_frame()) == len(history) == 1
+    assert len(history.to_frame()) == 1
 
 
 def test_a_term_with_a_gradient_can_be_recorded():
@@ -74,13 +74,3 @@ def test_what_is_recent_is_the_mean_of_the_last_epochs_that_have_the_term():
     record(history, INDICES, 7.0)
     assert history.recent("smoothness", n_epochs=2) == pytest.approx(1.5)
     assert history.recent("smoothness") == pytest.approx(103.0 / 3)
-
-
-def test_epochs_that_are_dropped_leave_the_others_in_order():
-    history = History(1)
-    record(history, INDICES, 0.0, 1.0, 2.0, 3.0, 4.0)
-    history.drop(slice(1, 3))
-    assert history.to_frame()["contrastive"].tolist() == [0.0, 3.0, 4.0]
-    assert len(history) == 3
-    history.drop(slice(3, 3))
-    assert len(history) == 3

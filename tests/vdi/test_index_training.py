@@ -57,7 +57,7 @@ def test_a_map_that_is_not_redrawn_stays(module, rows, domain_map, cpu, settings
     np.testing.assert_array_equal(last, domain_map.coordinates)
     assert len(set(map(id, maps.seen))) == 1
     assert set(history.to_frame()["phase"]) == {"indices"}
-    assert len(history) == settings.index_steps
+    assert len(history.rows) == settings.index_steps
 
 
 @pytest.mark.parametrize(("refreshes", "n_maps"), [(4, 4), (2, 2), (1, 1), (0, 1), (12, 12)])

@@ -8,7 +8,7 @@ from torch import nn
 from domindex.errors import TrainingDiverged
 from domindex.vdi.batches import BatchSampler
 from domindex.vdi.objectives import Objective
-from domindex.vdi.training import MOST_RETURNS, DivergenceAlarm, Phase, Rollback, Trainer
+from domindex.vdi.training import DivergenceAlarm, Phase, Rollback, Trainer
 
 pytestmark = pytest.mark.usefixtures("_one_thread")
 
@@ -85,10 +85,10 @@ def test_going_back_restores_weights_and_moments_and_is_bounded():
 
     step()
     rollback = Rollback([module], [optimizer])
-    rollback.keep(0)
+    rollback.save(0)
     before = module.weight.detach().clone()
     moment = optimizer.state[module.weight]["exp_avg"].clone()
-    for number in range(MOST_RETURNS):
+    for number in range(Rollback.max_returns):
         step()
         assert rollback.go_back()
         assert torch.equal(module.weight, before)

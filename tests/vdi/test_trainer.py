@@ -223,4 +223,4 @@ def test_a_training_that_stays_broken_stops_before_the_networks_move(cpu, settin
     with pytest.raises(TrainingDiverged, match=message):
         trainer.run(phase)
     assert torch.isfinite(point.weight).all()
-    assert len(history) == 3
+    assert len(history.rows) == 3

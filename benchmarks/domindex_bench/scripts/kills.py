@@ -1,7 +1,7 @@
 """Fits that are killed and resumed, and disks that are full or read-only: is anything lost?
 
 Every fit runs in a process of its own, with a checkpoint, and saves its model. It is killed
-(SIGKILL) one to three times: at a random moment of its CPU time, in the middle of writing a piece
+(SIGKILL) one to three times: at a random moment of its CPU time, in the middle of writing a stage
 of the checkpoint, or while the model is saved; the stage that it was in is written down. Then it is
 begun again until it ends. What it predicts, encodes, places, forecasts and records must be, bit for
 bit, that of a fit that nobody killed and that had no checkpoint. Writes results/kills.json and
@@ -31,6 +31,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,13 +42,13 @@ import domindex
 from domindex import Training, VDIClassifier
 from domindex.datasets import make_circle
 from domindex.errors import InputError
-from domindex.persistence import atomic, journal, model_folder
+from domindex.persistence import atomic, model_folder, stage_cache
 from domindex.timings import Timings
-from domindex_bench.record import origin
+from domindex_bench.provenance import Provenance
 
 RESULTS = Path(__file__).parents[2] / "results"
 MOST_KILLS = 3
-KINDS = ("any moment", "any moment", "any moment", "writing a piece", "saving")
+KINDS = ("any moment", "any moment", "any moment", "writing a stage", "saving")
 SAVING = ("write_json", "write_manifest", "_sync", "_swap", "_sync_folder")
 
 STAGE = mmap.mmap(-1, 32)
@@ -121,9 +122,9 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_in_piece(number: int) -> None:
-    """From now on: the process ends in the middle of writing that piece of the checkpoint."""
-    left, write = [number], journal.replace_file
+def die_in_store(number: int) -> None:
+    """From now on: the process ends in the middle of writing that stage of the checkpoint."""
+    left, write = [number], stage_cache.replace_file
 
     def replaced(path: Path, parts: list[bytes]) -> None:
         left[0] -= 1
@@ -134,7 +135,7 @@ def die_in_piece(number: int) -> None:
             die()
         write(path, parts)
 
-    journal.replace_file = replaced
+    stage_cache.replace_file = replaced
 
 
 def die_in_save(rng: np.random.Generator) -> None:
@@ -164,26 +165,26 @@ def stage(name: str) -> Iterator[None]:
 
 
 def tell_stages() -> None:
-    """From now on: stages of a fit, and pieces of a checkpoint, are said as they begin and end."""
-    count, keep = Timings.stage, journal.Journal.keep
+    """From now on: stages of a fit, and writes to a checkpoint, are said as they begin and end."""
+    count, store = Timings.stage, stage_cache.StageCache.store
 
     @contextmanager
     def told(timings: Timings, name: str) -> Iterator[None]:
         with stage(name), count(timings, name):
             yield
 
-    def kept(pieces: journal.Journal, name: str, value: Any) -> None:
+    def stored(cache: stage_cache.StageCache, name: str, value: Any) -> None:
         with stage("checkpointing"):
-            keep(pieces, name, value)
+            store(cache, name, value)
 
-    Timings.stage, journal.Journal.keep = told, kept
+    Timings.stage, stage_cache.StageCache.store = told, stored
 
 
 def fit_and_save(folder: Path, saved: Path, kind: str | None, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     tell_stages()
-    if kind == "writing a piece":
-        die_in_piece(int(rng.integers(0, 20)))
+    if kind == "writing a stage":
+        die_in_store(int(rng.integers(0, 20)))
     start = time.process_time()
     with stage("beginning"):
         fitted = model().fit(DATA.X, DATA.y, checkpoint=folder, **ROLES)
@@ -203,8 +204,8 @@ def plain() -> dict[str, Any]:
     return {"fit_seconds": time.process_time() - start, "digest": digest(fitted)}
 
 
-def pieces(folder: Path) -> int:
-    return len(list(folder.glob("*.piece"))) if folder.is_dir() else 0
+def n_stages(folder: Path) -> int:
+    return len(list(folder.glob("*.stage"))) if folder.is_dir() else 0
 
 
 def one_fit(number: int, home: Path, whole: float) -> dict[str, Any]:
@@ -228,7 +229,7 @@ def one_fit(number: int, home: Path, whole: float) -> dict[str, Any]:
             {
                 "kind": kind,
                 "stage": STAGE[:].decode().strip(),
-                "pieces": pieces(folder),
+                "stages": n_stages(folder),
                 "saved": saved.is_dir(),
             }
         )
@@ -336,7 +337,7 @@ def summary(record: dict[str, Any]) -> str:
 
 def write(record: dict[str, Any], out: Path) -> None:
     """After every fit: a benchmark of kills may be killed."""
-    record |= origin()
+    record |= asdict(Provenance.here_and_now())
     (out / "kills.json").write_text(json.dumps(record, indent=1) + "\n")
     (out / "kills.md").write_text(summary(record))
 

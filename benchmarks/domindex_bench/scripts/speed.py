@@ -21,6 +21,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -104,9 +105,9 @@ def measure(name: str) -> dict[str, Any]:
         found |= {"authors_seconds": AUTHORS[name], "ratio": AUTHORS[name] / found["seconds"]}
     if clock is not None:
         found["work"] = clock.found()
-    from domindex_bench.record import origin
+    from domindex_bench.provenance import Provenance
 
-    return found | origin()
+    return found | asdict(Provenance.here_and_now())
 
 
 def prepared(name: str) -> tuple[Any, tuple[Any, ...], Clock | None]:

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from domindex.tables import Run
-from domindex_bench.record import origin
+from domindex_bench.provenance import Provenance
 
 RESULTS = Path(__file__).parents[2] / "results" / "streaming.json"
 N_DOMAINS, N_FILES = 500, 20
@@ -255,7 +256,7 @@ class Bench:
             return
         print(stage, json.dumps(found, indent=1), flush=True)
         known = json.loads(self.out.read_text()) if self.out.exists() else {}
-        known[stage] = found | origin()
+        known[stage] = found | asdict(Provenance.here_and_now())
         self.out.write_text(json.dumps(known, indent=1) + "\n")
 
 

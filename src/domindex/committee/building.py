@@ -25,13 +25,13 @@ from domindex.committee.committee import (
 from domindex.committee.context import FitContext
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, plan_folds
 from domindex.committee.forecast import Forecaster
-from domindex.committee.kept_pieces import KeptPieces, timed
 from domindex.committee.learners.base import Round
 from domindex.committee.members import Member, PredictorMember, fit_predictor
 from domindex.committee.network import NetworkCandidate
 from domindex.committee.parallel import Workers
 from domindex.committee.record import Explained, HeldOutRecord
 from domindex.committee.separability import Separability, measure_separability
+from domindex.committee.stages import CandidateStages, timed
 from domindex.committee.weighing import (
     KnownOutputs,
     Reach,
@@ -102,7 +102,7 @@ class CommitteeBuilder:
         self.candidates, self.requested, self.quick = list(candidates), requested, quick
         self.data, self.geometry, self.indices = data, geometry, indices
         self.context, self.workers, self.seed = context, workers, context.seed
-        self.kept = KeptPieces(context.journal)
+        self.stages = CandidateStages(context.stages)
         self.fitted: dict[Candidate, PredictorMember] = {}
         self.network: NetworkCandidate | None = None
         with context.timings.stage("representing"):
@@ -118,7 +118,7 @@ class CommitteeBuilder:
         folds = plan_folds(data, distances, target_rows, choices, self.seed)
         self.rows = HeldOutRows.of(folds, data, choices.smoothing)
         self.represented = {
-            name: self.kept.represented(representation_named(name), data, geometry, is_cut)
+            name: self.stages.represented(representation_named(name), data, geometry, is_cut)
             for name in dict.fromkeys(one.representation for one in self.candidates)
         }
         self.reach, self.known_outputs = None, None
@@ -221,13 +221,13 @@ class CommitteeBuilder:
         names = [
             name for name in self.represented if representation_named(name).separability_of is None
         ]
-        journal, max_folds = self.context.journal, self.context.choices.told_folds
-        found = {name: journal.find(f"shapes {name}") for name in names}
+        cache, max_folds = self.context.stages, self.context.choices.told_folds
+        found = {name: cache.load(f"separability {name}") for name in names}
         left = [name for name in names if found[name] is None]
         jobs = [(self.represented[name], self.rows.folds, max_folds, self.seed) for name in left]
         for name, one in zip(left, self.workers.run(measure_separability, jobs, in_threads=True)):
             found[name] = one
-            journal.keep(f"shapes {name}", one)
+            cache.store(f"separability {name}", one)
         return found
 
     def _validate(self, candidates: list[Candidate]) -> list[Trial]:
@@ -240,7 +240,7 @@ class CommitteeBuilder:
             return []
         predicted: dict[Candidate, Floats | PredictorError] = {}
         for one in candidates:
-            held_out = self.kept.held_out(one)
+            held_out = self.stages.held_out(one)
             if held_out is not None:
                 predicted[one] = held_out
         left = sorted((c for c in candidates if c not in predicted), key=lambda c: c.in_threads)
@@ -249,7 +249,7 @@ class CommitteeBuilder:
         for one, result in zip(left, shown):
             predicted[one] = result
             if not isinstance(result, PredictorError):
-                self.kept.keep_held_out(one, result)
+                self.stages.store_held_out(one, result)
         return self._trials(candidates, predicted)
 
     def _trials(
@@ -399,10 +399,10 @@ class CommitteeBuilder:
         """What the candidate learned from all sources: now, before, or before a fit was cut off."""
         if candidate not in self.fitted:
             represented = self.represented[candidate.representation]
-            member, seconds = self.kept.member(candidate, represented), 0.0
+            member, seconds = self.stages.member(candidate, represented), 0.0
             if member is None:
                 member, seconds = timed(fit_predictor, candidate, represented, self.seed)
-                self.kept.keep_member(candidate, member, seconds)
+                self.stages.store_member(candidate, member, seconds)
             self.fitted[candidate] = member
         return self.fitted[candidate]
 
@@ -414,7 +414,7 @@ class CommitteeBuilder:
         for one in candidates:
             if one.needs_network or not one.in_threads or one in self.fitted:
                 continue
-            member = self.kept.member(one, self.represented[one.representation])
+            member = self.stages.member(one, self.represented[one.representation])
             if member is None:
                 left.append(one)
             else:
@@ -424,7 +424,7 @@ class CommitteeBuilder:
         ]
         for one, (member, seconds) in zip(left, self.workers.run(timed, jobs, in_threads=True)):
             self.fitted[one] = member
-            self.kept.keep_member(one, member, seconds)
+            self.stages.store_member(one, member, seconds)
 
 
 def attempt(

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
 
 from domindex.committee.settings import ChoiceSettings
 from domindex.inputs import DomainData
-from domindex.persistence.journal import Journal
+from domindex.persistence.stage_cache import StageCache
 from domindex.progress import Progress, show_progress
 from domindex.timings import Timings
-from domindex.vdi.backbones import TrainedBackbone
+from domindex.vdi.backbones import TrainedBackbone, give_template
 from domindex.vdi.rng import TorchRng, generators_kept
 from domindex.vdi.settings import Network, Training, TrainingSettings, find_device
 from domindex.vdi.threads import available_threads, one_thread
 from domindex.vdi.training import (
     Callback,
-    Checkpoint,
     DivergenceAlarm,
     History,
     ProgressBar,
@@ -49,7 +49,7 @@ class FitContext:
     choices : every threshold by which something is chosen
     n_threads : threads that work beside the networks may be shared among
     backbone : what tells inputs to the networks, where one is trained
-    journal : finished pieces of the fit, kept where it may be cut off
+    stages : finished stages of the fit, stored where it may be cut off
     chance : the fit's own, for torch
     """
 
@@ -63,7 +63,7 @@ class FitContext:
     seed: int = 0
     n_threads: int = 1
     backbone: TrainedBackbone | None = None
-    journal: Journal = field(default_factory=Journal)
+    stages: StageCache = field(default_factory=StageCache)
     chance: TorchRng = field(default_factory=lambda: TorchRng(0))
 
     @property
@@ -73,6 +73,26 @@ class FitContext:
     @property
     def device(self) -> torch.device:
         return self.trainer.device
+
+    def store_stage(self, name: str, value: dict[str, Any]) -> None:
+        """Store a stage that drew random numbers, with where the generators and the history are."""
+        own = {
+            "rng": self.rng.bit_generator.state,
+            "chance": self.chance.state(),
+            "history": self.history.rows,
+        }
+        self.stages.store(name, {**value, **own})
+
+    def load_stage(self, name: str) -> dict[str, Any] | None:
+        """A stage that was stored, with generators and history put to where they were after it."""
+        found = self.stages.load(name)
+        if found is not None:
+            self.rng.bit_generator.state = found["rng"]
+            self.chance.restore(found["chance"])
+            self.history.rows = found["history"]
+            if self.backbone is not None:
+                give_template(found, self.backbone.extractor.network)
+        return found
 
 
 @contextmanager
@@ -85,7 +105,7 @@ def fit_context(
     verbose: int,
     choices: ChoiceSettings | None = None,
     backbone: TrainedBackbone | None = None,
-    journal: Journal | None = None,
+    stages: StageCache | None = None,
 ) -> Iterator[FitContext]:
     """One thread, a seed of the fit's own, and bars; the caller's generators are left as they were.
 
@@ -100,10 +120,8 @@ def fit_context(
     devices = [device] if device.type == "cuda" else []
     threads = one_thread() if backbone is None else nullcontext()
     with threads, generators_kept(seed, devices), show_progress(verbose) as progress:
-        onlookers: list[Callback] = [DivergenceAlarm(), history, ProgressBar(progress)]
-        if journal is not None:
-            onlookers.append(Checkpoint(journal))
-        trainer = Trainer(device, settings, onlookers)
+        callbacks: list[Callback] = [DivergenceAlarm(), history, ProgressBar(progress)]
+        trainer = Trainer(device, settings, callbacks)
         rng = np.random.default_rng(seed)
         choices = choices or ChoiceSettings()
         yield FitContext(
@@ -116,7 +134,7 @@ def fit_context(
             seed=seed,
             n_threads=n_threads,
             backbone=backbone,
-            journal=journal or Journal(),
+            stages=stages or StageCache(),
             chance=TorchRng(seed),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -337,22 +337,38 @@ losses are a little too high, so that it has to be clearly better to be believed
 
 def fit_network(start: NetworkStart, indices: FittedIndices, context: FitContext) -> NetworkMember:
     """Train the variational network on all sources."""
-    data = start.data
-    batches = _batches(start, context)
-    in_training = indices.module.float().to(context.device)
-    with context.chance.as_default():
-        untrained = start.module(np.flatnonzero(data.row_is_source))
-    module = train_encoding(
-        untrained,
-        in_training,
-        batches,
-        context.network.adversary,
-        context.network.weights(),
-        context.trainer,
-        context.history,
-    )
-    indices.module.cpu().double()
+
+    def train() -> list[EncodingModule]:
+        batches = _batches(start, context)
+        with context.chance.as_default():
+            untrained = start.module(np.flatnonzero(start.data.row_is_source))
+        module = train_encoding(
+            untrained,
+            indices.module.float().to(context.device),
+            batches,
+            context.network.adversary,
+            context.network.weights(),
+            context.trainer,
+            context.history,
+        )
+        indices.module.cpu().double()
+        return [module]
+
+    (module,) = _cached_modules("network", train, context)
     return NetworkMember(start.representation, module, start.outputs)
+
+
+def _cached_modules(
+    name: str, train: Callable[[], list[EncodingModule]], context: FitContext
+) -> list[EncodingModule]:
+    """Trained networks, found or trained and stored."""
+    found = context.load_stage(name)
+    if found is not None:
+        return [EncodingModule.from_state(state) for state in found["modules"].values()]
+    modules = train()
+    states = {str(number): module.state() for number, module in enumerate(modules)}
+    context.store_stage(name, {"modules": states})
+    return modules
 
 
 def fit_encoded(
@@ -379,20 +395,25 @@ def fit_network_folds(
     for number, fold in enumerate(rows.folds):
         held_out[number, np.unique(data.row_domains[fold.train])] = False
     share = FOLD_STEPS if context.backbone is None else BACKBONE_FOLD_STEPS
-    in_training = indices.module.float().to(context.device)
-    with context.chance.as_default():
-        untrained = [start.module(fold.train) for fold in rows.folds]
-    modules = train_encoding_folds(
-        untrained,
-        in_training,
-        _batches(start, context),
-        held_out & data.is_source,
-        context.network.adversary,
-        context.network.weights(),
-        context.trainer,
-        n_steps=max(1, int(share * context.training.steps)),
-    )
-    indices.module.cpu().double()
+
+    def train() -> list[EncodingModule]:
+        in_training = indices.module.float().to(context.device)
+        with context.chance.as_default():
+            untrained = [start.module(fold.train) for fold in rows.folds]
+        modules = train_encoding_folds(
+            untrained,
+            in_training,
+            _batches(start, context),
+            held_out & data.is_source,
+            context.network.adversary,
+            context.network.weights(),
+            context.trainer,
+            n_steps=max(1, int(share * context.training.steps)),
+        )
+        indices.module.cpu().double()
+        return modules
+
+    modules = _cached_modules("networks of folds", train, context)
     return [NetworkMember(start.representation, module, start.outputs) for module in modules]
 
 

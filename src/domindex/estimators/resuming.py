@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,35 +12,21 @@ import numpy as np
 from torch import nn
 
 from domindex.inputs import DomainData
-from domindex.persistence.journal import Journal
 from domindex.versions import source_hash, versions
 
 if TYPE_CHECKING:
     from domindex.estimators.vdi import BaseVDI
 
-WITHOUT_EFFECT = ("verbose", "n_jobs", "random_state")
-"""Parameters that change no result, and the one that is known by the seed drawn from it."""
-
-
-@contextmanager
-def opened_journal(folder: str | os.PathLike[str] | None) -> Iterator[Journal | None]:
-    """The journal of a folder, held inside; None without one."""
-    if folder is None:
-        yield None
-        return
-    journal = Journal.open(folder)
-    try:
-        yield journal
-    finally:
-        journal.close()
-
 
 def fit_facts(model: BaseVDI, data: DomainData, seed: int) -> dict[str, str]:
-    """Everything that determines a fit, as texts by the name that a user knows it by."""
+    """Everything that determines a fit, as texts by the name that a user knows it by.
+
+    Not among them: parameters that change no result, and `random_state`, which the seed stands for.
+    """
     parameters = {
         name: _text(value)
         for name, value in sorted(model.get_params(deep=True).items())
-        if name not in WITHOUT_EFFECT
+        if name not in ("verbose", "n_jobs", "random_state")
     }
     return {
         "the estimator": type(model).__name__,
@@ -78,7 +62,8 @@ def _text(value: Any) -> str:
             digest.update(tensor.detach().cpu().float().numpy().tobytes())
         return f"{type(value).__name__} {digest.hexdigest()}"
     if isinstance(value, np.ndarray):
-        return f"array{value.shape} {_checksum(str(value.tolist()))}"
+        text = str(value.tolist()).encode(errors="surrogatepass")
+        return f"array{value.shape} {hashlib.sha256(text).hexdigest()}"
     if hasattr(value, "get_params") and not isinstance(value, type):
         inner = sorted(value.get_params(deep=False).items())
         return f"{type(value).__name__}({', '.join(f'{n}={_text(one)}' for n, one in inner)})"
@@ -87,7 +72,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "(" + ", ".join(_text(one) for one in value) + ")"
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
-
-
-def _checksum(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

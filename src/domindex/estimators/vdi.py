@@ -6,7 +6,6 @@ import os
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -37,10 +36,10 @@ from domindex.committee.index_inference import (
     infer_indices,
     infer_paper_indices,
 )
-from domindex.committee.kept_map import CLOSED_FORM, kept_map
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.parallel import Workers
 from domindex.committee.settings import ChoiceSettings
+from domindex.committee.stages import cached_map
 from domindex.committee.words import (
     describe_committee,
     describe_forecast,
@@ -62,7 +61,7 @@ from domindex.estimators.new_domains import (
     placement_table,
     warn_off_map,
 )
-from domindex.estimators.resuming import fit_facts, opened_journal
+from domindex.estimators.resuming import fit_facts
 from domindex.estimators.showing import ShownModel
 from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
@@ -73,6 +72,7 @@ from domindex.inputs.domain_data import Task
 from domindex.inputs.layout import check_inputs_kind
 from domindex.inputs.numbers import require_finite_table
 from domindex.inputs.parameters import MOST_DIMENSIONS, check_running, require_counts, require_texts
+from domindex.persistence.stage_cache import StageCache
 from domindex.progress import Progress
 from domindex.representations import PlacedRows
 from domindex.representations.map_rows import rows_for_map
@@ -283,7 +283,7 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         ([0, 1, 2, 3, 4], [0, 1, 2])
         """
         given = FitArguments(X, y, sample_domain, source_domains, sample_weight)
-        with opened_journal(checkpoint) as journal, self._copy_to_fit(journal) as model:
+        with StageCache.open(checkpoint) as stages, self._copy_to_fit(stages) as model:
             model._check_parameters()
             data = model._check_arguments(given)
             with model._fit_context(data) as context:
@@ -343,8 +343,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         training, seed = self.training or Training(), self._seed()
         quick = self.effort == "quick"
         backbone = self._trained_backbone(data.inputs)
-        if self._journal is not None:
-            self._journal.begin(fit_facts(self, data, seed))
+        if self._stages.folder is not None:
+            self._stages.begin(fit_facts(self, data, seed))
         return fit_context(
             data,
             self.network or Network(),
@@ -356,7 +356,7 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
             self.verbose,
             QUICK_CHOICES if quick else ChoiceSettings(),
             backbone=backbone,
-            journal=self._journal,
+            stages=self._stages,
         )
 
     def _map_domains(
@@ -466,12 +466,12 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         """Local indices, the map drawn from them, and, by default, the flow along it."""
         if self.flow is None:
             dims = self.index_dim, self.local_dim
-            return kept_map(
+            return cached_map(
                 context, lambda: infer_paper_indices(data, *dims, context, n_jobs=self.n_jobs)
             )
-        geometry = context.journal.piece(CLOSED_FORM, lambda: self._solve_geometry(data, context))
+        geometry = context.stages.get("closed form", lambda: self._solve_geometry(data, context))
         may_refine = self.effort != "quick"
-        return kept_map(
+        return cached_map(
             context, lambda: infer_indices(data, geometry, context, may_refine=may_refine)
         )
 
@@ -480,8 +480,9 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         return DomainGeometry.fit(
             data,
             self.index_dim,
-            map_rows=rows_for_map(data),
+            map_rows=rows_for_map(data, context.choices.most_matching_cost),
             local_dim=self.local_dim,
+            reliable=context.choices.reliable_shapes,
             n_jobs=self.n_jobs,
         )
 
@@ -492,29 +493,6 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         rows = self._indices.placed(inputs, names)
         warn_off_map(self._flag(rows))
         return self._committee.predict(rows, self._indices)
-
-    def _open_domains(self, present: Iterable[Hashable]) -> list[Hashable]:
-        """New domains; where shares of classes are followed, sources as well."""
-        shift = self._committee.label_shift
-        known = set(self.domains_) if shift is None else set(shift.domains)
-        return [name for name in present if name not in known]
-
-    def _settled(self, X: Any, names: Names) -> Self | None:
-        """A copy that knows these new domains, and the shares of classes in these sources."""
-        if names is None:
-            return None
-        known = set(self.domains_)
-        is_new = np.array([name not in known for name in names])
-        new = [name for name in names if name not in known]
-        old = [name for name in names if name in known]
-        settled = self.add_domains(X[is_new], sample_domain=new) if new else copy(self)
-        committee = settled._committee
-        if old and committee.label_shift is not None:
-            rows = self._indices.placed(self._check_query(X[~is_new], old)[0], old)
-            plain = replace(committee, label_shift=None).predict(rows, settled._indices).mean
-            shares = committee.label_shift.with_domains(plain, rows)
-            settled._committee = replace(committee, label_shift=shares)
-        return settled
 
     def _task_to_fit(self) -> Task:
         return self._task

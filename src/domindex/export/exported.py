@@ -22,13 +22,11 @@ from domindex.export.exporting import (
     skops_name,
 )
 from domindex.export.onnx_files import INPUTS, onnx_session
-from domindex.export.program import ask
 from domindex.inputs import check_domain_names, check_inputs
 from domindex.inputs.messages import preview
 from domindex.persistence.atomic import existing_folder
 from domindex.persistence.codec import decode, read_json
 from domindex.persistence.manifest import check_manifest
-from domindex.persistence.paths import read_bounded
 
 ROWS_AT_ONCE = 4096
 """A program gathers every row's own matrices: for memory."""
@@ -142,22 +140,19 @@ def _torch_run(folder: Path, description: dict[str, Any]) -> Run:
     import torch
 
     program = torch.export.load(folder / PROGRAM).module()
-    described, is_old = description["skops"], description["format_version"] == 1
-    estimators = [_estimator(folder, number, one) for number, one in enumerate(described)]
-    before = torch.export.load(folder / FEATURES).module() if estimators else None
+    foreign = [_foreign(folder, k, one) for k, one in enumerate(description["skops"])]
+    features = torch.export.load(folder / FEATURES).module() if foreign else None
 
     def run(X: NDArray, numbers: NDArray[np.int64]) -> tuple[NDArray, ...]:
         with torch.no_grad():
             given = (torch.tensor(X), torch.tensor(numbers))
-            if before is not None:
-                found, count = before(*given), len(estimators)
-                context = given if is_old else found[:-count]
-                given = (*context, *ask(estimators, found[-count:]))
-            return tuple(one.numpy() for one in program(*given))
+            said = () if features is None else features(*given)
+            words = [one.predict(part.numpy()) for one, part in zip(foreign, said)]
+            return tuple(one.numpy() for one in program(*given, *map(torch.tensor, words)))
 
     return run
 
 
-def _estimator(folder: Path, number: int, described: dict[str, Any]) -> EstimatorPredictor:
-    packed = np.frombuffer(read_bounded(folder / skops_name(number)), dtype=np.uint8)
+def _foreign(folder: Path, number: int, described: dict[str, Any]) -> EstimatorPredictor:
+    packed = np.frombuffer((folder / skops_name(number)).read_bytes(), dtype=np.uint8)
     return EstimatorPredictor.from_state({**described, "estimators": packed})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -119,15 +119,6 @@ class BatchSampler:
             facts=DomainFacts(chosen, raw_index, links.to(device), generator),
             generator=generator,
         )
-
-    def state(self) -> dict[str, Any]:
-        """Where it stands: whose turn it is in every domain, and chance."""
-        return {"queues": self._domain_batches.queues, "chance": self._rng.bit_generator.state}
-
-    def resume(self, state: dict[str, Any]) -> None:
-        """Go on drawing from where `state` was asked for."""
-        self._domain_batches.queues = list(state["queues"])
-        self._rng.bit_generator.state = state["chance"]
 
     def _neighbor(self, domain: int, present: NDArray[np.int64]) -> int:
         """One of those next to a domain on the tree, itself where none has arrived."""

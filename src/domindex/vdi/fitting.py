@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 import torch
@@ -44,14 +43,6 @@ class MapRefresh(Callback):
         self.coordinates = DomainMap.fit(
             domains, clouds, module.index_dim, method="sliced", reference=self.coordinates
         ).coordinates
-        phase.batches = phase.batches.on_map(self.coordinates)
-
-    def state(self) -> dict[str, Any]:
-        return {"coordinates": self.coordinates}
-
-    def resume(self, phase: Phase, step: int, state: dict[str, Any]) -> None:
-        assert isinstance(phase.batches, BatchSampler)
-        self.coordinates = state["coordinates"]
         phase.batches = phase.batches.on_map(self.coordinates)
 
 
@@ -120,7 +111,7 @@ def train_encoding(
     best: tuple[float, EncodingModule, slice] | None = None
     n_domains = len(batches.rows.data.domains)
     for _ in range(trainer.settings.starts):
-        begin = len(history)
+        begin = len(history.rows)
         with batches.chance.as_default():
             module = start.redrawn().to(trainer.device)
         adversary = None
@@ -136,11 +127,11 @@ def train_encoding(
         cost = history.recent("smoothness", begin) - history.recent("label_prediction", begin)
         if best is None or cost < best[0]:
             if best is not None:
-                history.drop(best[2])
+                del history.rows[best[2]]
                 begin -= best[2].stop - best[2].start
-            best = cost, averaged, slice(begin, len(history))
+            best = cost, averaged, slice(begin, len(history.rows))
         else:
-            history.drop(slice(begin, len(history)))
+            del history.rows[begin:]
     assert best is not None
     return best[1]
 

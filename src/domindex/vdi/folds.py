@@ -286,12 +286,6 @@ class _FoldBatches:
     def chance(self) -> TorchRng:
         return self.batches.chance
 
-    def state(self) -> dict[str, Any]:
-        return self.batches.state()
-
-    def resume(self, state: dict[str, Any]) -> None:
-        self.batches.resume(state)
-
     def draw(self, progress: float = 1.0) -> Batch:
         """`x` stays as it is: the indices are the same in all folds.
 

@@ -17,7 +17,7 @@ from domindex.committee.forecast import Forecaster
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator
 from domindex.estimators.fit_record import FitRecord
-from domindex.export import export_predictor
+from domindex.export.exporting import Source, export_predictor
 from domindex.geometry.neighbors import LandmarkError
 from domindex.geometry.off_map import OffMapTest
 from domindex.inputs.bounds import InputBounds
@@ -26,15 +26,13 @@ from domindex.inputs.preparation import TablePreparation
 from domindex.persistence.codec import table_from_state, table_state
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.model_folder import save_model
+from domindex.vdi.alignments import BackboneAlignment
 from domindex.vdi.backbones import OWN, Backbone, FeatureExtractor, as_backbone
 from domindex.vdi.fitted_indices import FittedIndices
 from domindex.vdi.settings import Network, Training
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-from domindex.export.exporting import Source
-from domindex.vdi.alignments import BackboneAlignment
 
 
 class FittedCommittee(DomainEstimator):
@@ -141,10 +139,10 @@ class FittedCommittee(DomainEstimator):
     ) -> None:
         """Write what predicts in known domains to a folder that needs no estimator.
 
-        "torch" writes a `torch.export` program, and skops files for predictors that torch has no
-        form of; "onnx" writes one ONNX file, where every predictor has one. The program takes rows
-        and the numbers of their domains in `domains_`; `domindex.load_exported` takes names. It is
-        compared with `predict` before it is written.
+        "torch" writes `torch.export` programs, and skops files of what scikit-learn fitted; "onnx"
+        writes one ONNX file, in which trees compute in single precision. Both take rows and the
+        numbers of their domains in `domains_`; `domindex.load_exported` takes names. They are
+        compared with `predict` before they are written.
 
         Examples
         --------
@@ -154,7 +152,33 @@ class FittedCommittee(DomainEstimator):
         (100,)
         """
         check_is_fitted(self)
-        export_predictor(exported_source(self), path, format, overwrite=overwrite)
+        export_predictor(self._export_source(), path, format, overwrite=overwrite)
+
+    def _export_source(self) -> Source:
+        """InputError where rows go through more than numbers before they are predicted from."""
+        if self._preparation is not None and not self._preparation.is_numeric:
+            raise InputError(
+                "The model was fitted on a table with texts or dates, whose preparation is no part "
+                "of an exported program. Fit on numbers, or keep the model with model.save(path)."
+            )
+
+        def predict(X: NDArray, names: list[Hashable]) -> tuple[NDArray, ...]:
+            said = self._predict(self._behind_gate(X, names), names)
+            return (said.mean,) if said.deviation is None else (said.mean, said.deviation)
+
+        network = self._committee.network
+        trained = network is not None and isinstance(network.module.alignment, BackboneAlignment)
+        return Source(
+            self._committee,
+            self._indices,
+            self._extractor,
+            self._bounds,
+            tuple(self._input_shape),
+            self.classes_.tolist() if hasattr(self, "classes_") else None,
+            self._single_output,
+            predict,
+            uses_single=trained or self._extractor is not None,
+        )
 
     def state(self) -> dict[str, Any]:
         """The fitted model: plain values and arrays, nested.
@@ -164,12 +188,12 @@ class FittedCommittee(DomainEstimator):
         >>> "committee" in model.state()
         True
         """
-        extractor, preparation, bounds = self._extractor, self._preparation, self._bounds
+        preparation = self._preparation
         return {
             "parameters": self._parameter_state(),
-            "extractor": None if extractor is None else extractor.state(),
+            "extractor": _state(self._extractor),
             "preparation": None if preparation is None else json.dumps(preparation.to_dict()),
-            "bounds": None if bounds is None else bounds.state(),
+            "bounds": _state(self._bounds),
             "domain_column": self._domain_column,
             "target_column": self._target_column,
             "input_shape": list(self._input_shape),
@@ -189,7 +213,7 @@ class FittedCommittee(DomainEstimator):
             "history": table_state(self.history_),
             "flow": self.flow_,
             "grid_flow": self.grid_flow_,
-            "record": None if self._record is None else self._record.state(),
+            "record": _state(self._record),
         }
 
     @classmethod
@@ -207,7 +231,7 @@ class FittedCommittee(DomainEstimator):
             "backbone": Backbone,
             "predictor": estimator_from_bytes,
             "candidates": _unpacked_pairs,
-            "class_weight": _unpacked_mapping,
+            "class_weight": lambda items: dict(items),
         }
         parameters = {
             name: kinds[name](**_without_removed(value)) if isinstance(value, dict) else value
@@ -261,15 +285,11 @@ class FittedCommittee(DomainEstimator):
         self.forecast_ = table_from_state(state["forecast"])
         self.history_ = table_from_state(state["history"])
         self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
-        self._restore_record(state.get("record"))
-        self._require_working()
-
-    def _restore_record(self, state: dict[str, Any] | None) -> None:
-        """Models of before there was one have none."""
-        self._record = None if state is None else FitRecord.from_state(state)
-        n_fitted = len(self.domains_) - len(self.added_domains_)
-        if self._record is not None and len(self._record.rows) != n_fitted:
+        record = state.get("record")  # models of before there was one have none
+        self._record = None if record is None else FitRecord.from_state(record)
+        if self._record and len(self._record.rows) != indices.domain_map.n_fitted:
             raise ValueError("the record of the fit does not fit the map")
+        self._require_working()
 
     def _require_working(self) -> None:
         """That the parts fit each other: a row of a known domain has a finite prediction.
@@ -304,31 +324,8 @@ class FittedCommittee(DomainEstimator):
         return state
 
 
-def exported_source(model: FittedCommittee) -> Source:
-    """InputError where rows go through more than numbers before they are predicted from."""
-    if model._preparation is not None and not model._preparation.is_numeric:
-        raise InputError(
-            "The model was fitted on a table with texts or dates, whose preparation is no part of "
-            "an exported program. Fit on numbers, or keep the model with model.save(path)."
-        )
-
-    def predict(X: NDArray, names: list[Hashable]) -> tuple[NDArray, ...]:
-        said = model._predict(model._behind_gate(X, names), names)
-        return (said.mean,) if said.deviation is None else (said.mean, said.deviation)
-
-    network = model._committee.network
-    trained = network is not None and isinstance(network.module.alignment, BackboneAlignment)
-    return Source(
-        model._committee,
-        model._indices,
-        model._extractor,
-        model._bounds,
-        tuple(model._input_shape),
-        model.classes_.tolist() if hasattr(model, "classes_") else None,
-        model._single_output,
-        predict,
-        model._extractor is not None or trained,
-    )
+def _state(part: Any) -> dict[str, Any] | None:
+    return None if part is None else part.state()
 
 
 def _backbone_parameters(given: Any) -> Any:
@@ -347,8 +344,7 @@ def _packed(predictor: Any) -> Any:
     """A name as it is, an estimator of the user's as bytes."""
     if isinstance(predictor, str):
         return predictor
-    what = f"The predictor {type(predictor).__name__}"
-    return {"packed": estimator_bytes(predictor, what)}
+    return {"packed": estimator_bytes(predictor, f"The predictor {type(predictor).__name__}")}
 
 
 def _without_removed(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -362,8 +358,3 @@ def _unpacked_pairs(pairs: list[Any]) -> list[tuple[str, Any]]:
         (str(name), estimator_from_bytes(**one) if isinstance(one, dict) else one)
         for name, one in pairs
     ]
-
-
-def _unpacked_mapping(items: list[Any]) -> dict[Any, float]:
-    """By pairs in the state, where keys of a dictionary are texts."""
-    return dict(items)

@@ -13,11 +13,6 @@ from domindex.estimators.vdi import BaseVDI
 from domindex.persistence.model_folder import load_model
 from domindex.vdi.backbones import Backbone, give_template
 
-SAVED_ESTIMATORS: dict[str, type[BaseVDI]] = {
-    "VDIClassifier": VDIClassifier,
-    "VDIRegressor": VDIRegressor,
-}
-
 
 def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
     """The estimator that was saved at `path`: a `VDIClassifier` or a `VDIRegressor`.
@@ -30,21 +25,13 @@ def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
     Examples
     --------
     >>> import domindex
-    >>> from domindex import Training, VDIClassifier
-    >>> from domindex.datasets import make_circle
-    >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-    >>> model = VDIClassifier(
-    ...     candidates=[("raw", "linear")], training=Training(index_steps=5), random_state=0
-    ... )
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1, 2])
     >>> model.save("model")
-    >>> again = domindex.load("model").predict_proba(data.X, sample_domain=names)
-    >>> bool((again == model.predict_proba(data.X, sample_domain=names)).all())
+    >>> again = domindex.load("model").predict_proba(data.X, **rows)
+    >>> bool((again == model.predict_proba(data.X, **rows)).all())
     True
     """
-    makers = {name: partial(_revived, kind, backbone) for name, kind in SAVED_ESTIMATORS.items()}
-    return load_model(path, makers)
+    kinds = (VDIClassifier, VDIRegressor)
+    return load_model(path, {kind.__name__: partial(_revived, kind, backbone) for kind in kinds})
 
 
 def _revived(kind: type[BaseVDI], backbone: Any, state: dict[str, Any]) -> BaseVDI:

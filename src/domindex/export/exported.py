@@ -28,9 +28,6 @@ from domindex.persistence.atomic import existing_folder
 from domindex.persistence.codec import decode, read_json
 from domindex.persistence.manifest import check_manifest
 
-ROWS_AT_ONCE = 4096
-"""A program gathers every row's own matrices: for memory."""
-
 Run = Callable[[NDArray, NDArray[np.int64]], tuple[NDArray, ...]]
 
 
@@ -45,15 +42,10 @@ class ExportedPredictor:
 
     Examples
     --------
-    >>> from domindex import VDIRegressor, load_exported
-    >>> from domindex.datasets import make_drift
-    >>> data = make_drift(n_domains=4, n_sources=3, samples_per_domain=20)
-    >>> given = {"sample_domain": data.sample_domain}
-    >>> model = VDIRegressor(candidates=[("raw", "linear")])
-    >>> model = model.fit(data.X, data.y, source_domains=data.source_domains, **given)
+    >>> from domindex import load_exported
     >>> model.export("predictor")
-    >>> predicted = load_exported("predictor").predict(data.X, **given)
-    >>> bool(abs(predicted - model.predict(data.X, **given)).max() < 1e-9)
+    >>> found = load_exported("predictor").predict_proba(data.X, **rows)
+    >>> bool(abs(found - model.predict_proba(data.X, **rows)).max() < 1e-9)
     True
     """
 
@@ -99,9 +91,10 @@ class ExportedPredictor:
                 "domindex.load."
             )
         numbers = np.array([self._numbers[name] for name in names], dtype=np.int64)
+        at_once = 4096  # a program gathers every row's own matrices
         parts = [
-            self._run(inputs[start : start + ROWS_AT_ONCE], numbers[start : start + ROWS_AT_ONCE])
-            for start in range(0, len(inputs), ROWS_AT_ONCE)
+            self._run(inputs[start : start + at_once], numbers[start : start + at_once])
+            for start in range(0, len(inputs), at_once)
         ]
         return [np.concatenate(column) for column in zip(*parts)]
 

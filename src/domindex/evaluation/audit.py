@@ -44,7 +44,6 @@ class Condition:
 
     Examples
     --------
-    >>> from domindex.evaluation import Condition
     >>> Condition("independent", True, {"leak": 0.03, "at_most": 0.1}).holds
     True
     """
@@ -75,7 +74,6 @@ class IndexAudit:
     Examples
     --------
     >>> from dataclasses import fields
-    >>> from domindex.evaluation import IndexAudit
     >>> [field.name for field in fields(IndexAudit)][:2]
     ['domain_from_encoding', 'domain_from_inputs']
     """
@@ -217,7 +215,6 @@ def audit_index(
 
     Examples
     --------
-    >>> from domindex.evaluation import audit_index
     >>> audit = audit_index(model, data.X, data.y, data.sample_domain)
     >>> [condition.name for condition in audit.conditions]
     ['independent', 'preserves_inputs', 'label_sensitive']

@@ -51,7 +51,6 @@ class DomainKFold(BaseCrossValidator):
 
     Examples
     --------
-    >>> from domindex.evaluation import DomainKFold
     >>> names = np.repeat(["a", "b", "c", "d"], 2)
     >>> is_source = np.isin(names, ["a", "b"])
     >>> folds = DomainKFold(2).split(names, sample_domain=names, source_domains=is_source)
@@ -172,7 +171,6 @@ def cross_validate_domains(
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from domindex import MomentFlow
-    >>> from domindex.evaluation import cross_validate_domains
     >>> table = cross_validate_domains(
     ...     MomentFlow(LogisticRegression()), data.X, data.y, **rows,
     ...     source_domains=data.source_domains, n_splits=2

@@ -18,7 +18,6 @@ def entropy(table: ArrayLike, axes: Sequence[int] | None = None) -> float:
     --------
     A fair coin holds log 2 nats:
 
-    >>> from domindex.evaluation import entropy
     >>> round(entropy([0.5, 0.5]), 4)
     0.6931
     """
@@ -42,7 +41,6 @@ def mutual_information(
     --------
     Two coins that always agree tell all about each other:
 
-    >>> from domindex.evaluation import mutual_information
     >>> round(mutual_information([[0.5, 0.0], [0.0, 0.5]], first=[0], second=[1]), 4)
     0.6931
     """

@@ -26,8 +26,6 @@ def graph_auc(index: DomainIndex, graph: nx.Graph) -> float:
 
     Examples
     --------
-    >>> import networkx as nx
-    >>> from domindex.evaluation import graph_auc
     >>> graph_auc(model.domain_index_, nx.path_graph(5)) > 0.5
     True
     """
@@ -51,7 +49,6 @@ def index_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float:
     --------
     A map has no direction, so one that runs backwards is as good:
 
-    >>> from domindex.evaluation import index_correlation
     >>> round(index_correlation([[3.0], [2.0], [1.0]], truth=[10.0, 20.0, 30.0]), 6)
     1.0
     """
@@ -72,7 +69,6 @@ def circular_correlation(angles: ArrayLike, truth: ArrayLike, period: float = 2 
     --------
     A year that runs backwards from April:
 
-    >>> from domindex.evaluation import circular_correlation
     >>> months = np.arange(12)
     >>> round(circular_correlation(1.5 - 2 * np.pi * months / 12, months, period=12), 6)
     1.0
@@ -94,7 +90,6 @@ def linear_r2(coordinates: ArrayLike, truth: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from domindex.evaluation import linear_r2
     >>> corners = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     >>> round(linear_r2(corners, truth=[0.0, 1.0, 2.0, 3.0]), 6)
     1.0
@@ -116,7 +111,6 @@ def procrustes_agreement(coordinates: ArrayLike, truth: ArrayLike) -> float:
     --------
     A square with one side five times as long is another shape:
 
-    >>> from domindex.evaluation import procrustes_agreement
     >>> square = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
     >>> round(procrustes_agreement(square, [[0.0, 0.0], [0.0, 1.0], [5.0, 1.0], [5.0, 0.0]]), 4)
     0.6923
@@ -133,7 +127,6 @@ def distance_rank_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float
 
     Examples
     --------
-    >>> from domindex.evaluation import distance_rank_correlation
     >>> round(distance_rank_correlation([[0.0], [1.0], [5.0], [20.0]], [0.0, 1.0, 3.0, 7.0]), 6)
     1.0
     """
@@ -156,7 +149,6 @@ def neighbour_agreement(coordinates: ArrayLike, groups: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from domindex.evaluation import neighbour_agreement
     >>> neighbour_agreement([[0.0], [1.0], [5.0], [6.5], [8.5]], ["a", "a", "b", "b", "c"])
     0.8
     """
@@ -197,7 +189,6 @@ def map_agreement(
     --------
     The true graph of a family, read off a map that is its mirror image:
 
-    >>> from domindex.evaluation import map_agreement
     >>> round(map_agreement(data, data.domains, -data.true_index)["index_auc"], 6)
     1.0
     """
@@ -225,7 +216,6 @@ class MapStability:
 
     Examples
     --------
-    >>> from domindex.evaluation import MapStability
     >>> MapStability(mean=0.98, worst=0.95).worst
     0.95
     """
@@ -244,7 +234,6 @@ def map_stability(maps: Sequence[DomainIndex | ArrayLike]) -> MapStability:
 
     Examples
     --------
-    >>> from domindex.evaluation import map_stability
     >>> round(map_stability([[[0.0], [1.0], [3.0]], [[0.0], [-2.0], [-6.0]]]).worst, 6)
     1.0
     """

@@ -51,7 +51,6 @@ class ClassProbe:
 
     Examples
     --------
-    >>> from domindex.evaluation import ClassProbe
     >>> probe = ClassProbe(0.9, chance=0.5, information=0.4, standard_error=0.05, ceiling=0.69)
     >>> probe.accuracy - probe.chance
     0.4
@@ -77,7 +76,6 @@ class ValueProbe:
 
     Examples
     --------
-    >>> from domindex.evaluation import ValueProbe
     >>> ValueProbe(0.8, information=1.2, standard_error=0.1, ceiling=3.0).r2
     0.8
     """
@@ -104,7 +102,6 @@ def probe_classes(labels: Any, features: Any, *, random_state: int = 0) -> Class
 
     Examples
     --------
-    >>> from domindex.evaluation import probe_classes
     >>> features = np.random.default_rng(0).normal(size=(60, 2))
     >>> probe = probe_classes(features[:, 0] > 0, features)
     >>> probe.accuracy > probe.chance
@@ -146,7 +143,6 @@ def probe_values(values: Any, features: Any, *, random_state: int = 0) -> ValueP
 
     Examples
     --------
-    >>> from domindex.evaluation import probe_values
     >>> features = np.random.default_rng(0).normal(size=(60, 2))
     >>> probe_values(features[:, 0] + features[:, 1], features).r2 > 0.9
     True

@@ -23,7 +23,6 @@ def accuracy(y: Any, predicted: Any) -> float:
 
     Examples
     --------
-    >>> from domindex.evaluation import accuracy
     >>> accuracy(["no", "yes", "yes", "no"], ["no", "yes", "no", "no"])
     0.75
     """
@@ -46,7 +45,6 @@ def squared_error(y: Any, predicted: Any) -> float:
 
     Examples
     --------
-    >>> from domindex.evaluation import squared_error
     >>> squared_error([[0.0, 0.0], [1.0, 1.0]], [[3.0, 4.0], [1.0, 1.0]])
     12.5
     """
@@ -59,7 +57,6 @@ def r2(y: Any, predicted: Any) -> float:
 
     Examples
     --------
-    >>> from domindex.evaluation import r2
     >>> r2([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), r2([1.0, 2.0, 3.0], [2.0, 2.0, 2.0])
     (1.0, 0.0)
     """
@@ -76,7 +73,6 @@ def interval_coverage(y: Any, mean: Any, deviation: Any, level: float = 0.9) -> 
 
     Examples
     --------
-    >>> from domindex.evaluation import interval_coverage
     >>> interval_coverage([0.0, 1.0, 5.0, 0.5], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0])
     0.75
     """
@@ -92,7 +88,6 @@ def target_accuracy(dataset: DomainDataset, predicted: Any) -> float:
 
     Examples
     --------
-    >>> from domindex.evaluation import target_accuracy
     >>> target_accuracy(data, np.where(data.is_source, 0, data.y))
     1.0
     """
@@ -112,7 +107,6 @@ def scores_by_domain(
 
     Examples
     --------
-    >>> from domindex.evaluation import scores_by_domain
     >>> scores_by_domain([0, 1, 1, 0], [0, 1, 0, 0], ["south", "north", "north", "south"])
     {'north': 0.5, 'south': 1.0}
     """
@@ -132,7 +126,6 @@ def paper_error(y: Any, predicted: Any, sample_domain: Any) -> float:
 
     Examples
     --------
-    >>> from domindex.evaluation import paper_error
     >>> paper_error([0.0, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0], ["TX", "FL", "FL", "FL"])
     2.0
     """
@@ -152,7 +145,6 @@ def scores_by_level(
 
     Examples
     --------
-    >>> from domindex.evaluation import scores_by_level
     >>> scores_by_level({"NV": 0.5, "UT": 0.25, "ME": 2.0}, {"NV": 1, "UT": 1, "ME": 3})
     {1: 0.375, 3: 2.0}
     """

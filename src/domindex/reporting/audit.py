@@ -85,8 +85,6 @@ def audit_summary(audit: IndexAudit) -> str:
 
     Examples
     --------
-    >>> from domindex.evaluation import audit_index
-    >>> from domindex.reporting import audit_summary
     >>> audit = audit_index(model, data.X, data.y, data.sample_domain)
     >>> print(audit_summary(audit).splitlines()[0])
     This is ... conditions hold.

@@ -113,7 +113,6 @@ def report_data(
 
     Examples
     --------
-    >>> from domindex.reporting import report_data
     >>> report_data(model, title="Circle").facts["domains"]
     5
     """

@@ -69,7 +69,6 @@ def plot_domain_map(
 
     Examples
     --------
-    >>> from domindex.reporting import plot_domain_map
     >>> plot_domain_map(model).get_xlabel()
     'domain index 1'
     """
@@ -118,7 +117,6 @@ def plot_montage(
 
     Examples
     --------
-    >>> from domindex.reporting import plot_montage
     >>> axes = plot_montage(model, np.random.default_rng(0).random((5, 8, 8)), range(5))
     >>> len(axes.artists)
     5
@@ -168,7 +166,6 @@ def plot_map_on_positions(
 
     Examples
     --------
-    >>> from domindex.reporting import plot_map_on_positions
     >>> plot_map_on_positions(model, model.domain_indices_).get_title()
     'The map explains 100% of the positions'
     """
@@ -225,7 +222,6 @@ def plot_index_against_truth(
 
     Examples
     --------
-    >>> from domindex.reporting import plot_index_against_truth
     >>> plot_index_against_truth(model, range(2001, 2006), truth_label="year").get_xlabel()
     'year'
     """
@@ -270,8 +266,6 @@ def plot_domain_graph(
 
     Examples
     --------
-    >>> import networkx as nx
-    >>> from domindex.reporting import plot_domain_graph
     >>> axes = plot_domain_graph(nx.path_graph(["a", "b", "c"]), nx.cycle_graph(["a", "b", "c"]))
     >>> [text.get_text() for text in axes.get_legend().get_texts()]
     ['true only (1)', 'in both (2)', 'target']
@@ -324,7 +318,6 @@ def plot_local_indices(
 
     Examples
     --------
-    >>> from domindex.reporting import plot_local_indices
     >>> axes = plot_local_indices([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], ["a", "a", "b"])
     >>> [text.get_text() for text in axes.get_legend().get_texts()]
     ['a', 'b']

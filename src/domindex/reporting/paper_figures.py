@@ -52,7 +52,6 @@ def paper_figures(
 
     Examples
     --------
-    >>> from domindex.reporting import paper_figures
     >>> paper_figures("mnist", "figures")
     Traceback (most recent call last):
     domindex.errors.InputError: ...

@@ -44,7 +44,6 @@ def plot_forecast(
 
     Examples
     --------
-    >>> from domindex.reporting import plot_forecast
     >>> [label.get_text() for label in plot_forecast(model).get_yticklabels()]
     ['4', '3']
     """
@@ -83,7 +82,6 @@ def plot_calibration(model: Any, *, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from domindex.reporting import plot_calibration
     >>> plot_calibration(model).get_xlabel()
     'predicted probability of 1'
     """
@@ -121,7 +119,6 @@ def plot_importance(model: Any, *, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from domindex.reporting import plot_importance
     >>> len(plot_importance(model).patches)
     2
     """
@@ -159,7 +156,6 @@ def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = N
 
     Examples
     --------
-    >>> from domindex.reporting import plot_differences
     >>> len(plot_differences(model, 4, most=1).patches)
     2
     """
@@ -210,7 +206,6 @@ def plot_scores_by_domain(
 
     Examples
     --------
-    >>> from domindex.reporting import plot_scores_by_domain
     >>> axes = plot_scores_by_domain({"a": 0.9, "b": 0.8}, source_domains=["a"])
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['b', 'a']
@@ -255,7 +250,6 @@ def plot_scores_by_distance(
 
     Examples
     --------
-    >>> from domindex.reporting import plot_scores_by_distance
     >>> axes = plot_scores_by_distance(model, {3: 0.9, 4: 0.8})
     >>> [text.get_text() for text in axes.texts]
     ['3', '4']
@@ -292,7 +286,6 @@ def plot_history(history: Any, *, terms: Sequence[str] | None = None, ax: Any = 
 
     Examples
     --------
-    >>> from domindex.reporting import plot_history
     >>> plot_history(model).get_xlabel()
     'epoch'
     """

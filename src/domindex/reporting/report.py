@@ -75,7 +75,6 @@ def write_run_report(run_folder: str | Path) -> Path:
 
     Examples
     --------
-    >>> from domindex.reporting import write_run_report
     >>> write_run_report("nothing-here")
     Traceback (most recent call last):
     domindex.errors.InputError: ...

@@ -41,8 +41,6 @@ class Answer:
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from domindex.serving import Answer
     >>> answer = Answer(pd.DataFrame({"predicted": [1.5]}), pd.DataFrame(), ("Read as UTF-8.",))
     >>> answer.notes
     ('Read as UTF-8.',)
@@ -86,7 +84,6 @@ class ServedRun:
 
     Examples
     --------
-    >>> from domindex.serving import ServedRun
     >>> ServedRun.open(run).map["domain"].tolist()[:2]
     ['Ahlen', 'Bruck']
     """

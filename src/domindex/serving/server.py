@@ -41,7 +41,6 @@ def serve_run(
 
     Examples
     --------
-    >>> from domindex.serving import serve_run
     >>> serve_run("run", port=-1)
     Traceback (most recent call last):
     domindex.errors.InputError: ...

@@ -37,7 +37,6 @@ class ServeSettings:
 
     Examples
     --------
-    >>> from domindex.serving import ServeSettings
     >>> ServeSettings(max_upload=10).host
     '127.0.0.1'
     """

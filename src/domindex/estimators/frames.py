@@ -131,6 +131,18 @@ def scored_rows(rows: FitArguments) -> FitArguments:
     return only_rows(rows, np.flatnonzero(~hidden))
 
 
+def fitted_rows(model: Any, rows: FitArguments) -> FitArguments:
+    """Rows as a fit learned from them: without columns that it took out, or lost labels."""
+    rows = take_named(rows, model._target_column, model._domain_column)
+    if rows.y is None or rows.sample_domain is None or not is_frame(rows.X):
+        return rows  # the gate says what is wrong
+    labels = label_rules.check_label_array(rows.y, len(rows.X))
+    names, sources = check_domain_names(rows.sample_domain, len(rows.X)), set(model.source_domains_)
+    hidden = label_rules.hidden_marks(labels, minus_one_hides=False)
+    lost = np.array([gone and name in sources for gone, name in zip(hidden, names)])
+    return only_rows(rows, np.flatnonzero(~lost)) if lost.any() else rows
+
+
 def without_columns(X: Any, names: Iterable[str | None]) -> Any:
     """A data frame without these columns, as far as it has them; anything else as it is."""
     if not is_frame(X):

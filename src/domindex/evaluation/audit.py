@@ -221,7 +221,7 @@ def audit_index(
     """
     _check_model(model)
     seed = {"random_state": check_seed(random_state)}
-    inputs = check_inputs(X)
+    inputs = getattr(model, "_read_rows", check_inputs)(X)
     names = check_domain_names(sample_domain, len(inputs))
     rng = np.random.default_rng(random_state)
     labelled, labels = _source_labels(model, y, names, max_rows, rng)

@@ -16,9 +16,9 @@ from domindex.arrays import Ints
 from domindex.committee.record import HeldOutRecord
 from domindex.errors import InputError
 from domindex.estimators.fit_record import FitRecord, profile_features
-from domindex.estimators.fitted_rows import as_fitted
+from domindex.estimators.frames import FitArguments, fitted_rows, pandas_frame
 from domindex.estimators.vdi import BaseVDI
-from domindex.inputs import DomainData, check_domain_data, check_domain_names, check_inputs
+from domindex.inputs import DomainData, check_domain_data, check_domain_names
 from domindex.inputs.domain_data import Task
 from domindex.inputs.profiles import ColumnProfile
 from domindex.progress import Progress
@@ -120,7 +120,10 @@ def report_data(
         raise InputError(
             f"model is {model!r}. A report needs a VDIClassifier or VDIRegressor after fit."
         )
-    model, X, y, sample_domain, table = as_fitted(model, X, y, sample_domain, table)
+    rows = fitted_rows(model, FitArguments(X, y, sample_domain, None, None))
+    X, y, sample_domain = rows.X, rows.y, rows.sample_domain
+    if table is None and X is not None and model._preparation is not None:
+        table = pandas_frame(X)[model._preparation.names]
     progress = progress or Progress(model.verbose > 0)
     limit = budget_of(model, seconds, budget)
     given = _given_rows(model, X, y, sample_domain, table, columns)
@@ -171,9 +174,10 @@ def _given_rows(
                 "sample_domain as they were fitted, or none of them."
             )
         return None
-    names = check_domain_names(sample_domain, len(check_inputs(X)))
+    inputs = model._read_rows(X)
+    names = check_domain_names(sample_domain, len(inputs))
     task: Task = "classification" if is_classifier(model) else "regression"
-    data = check_domain_data(X, y, names, model.source_domains_, task=task)
+    data = check_domain_data(inputs, y, names, model.source_domains_, task=task)
     if set(data.domains) != set(model.domains_):
         raise InputError(
             f"sample_domain names {data.n_domains} domains, and the model was fitted on "

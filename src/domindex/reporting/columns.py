@@ -13,7 +13,6 @@ from sklearn.base import is_classifier
 
 from domindex.arrays import Ints
 from domindex.errors import InputError
-from domindex.inputs import check_inputs
 from domindex.inputs.names import is_missing
 from domindex.inputs.profiles import BINS, MOST_CELLS, ColumnProfile
 from domindex.reporting.packing import most_columns
@@ -37,7 +36,7 @@ def report_columns(
     """
     n_domains = len(model.domain_index_.domains)
     given = {} if extra is None else aggregate_columns(extra, row_domains, n_domains)
-    inputs = check_inputs(X)
+    inputs = model._read_rows(X)
     left_out = 0
     if inputs.ndim > 2:
         shown = {"mean of the inputs": inputs.reshape(len(inputs), -1).mean(axis=1)}
@@ -55,10 +54,7 @@ def report_columns(
 
 def input_names(model: Any, n_inputs: int) -> list[str]:
     """As the model knows them, or by number."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"input {number + 1}" for number in range(n_inputs)]
-    return [str(name) for name in names]
+    return model._input_names() or [f"input {number + 1}" for number in range(n_inputs)]
 
 
 def _predictions(

@@ -1,17 +1,12 @@
 """Suites of methods on datasets: measured once, kept in one record, rendered as tables."""
 
-from domindex_bench.cells import Cell, CellResult
 from domindex_bench.methods import METHODS, Method, list_methods
 from domindex_bench.published import Published, published
-from domindex_bench.record import Record
-from domindex_bench.rendering import render_headline, render_suite, write_documents
-from domindex_bench.running import BenchmarkRun, run_benchmark
-from domindex_bench.settings_hash import settings_hash, settings_of
-from domindex_bench.suite import Suite, SuiteDataset
-from domindex_bench.suites import find_suite, list_suites
+from domindex_bench.record import Cell, CellResult, Record, source_tree
+from domindex_bench.rendering import render_suite, write_documents
+from domindex_bench.suite import Suite, SuiteDataset, find_suite, list_suites
 
 __all__ = [
-    "BenchmarkRun",
     "Cell",
     "CellResult",
     "METHODS",
@@ -24,10 +19,7 @@ __all__ = [
     "list_methods",
     "list_suites",
     "published",
-    "render_headline",
     "render_suite",
-    "run_benchmark",
-    "settings_hash",
-    "settings_of",
+    "source_tree",
     "write_documents",
 ]

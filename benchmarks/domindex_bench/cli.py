@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +13,7 @@ import typer
 from domindex.cli import one_line_errors
 
 if TYPE_CHECKING:
-    from domindex_bench import BenchmarkRun
+    from domindex_bench.running import BenchmarkRun
 
 app = typer.Typer(
     help="Methods measured on datasets, beside the paper's figures.",
@@ -37,8 +39,8 @@ DataHome = Annotated[
     Path | None,
     typer.Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]"),
 ]
-Stale = Annotated[
-    bool, typer.Option("--stale", help="Accept rows of other settings, marked in the tables.")
+Keep = Annotated[
+    bool, typer.Option("--keep", help="Do not measure rows again that are of another source tree.")
 ]
 
 
@@ -51,7 +53,7 @@ def run(
     jobs: Annotated[int, typer.Option(help="Cells at a time; -1 for one per core.")] = -1,
     out: Out = Path("benchmark-results"),
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
-    stale: Stale = False,
+    keep: Keep = False,
     data_home: DataHome = None,
 ) -> None:
     """Measure suites of methods on datasets.
@@ -65,7 +67,7 @@ def run(
       domindex-bench run --suite ablation,regression --out results
     """
     with one_line_errors():
-        from domindex_bench import run_benchmark
+        from domindex_bench.running import run_benchmark
 
         run = run_benchmark(
             _names(datasets),
@@ -76,7 +78,7 @@ def run(
             jobs=jobs,
             dask=dask,
             data_home=data_home,
-            stale=stale,
+            keep=keep,
             progress=True,
         )
         _show(run)
@@ -89,7 +91,6 @@ def render(
     readme: Annotated[
         Path | None, typer.Option(help="File that the short table is written into.")
     ] = None,
-    stale: Stale = False,
 ) -> None:
     """Write the tables of OUT's record; measure nothing.
 
@@ -100,7 +101,7 @@ def render(
     with one_line_errors():
         from domindex_bench import write_documents
 
-        for path in write_documents(out, suites=_suites(suite), readme=readme, stale=stale):
+        for path in write_documents(out, suites=_suites(suite), readme=readme):
             typer.echo(path)
 
 
@@ -127,12 +128,34 @@ def methods(suite: Annotated[str, typer.Option(help="Name of a suite.")] = "pape
             typer.echo(f"{method.name:{width}}  {method.title} [{method.group}]")
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def golden(context: typer.Context) -> None:
+    """Predictions of the default on sixteen datasets: write FOLDER, or compare OLD NEW.
+
+    \b
+    Example:
+      domindex-bench golden write before --efforts quick
+      domindex-bench golden compare before after
+    """
+    from domindex_bench.golden import main
+
+    raise typer.Exit(main(context.args))
+
+
+@app.command()
+def house(
+    source: Annotated[Path | None, typer.Argument(help="Folder that holds domindex/.")] = None,
+) -> None:
+    """Lines, files and constants of the package, and what a default fit goes through."""
+    script = Path(__file__).with_name("house.py")  # in a process that imports nothing else first
+    command = [sys.executable, str(script), *([] if source is None else [str(source)])]
+    raise typer.Exit(subprocess.run(command, check=False).returncode)
+
+
 def _show(run: BenchmarkRun) -> None:
     """Tables on standard output, remarks on standard error; code 1 if cells failed."""
     typer.echo(run.tables())
     typer.echo(f"Results are in {run.path}", err=True)
-    if run.note:
-        typer.echo(f"note: {run.note}", err=True)
     for result in run.failed:
         typer.echo(f"failed: {result.cell}: {result.note}", err=True)
     if run.failed:

@@ -27,7 +27,7 @@ from domindex.evaluation import (
     squared_error,
 )
 
-LOWER_IS_BETTER = frozenset({"error", "relative_error", "log_loss", "fit_seconds", "best_time"})
+LOWER_IS_BETTER = frozenset({"error", "relative_error", "log_loss", "fit_seconds"})
 LABELS = {
     "domain_accuracy": "accuracy, %",
     "relative_error": "error over variance",
@@ -36,7 +36,6 @@ LABELS = {
     "r2": "R²",
     "coverage": "coverage of 90 % intervals",
     "fit_seconds": "fit, s",
-    "best_time": "s",
 }
 """What tables call a headline figure."""
 
@@ -49,7 +48,7 @@ class Outcome:
     ----------
     dataset : all rows, with all labels
     model : fitted
-    rows : (rows,) True for those that are scored: of targets, or of a source that was left out
+    rows : (rows,) True for those that are scored, the targets'
     predicted : the predictions of these, in their order
     """
 
@@ -209,9 +208,3 @@ def chosen_figures(outcome: Outcome) -> dict[str, float | str]:
     """`chosen`: in which terms the model decided to compare rows, where it says."""
     chosen = getattr(outcome.model, "representation_", None)
     return {} if chosen is None else {"chosen": str(chosen)}
-
-
-def timing_figures(outcome: Outcome) -> dict[str, float | str]:
-    """`best_time`, of a model that timed its own work several times."""
-    seconds = getattr(outcome.model, "seconds_", None)
-    return {} if seconds is None else {"best_time": min(seconds)}

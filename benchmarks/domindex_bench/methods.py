@@ -1,7 +1,4 @@
-"""The methods that can be asked for by name: each a value that knows how to build its estimator.
-
-Estimators are imported when one is built, so that listing the methods costs nothing.
-"""
+"""The methods that can be asked for by name: each a value that knows how to build its estimator."""
 
 from __future__ import annotations
 
@@ -9,14 +6,35 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.svm import SVC
+
+import domindex
+from domindex import baselines
 from domindex.datasets import DomainDataset
+from domindex.errors import InputError
+from domindex.estimators import MomentFlow
+from domindex.estimators.base import Names
+from domindex.estimators.wrapping import WrappingEstimator
+from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task
-
-if TYPE_CHECKING:
-    import networkx as nx
-    import numpy as np
+from domindex.representations import RepresentedRows
 
 Group = Literal[
     "this library",
@@ -31,9 +49,6 @@ Group = Literal[
 Builder = Callable[[DomainDataset, int], Any]
 Objection = Callable[[DomainDataset], str]
 
-QUADRATIC_PENALTY = 100.0
-SMALL_PENALTY = 1e-3
-
 
 def no_objection(dataset: DomainDataset) -> str:
     return ""
@@ -45,14 +60,11 @@ class Method:
 
     Attributes
     ----------
-    name : what it is asked for by
-    title : what tables call it
-    group : where tables put it
+    name, title, group : what it is asked for by, what tables call it, and where they put it
     build : the unfitted estimator for a dataset and a seed
     seeded : whether the seed matters; a method without chance runs once
     objection : why it cannot run on a dataset, empty where it can
     published_as : the paper's name for it, where the paper printed figures
-    told : parameters of the estimator that the dataset gives, so that they are no settings
     variant : whether it varies a simpler method, so that short tables may leave it out
     package : what it needs that is no dependency, and the extra that installs it; a run that did
         not ask for the method by name goes on without it where that is missing
@@ -65,7 +77,6 @@ class Method:
     seeded: bool = True
     objection: Objection = no_objection
     published_as: str | None = None
-    told: tuple[str, ...] = ()
     variant: bool = False
     package: str | None = None
 
@@ -76,17 +87,9 @@ def with_backbone(method: Method, backbone: str, needs: Objection) -> Method:
         method,
         name=f"{method.name}-{backbone}",
         title=f"{method.title}, convolutional",
-        build=partial(_build_with_backbone, method.build, backbone),
-        objection=partial(_first_objection, needs, method.objection),
+        build=lambda dataset, seed: method.build(dataset, seed).set_params(backbone=backbone),
+        objection=lambda dataset: needs(dataset) or method.objection(dataset),
     )
-
-
-def _first_objection(first: Objection, second: Objection, dataset: DomainDataset) -> str:
-    return first(dataset) or second(dataset)
-
-
-def _build_with_backbone(build: Builder, backbone: str, dataset: DomainDataset, seed: int) -> Any:
-    return build(dataset, seed).set_params(backbone=backbone)
 
 
 def list_methods() -> list[str]:
@@ -102,37 +105,20 @@ def some_methods(*names: str) -> dict[str, Method]:
 def vdi(dataset: DomainDataset, seed: int, **settings: Any) -> Any:
     """The model of this library for the dataset's task."""
     kind = "VDIClassifier" if dataset.task == "classification" else "VDIRegressor"
-    return getattr(import_module("domindex"), kind)(random_state=seed, **settings)
+    return getattr(domindex, kind)(random_state=seed, **settings)
 
 
 def _moment_flow(dataset: DomainDataset, seed: int) -> Any:
     """The closed form, and a quadratic model on what it aligns."""
-    from sklearn.linear_model import LogisticRegression, Ridge
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-
-    from domindex.estimators import MomentFlow
-
-    last = (
-        LogisticRegression(C=QUADRATIC_PENALTY, max_iter=5000)
-        if dataset.task == "classification"
-        else Ridge(alpha=SMALL_PENALTY)
-    )
+    is_class = dataset.task == "classification"
+    last = LogisticRegression(C=100.0, max_iter=5000) if is_class else Ridge(alpha=1e-3)
     return MomentFlow(
         make_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler(), last)
     )
 
 
 def _deep(kind: str, dataset: DomainDataset, seed: int, **given: Any) -> Any:
-    return getattr(import_module("domindex.baselines"), kind)(random_state=seed, **given)
-
-
-def _cida(dataset: DomainDataset, seed: int) -> Any:
-    return _deep("CIDA", dataset, seed, domain_index=true_index(dataset))
-
-
-def _grda(dataset: DomainDataset, seed: int) -> Any:
-    return _deep("GRDA", dataset, seed, domain_graph=true_graph(dataset))
+    return getattr(baselines, kind)(random_state=seed, **given)
 
 
 def true_index(dataset: DomainDataset) -> dict[Any, np.ndarray]:
@@ -143,9 +129,6 @@ def true_index(dataset: DomainDataset) -> dict[Any, np.ndarray]:
 
 def true_graph(dataset: DomainDataset) -> nx.Graph:
     """The true neighbourhood; where only a single true number is known, a chain in its order."""
-    import networkx as nx
-    import numpy as np
-
     if dataset.graph is not None:
         return dataset.graph
     assert dataset.true_index is not None
@@ -179,44 +162,27 @@ _RESTORABLE_ONLY = partial(
 
 
 def _logistic(task: Task, seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
 
 
 def _ridge(task: Task, seed: int) -> Any:
-    from sklearn.linear_model import Ridge
+    return Ridge(alpha=1e-3)
 
-    return Ridge(alpha=SMALL_PENALTY)
+
+def _svm(task: Task, seed: int) -> Any:
+    return make_pipeline(StandardScaler(), SVC())
 
 
 def _forest(task: Task, seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
     kind = RandomForestClassifier if task == "classification" else RandomForestRegressor
     return kind(random_state=seed)
 
 
 def _neighbors(task: Task, seed: int) -> Any:
-    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-
     return KNeighborsClassifier() if task == "classification" else KNeighborsRegressor()
 
 
-def _svm(task: Task, seed: int) -> Any:
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import SVC
-
-    return make_pipeline(StandardScaler(), SVC())
-
-
 def _boosting(task: Task, seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from sklearn.multioutput import MultiOutputRegressor
-
     if task == "classification":
         return HistGradientBoostingClassifier(random_state=seed)
     return MultiOutputRegressor(HistGradientBoostingRegressor(random_state=seed))
@@ -233,13 +199,9 @@ class PlainModel:
     objection: Objection = no_objection
 
     def bare(self, dataset: DomainDataset, seed: int, **aids: Any) -> Any:
-        from domindex.baselines import PlainBaseline
-
-        return PlainBaseline(self.make(dataset.task, seed), **aids)
+        return baselines.PlainBaseline(self.make(dataset.task, seed), **aids)
 
     def aligned(self, dataset: DomainDataset, seed: int) -> Any:
-        from domindex.estimators import MomentFlow
-
         return MomentFlow(self.make(dataset.task, seed))
 
     def on_standardised_domains(self) -> Method:
@@ -287,22 +249,20 @@ def _all_methods() -> Iterator[Method]:
     yield own("vdi-no-flow", "VDI without a flow", build=paper_model, published_as="vdi")
     yield own("moment-flow", "MomentFlow", build=_moment_flow, seeded=False)
 
-    oracle = partial(Method, group="given the truth")
-    yield oracle(
+    yield Method(
         "cida",
         "CIDA, told the true index",
-        build=_cida,
+        "given the truth",
+        build=lambda data, seed: _deep("CIDA", data, seed, domain_index=true_index(data)),
         objection=_needs_index,
-        told=("domain_index",),
     )
-    yield oracle(
+    yield Method(
         "grda",
         "GRDA, told the true graph",
-        build=_grda,
+        "given the truth",
+        build=lambda data, seed: _deep("GRDA", data, seed, domain_graph=true_graph(data)),
         objection=_needs_graph,
-        told=("domain_graph",),
     )
-
     for name, title, kind in (
         ("source-only", "Source-Only", "SourceOnly"),
         ("dann", "DANN", "DANN"),
@@ -325,3 +285,94 @@ def _all_methods() -> Iterator[Method]:
 
 
 METHODS = {method.name: method for method in _all_methods()}
+
+
+def import_skada(module: str = "skada") -> Any:
+    """skada, or a module of it, with the settings of scikit-learn as they were before.
+
+    Its import turns metadata routing on for everything in the process.
+    """
+    try:
+        with config_context():
+            return import_module(module)
+    except ImportError:
+        raise InputError(
+            "This part of the benchmark needs skada, which is not installed. "
+            "Install it with: pip install 'domindex[skada]'"
+        ) from None
+
+
+class SkadaAdapted(WrappingEstimator):
+    """A scikit-learn model on source rows that an adapter of skada moved to the targets.
+
+    All sources together are one side and all targets together the other. Inputs are standardised
+    over all rows first.
+
+    Parameters
+    ----------
+    estimator : any scikit-learn classifier
+    adapter : name of the class in skada
+    reg : its regularisation, in its own terms: CORAL shrinks covariances by that share, linear
+        optimal transport adds it to their diagonals. Not skada's default: docs/figures.md says why
+
+    Attributes
+    ----------
+    estimator_ : the fitted estimator
+    adapter_ : the fitted adapter
+    """
+
+    def __init__(self, estimator: Any, *, adapter: str = "CORALAdapter", reg: float = 1e-3) -> None:
+        self.estimator = estimator
+        self.adapter = adapter
+        self.reg = reg
+
+    def _fit_representation(self, data: DomainData) -> None:
+        self._sources = frozenset(data.source_domains)
+        adapter = getattr(import_skada(), self.adapter)(reg=self.reg)
+        flat = _flat(data.inputs)
+        self._scaler = StandardScaler().fit(flat)
+        sides = self._sides(data.row_names, len(flat))
+        self.adapter_ = adapter.fit(self._scaler.transform(flat), sample_domain=sides)
+
+    def _represent(self, inputs: NDArray, names: Names) -> RepresentedRows:
+        """Source rows are moved; those of other domains, never seen ones included, are targets."""
+        moved = self.adapter_.transform(
+            self._scaler.transform(_flat(inputs)),
+            sample_domain=self._sides(names, len(inputs)),
+            allow_source=True,
+        )
+        return RepresentedRows.plain(moved)
+
+    def _sides(self, names: Names, n_rows: int) -> NDArray[np.int64]:
+        """(rows,) which side each row is on; skada has sources above 0 and targets below."""
+        if names is None:
+            return np.full(n_rows, -2)
+        return np.array([1 if name in self._sources else -2 for name in names])
+
+
+def _flat(inputs: NDArray) -> NDArray:
+    return inputs.reshape(len(inputs), -1).astype(np.float64)
+
+
+def _logistic_after(adapter: str, dataset: DomainDataset, seed: int) -> Any:
+    return SkadaAdapted(LogisticRegression(max_iter=5000), adapter=adapter)
+
+
+def skada_methods() -> dict[str, Method]:
+    """Logistic regression after each of skada's two linear adapters, by name."""
+    after = {
+        "coral": ("Logistic regression, after skada's CORAL", "CORALAdapter"),
+        "linear-ot": ("Logistic regression, after skada's linear OT", "LinearOTMappingAdapter"),
+    }
+    return {
+        name: Method(
+            name,
+            title,
+            "skada",
+            build=partial(_logistic_after, adapter),
+            seeded=False,
+            objection=classes_only,
+            package="skada",
+        )
+        for name, (title, adapter) in after.items()
+    }

@@ -1,25 +1,45 @@
-"""A suite: a part of the benchmark, as a value."""
+"""A suite, a part of the benchmark, as a value; and what suites make their datasets from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+import difflib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
-import numpy as np
-from numpy.typing import NDArray
-
-from domindex.datasets import DomainDataset
+from domindex.datasets import DomainDataset, load_dataset
 from domindex.datasets.files import DataHome
+from domindex.errors import InputError
 from domindex.inputs.domain_data import Task
+from domindex.inputs.messages import preview
 from domindex_bench.figures import FigureFunction
 from domindex_bench.methods import Method
-from domindex_bench.settings_hash import settings_hash
 
 if TYPE_CHECKING:
-    from domindex_bench.summary import Summary
+    from domindex_bench.tables import Summary
+
+SUITES = (
+    "paper",
+    "real",
+    "two-domains",
+    "pictures",
+    "compcars",
+    "ablation",
+    "generality",
+    "regression",
+)
+"""Each is a module of `domindex_bench.suites` with a `SUITE`."""
+
+TITLES: dict[str, tuple[str, Task]] = {
+    "circle": ("Circle", "classification"),
+    "dg-15": ("DG-15", "classification"),
+    "dg-60": ("DG-60", "classification"),
+    "tpt-48-w-e": ("TPT-48, W (6) → E (42)", "regression"),
+    "tpt-48-n-s": ("TPT-48, N (24) → S (24)", "regression"),
+    "rotating-digits": ("Rotating digits", "classification"),
+}
 
 Loader = Callable[[DataHome, int], DomainDataset]
 """From the folder of the files and the seed of a cell to the rows it is measured on."""
@@ -36,9 +56,6 @@ class SuiteDataset:
     load : the rows, see `Loader`
     redraws : whether the seed draws the rows anew, so that a method without chance runs with
         every seed as well
-    held_out : a source left out of the fit altogether, then predicted as a domain never seen, and
-        scored instead of the targets
-    seeds : how many, where not as many as the suite says
     optional : whether a run that did not ask for it by name goes on without it where its file, or
         the package that makes it, is missing
     """
@@ -47,16 +64,7 @@ class SuiteDataset:
     task: Task
     load: Loader
     redraws: bool = False
-    held_out: Hashable | None = None
-    seeds: int | None = None
     optional: bool = False
-
-    def rows(self, dataset: DomainDataset) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which rows are fitted, and which are scored, (rows,) each."""
-        if self.held_out is None:
-            return np.ones(len(dataset.X), dtype=bool), ~dataset.is_source
-        scored = np.asarray(dataset.sample_domain == self.held_out)
-        return ~scored, scored
 
 
 @dataclass(frozen=True)
@@ -66,16 +74,12 @@ class Suite:
     Attributes
     ----------
     name : what it is asked for by; its tables are written to NAME.md
-    title : heading of the document
-    about : its first paragraph
-    datasets : by name, in the order of the tables
-    methods : by name, in the order of the tables
+    title, about : heading and first paragraph of the document
+    datasets, methods : by name, in the order of the tables
     seeds : how many; a method without chance runs once
     figures : what is scored, see `domindex_bench.figures`
     headline : the figure that a dataset is about, by its task
     render : the tables
-    alone : whether cells run one after another, because time is what they measure
-    warm_up : what to do before the clock starts, so that first-time set-up is not part of it
     """
 
     name: str
@@ -87,8 +91,6 @@ class Suite:
     figures: Sequence[FigureFunction]
     headline: Mapping[Task, str]
     render: Callable[[Summary], str]
-    alone: bool = False
-    warm_up: Callable[[DomainDataset], None] | None = None
 
     def title_of(self, dataset: str) -> str:
         return self.datasets[dataset].title if dataset in self.datasets else dataset
@@ -96,38 +98,45 @@ class Suite:
     def method_title(self, method: str) -> str:
         return self.methods[method].title if method in self.methods else method
 
-    def settings_now(self, dataset: str, method: str) -> str | None:
-        """The settings' hash that a row measured now would carry; None where it knows no such row.
 
-        No file of a dataset is needed for it: a method is built for a stand-in of the same task.
-        """
-        if dataset not in self.datasets or method not in self.methods:
-            return None
-        return _hash_for(self.methods[method], self.datasets[dataset].task)
+def list_suites() -> list[str]:
+    """The names that `find_suite` knows."""
+    return list(SUITES)
 
 
-@cache
-def _hash_for(method: Method, task: Task) -> str:
-    return hash_of(method, method.build(_stand_in(task), 0))
+def find_suite(name: str) -> Suite:
+    """The suite of that name; its module is imported when it is asked for."""
+    (known,) = choose_names("suite", [name], SUITES)
+    suite: Suite = import_module(f"domindex_bench.suites.{known.replace('-', '_')}").SUITE
+    return suite
 
 
-def hash_of(method: Method, model: Any) -> str:
-    """The hash of a model that `method` built; what the dataset told it is no setting."""
-    return settings_hash(model, without=method.told)
+def choose_names(what: str, names: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    """The wanted names, each once, in the order given; all where none are."""
+    wanted = list(known) if names is None else list(dict.fromkeys(names))
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        near = difflib.get_close_matches(str(unknown[0]).lower(), known, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]!r}?" if near else "Choose from these."
+        raise InputError(
+            f"There is no {what} {preview(unknown)}; there are {', '.join(known)}. {hint}"
+        )
+    if not wanted:
+        raise InputError(f"No {what} is named; there are {', '.join(known)}. Leave out for all.")
+    return wanted
 
 
-def _stand_in(task: Task) -> DomainDataset:
-    """The least that a method can be built for: two domains of one row each."""
-    return DomainDataset(
-        name="stand-in",
-        X=np.zeros((2, 2)),
-        y=np.arange(2) if task == "classification" else np.zeros((2, 1)),
-        sample_domain=np.arange(2),
-        source_domains=[0],
-        domains=[0, 1],
-        task=task,
-        true_index=np.array([[0.0], [1.0]]),
-        index_names=("place",),
-        graph=nx.path_graph(2),
-        description="",
-    )
+def slug(title: str) -> str:
+    """A title as a name that a command line takes: small letters, digits, hyphens."""
+    return "-".join(re.findall(r"[a-z0-9]+", title.lower()))
+
+
+def library_dataset(name: str, **changes: Any) -> SuiteDataset:
+    """A dataset of `load_dataset`."""
+    title, task = TITLES[name]
+    known = SuiteDataset(title, task, lambda data_home, seed: load_dataset(name, data_home))
+    return replace(known, **changes)
+
+
+def library_datasets(*names: str) -> dict[str, SuiteDataset]:
+    return {name: library_dataset(name) for name in names}

@@ -11,9 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from domindex import cluster
-from domindex_bench import executors, list_methods, list_suites
+from domindex_bench import list_methods, list_suites, running
 from domindex_bench.cli import app
-from domindex_bench.suites import settings_now
 
 COMMAND = [sys.executable, "-m", "domindex_bench"]
 PATIENCE = 60.0
@@ -31,7 +30,7 @@ def one_line(text):
 def test_methods_and_suites_are_listed():
     assert [line.split()[0] for line in run("methods").stdout.splitlines()] == list_methods()
     assert [line.split()[0] for line in run("suites").stdout.splitlines()] == list_suites()
-    assert "no-geodesics" in run("methods", "--suite", "ablation").stdout
+    assert "no-adversary" in run("methods", "--suite", "ablation").stdout
 
 
 @pytest.mark.parametrize(
@@ -82,32 +81,30 @@ def test_an_unreachable_cluster_is_code_2_and_nothing_is_lost(tmp_path, monkeypa
 def test_a_failed_cell_is_code_1_and_listed_after_the_others(tmp_path, monkeypatch):
     def fail_knn(cell, data_home=None):
         status = "failed" if cell.method == "knn" else "not applicable"
-        return cell.ended(status, settings_now(cell), note="out of luck")
+        return cell.ended(status, note="out of luck")
 
-    monkeypatch.setattr(executors, "run_cell", fail_knn)
+    monkeypatch.setattr(running, "run_cell", fail_knn)
     result = run("run", "rotating-digits", "--methods", "knn, logistic", "--out", tmp_path)
     assert result.exit_code == 1
     assert "failed: paper: rotating-digits knn seed 0: out of luck" in result.stderr
     assert len((tmp_path / "record.jsonl").read_text().splitlines()) == 2
 
 
-def test_tables_are_rendered_without_measuring_and_stale_rows_only_if_told(tmp_path, monkeypatch):
+def test_tables_are_rendered_without_measuring_and_rows_of_another_tree_are_marked(
+    tmp_path, monkeypatch
+):
     def measured(cell, data_home=None):
-        return cell.ended("done", settings_now(cell), figures={"accuracy": 50.0}, fit_seconds=0.1)
+        return cell.ended("done", figures={"accuracy": 50.0}, fit_seconds=0.1)
 
-    monkeypatch.setattr(executors, "run_cell", measured)
+    monkeypatch.setattr(running, "run_cell", measured)
     run("run", "rotating-digits", "--methods", "knn", "--out", tmp_path)
     (tmp_path / "paper.md").unlink()
     rendered = run("render", "--suite", "paper", "--out", tmp_path)
     assert rendered.stdout.split() == [str(tmp_path / "paper.md")]
-    kept = tmp_path / "record.jsonl"
-    row = json.loads(kept.read_text())
-    kept.write_text(json.dumps({**row, "settings": "0123456789ab"}) + "\n")
-    refused = run("render", "--suite", "paper", "--out", tmp_path)
-    assert refused.exit_code == 2
-    assert "1 row of the suite 'paper'" in one_line(refused.stderr)
     assert "50.0 †" not in (tmp_path / "paper.md").read_text()
-    assert run("render", "--suite", "paper", "--stale", "--out", tmp_path).exit_code == 0
+    kept = tmp_path / "record.jsonl"
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "tree": "0123456789ab"}) + "\n")
+    assert run("render", "--suite", "paper", "--out", tmp_path).exit_code == 0
     assert "50.0 †" in (tmp_path / "paper.md").read_text()
 
 

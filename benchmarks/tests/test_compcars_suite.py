@@ -11,12 +11,12 @@ from domindex import Training
 from domindex.datasets import CompCars, files
 from domindex.datasets.compcars_features import FILE
 from domindex.vdi.builtin_backbones import ResNet18
-from domindex_bench import Cell, find_suite, render_suite, run_benchmark
+from domindex_bench import Cell, find_suite, render_suite
 from domindex_bench.data.drawn_cars import write_generated_compcars
 from domindex_bench.figures import Outcome, group_figures
-from domindex_bench.measuring import measure
 from domindex_bench.published import PAPERS_METHODS
-from domindex_bench.suites import compcars_data, settings_now
+from domindex_bench.running import measure, run_benchmark
+from domindex_bench.suites import compcars
 from domindex_bench.suites.compcars import needs_features, needs_pictures
 
 pytest.importorskip("PIL.Image", reason="pip install 'domindex[pictures]'")
@@ -33,19 +33,19 @@ def release(tmp_path_factory):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(compcars_data, "GENERATED_SIZE", 8)
-    monkeypatch.setattr(compcars_data, "GENERATED_PER_TYPE", 2)
+    monkeypatch.setattr(compcars, "GENERATED_SIZE", 8)
+    monkeypatch.setattr(compcars, "GENERATED_PER_TYPE", 2)
 
 
 def test_drawn_cars_go_through_the_folders_and_are_drawn_anew_with_every_seed(small):
-    first, again, other = (compcars_data.generated(None, seed) for seed in (0, 0, 1))
+    first, again, other = (compcars.generated(None, seed) for seed in (0, 0, 1))
     assert first.X.shape == (240, 3, 8, 8)
     np.testing.assert_array_equal(first.X, again.X)
     assert not np.array_equal(first.X, other.X)
 
 
 def test_photographs_are_small_pictures_where_there_are_no_weights(release):
-    dataset = compcars_data.photographs(release, 0)
+    dataset = compcars.photographs(release, 0)
     assert dataset.X.shape == (120, 3, 64, 64)
     assert needs_pictures(dataset) == ""
     assert "ends in -conv" in needs_features(dataset)
@@ -56,11 +56,11 @@ def test_with_published_weights_they_are_features_that_are_computed_once(release
     cars = CompCars(release / "compcars", size=32)
     weights = release / "resnet18-made-up.pth"
     torch.save(ResNet18(3).state_dict(), weights)
-    features = compcars_data.resnet_features(cars, weights, release)
+    features = compcars.resnet_features(cars, weights, release)
     assert features.shape == (120, 512)
     assert np.isfinite(features).all()
-    monkeypatch.setattr(compcars_data, "_computed", None)
-    again = compcars_data.resnet_features(cars, weights, release)
+    monkeypatch.setattr(compcars, "_computed", None)
+    again = compcars.resnet_features(cars, weights, release)
     np.testing.assert_array_equal(features, again)
     weights.unlink()
 
@@ -70,10 +70,10 @@ def test_a_run_goes_on_without_what_cannot_be_had(tmp_path, monkeypatch, small):
         raise OSError("no route")
 
     def run(cell, data_home=None):
-        return cell.ended("done", settings_now(cell), figures={"accuracy": 50.0}, fit_seconds=0.1)
+        return cell.ended("done", figures={"accuracy": 50.0}, fit_seconds=0.1)
 
     monkeypatch.setattr("pooch.retrieve", offline)
-    monkeypatch.setattr("domindex_bench.executors.run_cell", run)
+    monkeypatch.setattr("domindex_bench.running.run_cell", run)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         run = run_benchmark(
@@ -107,7 +107,7 @@ def test_table_3_has_what_was_measured_beside_the_paper():
         for dataset, name in (("compcars-features", method), ("compcars", f"{method}-conv")):
             cell = Cell("compcars", dataset, name, 0)
             figures = {"accuracy": 45.0, "worst": 30.0, "worst_domain": "rear 2014"}
-            rows.append(cell.ended("done", settings_now(cell), figures=figures, fit_seconds=1.0))
+            rows.append(cell.ended("done", figures=figures, fit_seconds=1.0))
     lines = render_suite(SUITE, rows).splitlines()
     assert any(line.startswith("| The paper |  | 39.1 | 38.9 |") for line in lines)
     for title in ("CompCars, photographs", "CompCars, the authors' features"):
@@ -120,14 +120,14 @@ def test_table_3_has_what_was_measured_beside_the_paper():
 
 def test_without_either_the_document_says_so():
     cell = Cell("compcars", "compcars-generated", "knn", 0)
-    row = cell.ended("done", settings_now(cell), figures={"accuracy": 50.0}, fit_seconds=0.1)
+    row = cell.ended("done", figures={"accuracy": 50.0}, fit_seconds=0.1)
     assert "neither the photographs nor the authors' features were there" in render_suite(
         SUITE, [row]
     )
 
 
 def test_groups_on_a_map_are_scored_by_neighbours_and_silhouette(small):
-    dataset = compcars_data.generated(None, 0)
+    dataset = compcars.generated(None, 0)
 
     class Map:
         domains_ = dataset.domains
@@ -143,7 +143,7 @@ def test_groups_on_a_map_are_scored_by_neighbours_and_silhouette(small):
 
 @pytest.mark.parametrize("method", ["vdi-conv", "dann-conv"])
 def test_a_network_runs_on_drawn_cars_through_its_backbone(small, method):
-    data = compcars_data.generated(None, 0)
+    data = compcars.generated(None, 0)
     model = SUITE.methods[method].build(data, 0)
     assert model.backbone == "conv"
     model.set_params(training=Training(index_steps=2, steps=2))

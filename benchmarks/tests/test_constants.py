@@ -13,19 +13,20 @@ from domindex.datasets import make_circle
 from domindex.errors import InputError
 from domindex_bench.constants import (
     GRID,
+    Replay,
     Scored,
     choose,
     choose_without,
     default_of,
     known_datasets,
     main,
+    page_with,
     report_on,
     score_grid,
     scored_of,
     text,
+    write_page,
 )
-from domindex_bench.constants_tables import between_marks, render, write_page
-from domindex_bench.replaying import Replay
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "constants.json"
@@ -144,7 +145,7 @@ def test_tables_go_between_the_marks_of_a_page(report, tmp_path):
     for constant in GRID:
         assert f"| `{constant}` |" in written
     with pytest.raises(InputError, match="lacks"):
-        between_marks("no marks", "")
+        write_page(results, results)
 
 
 def test_a_report_is_read_as_it_was_written(report):
@@ -164,7 +165,7 @@ def committed():
 
 def test_the_page_says_what_the_committed_file_says(committed):
     page = PAGE.read_text(encoding="utf-8")
-    assert page == between_marks(page, render(committed)), "run make bench-constants"
+    assert page == page_with(PAGE, committed), "run make bench-constants"
 
 
 def test_the_committed_file_is_of_the_present_defaults_and_says_where_it_comes_from(committed):

@@ -14,7 +14,6 @@ from domindex_bench.figures import (
     explained_figures,
     map_figures,
     prediction_figures,
-    timing_figures,
 )
 
 FORECASTS = DomainDataset(
@@ -86,7 +85,6 @@ def test_a_map_is_read_in_the_order_of_its_own_domains():
 
 def test_what_a_model_does_not_have_has_no_figure():
     bare = outcome(FORECASTS, np.zeros((4, 2)))
-    assert map_figures(bare) == chosen_figures(bare) == timing_figures(bare) == {}
-    rich = SimpleNamespace(representation_="rows", seconds_=[3.0, 1.0])
+    assert map_figures(bare) == chosen_figures(bare) == {}
+    rich = SimpleNamespace(representation_="rows")
     assert chosen_figures(outcome(FORECASTS, None, rich)) == {"chosen": "rows"}
-    assert timing_figures(outcome(FORECASTS, None, rich)) == {"best_time": 1.0}

@@ -1,10 +1,13 @@
 """Markdown like the paper's tables."""
 
+from dataclasses import replace
+
 import pytest
 
-from domindex_bench import Cell, CellResult, find_suite
-from domindex_bench.paper_tables import headline_table, paper_document
-from domindex_bench.summary import Summary
+from domindex_bench import Cell, CellResult, find_suite, published
+from domindex_bench.published import PAPERS_METHODS
+from domindex_bench.suites.paper import headline_table, paper_document
+from domindex_bench.tables import Summary
 
 
 def done(dataset, method, seed, **figures):
@@ -16,8 +19,8 @@ RESULTS = [
     done("circle", "vdi", 1, accuracy=97.0, worst=80.0, worst_domain="8", index_correlation=0.97),
     done("circle", "logistic", 0, accuracy=50.8, worst=32.0, worst_domain="15"),
     done("circle", "logistic-flow", 0, accuracy=99.8, worst=97.0, worst_domain="15"),
-    Cell("paper", "circle", "dann", 0).ended("failed", "", note="RuntimeError: out of luck"),
-    Cell("paper", "tpt-48-w-e", "domain2vec", 0).ended("not applicable", "", note="classes only"),
+    Cell("paper", "circle", "dann", 0).ended("failed", note="RuntimeError: out of luck"),
+    Cell("paper", "tpt-48-w-e", "domain2vec", 0).ended("not applicable", note="classes only"),
     done(
         "tpt-48-w-e",
         "vdi",
@@ -33,8 +36,8 @@ RESULTS = [
 ]
 
 
-def summary(results, stale=()):
-    return Summary(find_suite("paper"), results, stale)
+def summary(results):
+    return Summary(find_suite("paper"), results, "")
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +66,6 @@ def test_table_2_goes_by_level_and_says_what_cannot_be(document):
     assert "N (24)" not in document, "nothing was measured there"
 
 
-def test_table_3_stands_for_reference_once_everything_is_measured(document):
-    assert "Table 3" not in document
-    everywhere = [done(name, "knn", 0, accuracy=50.0) for name in find_suite("paper").datasets]
-    whole = paper_document(summary(everywhere))
-    assert lines_with(whole, "| CompCars | measured |")
-    assert lines_with(whole, "| paper | 39.1 |", "| 43.9 |")
-    assert "not measured here" in whole
-
-
 def test_details_show_map_time_memory_source_and_the_worst_domain(document):
     (line,) = lines_with(document, "| VDI | `vdi` | 98.0")
     assert "94.3 (Table 1) | +3.7" in line
@@ -90,7 +84,30 @@ def test_the_short_table_sets_the_best_plain_method_as_a_bar():
     assert "after MomentFlow" in headline_table(summary(RESULTS), short=False)
 
 
-def test_a_figure_of_other_settings_is_marked():
-    table = headline_table(summary(RESULTS, stale=[("paper", "circle", "vdi", 1)]))
+def test_a_figure_of_another_tree_is_marked():
+    other = replace(RESULTS[1], tree="0123456789ab")
+    table = headline_table(summary([RESULTS[0], other, *RESULTS[2:]]))
     assert lines_with(table, "| VDI | 98.0 ± 1.0 † (94.3) | 0.800 (2.496) |")
     assert table.count("†") == 1
+
+
+SIZES = {"tpt-48-w-e": (4, 6, 32), "tpt-48-n-s": (10, 6, 8)}
+
+
+@pytest.mark.parametrize("dataset", SIZES)
+@pytest.mark.parametrize("method", [name for name in PAPERS_METHODS if name != "domain2vec"])
+def test_published_levels_average_to_the_published_total(dataset, method):
+    levels = [published(dataset, method, f"error_level_{level}").value for level in (1, 2, 3)]
+    sizes = SIZES[dataset]
+    mean = sum(n * error for n, error in zip(sizes, levels, strict=True)) / sum(sizes)
+    assert published(dataset, method, "error").value == pytest.approx(mean, abs=0.05)
+
+
+def test_each_published_figure_names_its_place():
+    assert published("circle", "vdi", "accuracy").value == 94.3
+    assert published("circle", "vdi", "accuracy").source == "Table 1"
+    assert published("tpt-48-w-e", "dann", "error").source == "Table 2"
+    assert published("compcars", "sentry", "accuracy").source == "Table 3"
+    assert published("dg-60", "vdi", "index_auc").value == 0.91
+    assert published("tpt-48-w-e", "domain2vec", "error") is None
+    assert published("circle", "ridge", "accuracy") is None

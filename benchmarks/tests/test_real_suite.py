@@ -7,8 +7,9 @@ import pytest
 
 from domindex.datasets import make_circle
 from domindex.errors import DatasetError
-from domindex_bench import find_suite, run_benchmark
+from domindex_bench import find_suite
 from domindex_bench.figures import Outcome, domain_figures, probability_figures
+from domindex_bench.running import run_benchmark
 
 
 def outcome_of(dataset, predicted, model=None):

@@ -1,13 +1,17 @@
-"""Results on disk: torn, foreign and repeated lines."""
+"""Results on disk: torn, foreign and repeated lines; and which code a row was measured with."""
+
+import subprocess
 
 import pytest
 
+from domindex._version import __version__
 from domindex.errors import DomindexError, InputError
 from domindex_bench import Cell, CellResult, Record
+from domindex_bench.record import current_commit, origin, source_tree
 
 DONE = CellResult("paper", "circle", "knn", 0, "done", {"accuracy": 51.0, "worst_domain": "7"}, 0.1)
 
-LUCKLESS = Cell("paper", "circle", "knn", 1).ended("failed", "", note="out of luck")
+LUCKLESS = Cell("paper", "circle", "knn", 1).ended("failed", note="out of luck")
 
 
 @pytest.fixture
@@ -33,7 +37,7 @@ def test_a_torn_last_line_costs_that_line_only(path):
 
 def test_the_last_word_on_a_cell_counts(path):
     record = Record.open(path)
-    record.append(DONE.cell.ended("failed", "", note="out of luck"))
+    record.append(DONE.cell.ended("failed", note="out of luck"))
     record.append(DONE)
     assert record.read() == {DONE.cell.key: DONE}
 
@@ -71,3 +75,67 @@ def test_a_full_disk_is_said_and_keeps_what_there_is(path, monkeypatch):
 def test_a_record_that_is_not_there_is_said(path):
     with pytest.raises(InputError, match=r"no record to read at .*record\.jsonl .*measure first"):
         Record(path).read()
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    command = ["git", "-C", folder, *identity, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder under version control with a package in it, and an installed copy below."""
+    git(tmp_path, "init")
+    for folder in ("src/inner", "src-other", "venv"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "__init__.py").write_text("")
+    (tmp_path / "src" / "__init__.py").write_text("one = 1\n")
+    (tmp_path / "src" / "inner.py").write_text("two = 2\n")
+    (tmp_path / "src" / "run.sh").write_text("")
+    (tmp_path / "src" / "run.sh").chmod(0o755)
+    (tmp_path / ".gitignore").write_text("venv\n__pycache__\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "first")
+    source_tree.cache_clear()
+    current_commit.cache_clear()
+    yield tmp_path
+    source_tree.cache_clear()
+    current_commit.cache_clear()
+
+
+def test_the_tree_of_a_clean_checkout_is_gits(checkout):
+    (checkout / "src" / "__pycache__").mkdir()
+    (checkout / "src" / "__pycache__" / "inner.pyc").write_bytes(b"compiled")
+    assert source_tree(checkout / "src") == git(checkout, "rev-parse", "HEAD:src")
+
+
+def test_any_change_of_a_file_is_another_tree_committed_or_not(checkout):
+    (checkout / "src" / "inner.py").write_text("two = 3\n")
+    changed = source_tree(checkout / "src")
+    assert changed != git(checkout, "rev-parse", "HEAD:src")
+    git(checkout, "commit", "-am", "second")
+    assert changed == git(checkout, "rev-parse", "HEAD:src")
+
+
+def test_changed_code_is_called_dirty(checkout):
+    (checkout / "notes.txt").write_text("outside the package")
+    commit = git(checkout, "rev-parse", "HEAD")
+    assert current_commit(checkout / "src") == commit
+    (checkout / "src" / "__init__.py").write_text("changed = True")
+    current_commit.cache_clear()
+    assert current_commit(checkout / "src") == f"{commit}-dirty"
+
+
+def test_an_installed_copy_does_not_take_the_commit_of_the_folder_it_lies_in(checkout):
+    assert current_commit(checkout / "venv") == f"unknown, version {__version__}"
+
+
+def test_every_row_says_where_it_comes_from():
+    row = LUCKLESS
+    assert row.tree == source_tree()
+    assert row.commit == current_commit()
+    assert row.cores >= 1
+    assert row.date.endswith("Z")
+    always = {"python", "domindex", "numpy", "scipy", "scikit-learn", "torch"}
+    assert set(origin()["versions"]) - {"skada"} == always

@@ -1,4 +1,4 @@
-"""Documents: what stands at their top, and which rows are refused."""
+"""Documents: where their rows come from, and that rows of another tree are marked."""
 
 import json
 from dataclasses import replace
@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from domindex.errors import InputError
-from domindex_bench import Cell, Record, find_suite, render_suite, write_documents
-from domindex_bench.rendering import END, START, describe_origin, render_headline
-from domindex_bench.suites import settings_now
+from domindex_bench import Cell, Record, find_suite, render_suite, source_tree, write_documents
+from domindex_bench.rendering import END, START, describe_origin, render_readme
+from domindex_bench.tables import Summary
 
 PAPER = find_suite("paper")
 
@@ -16,12 +16,12 @@ PAPER = find_suite("paper")
 def row(method, seed=0, accuracy=50.0, suite="paper", dataset="circle"):
     cell = Cell(suite, dataset, method, seed)
     figures = {"accuracy": accuracy, "r2": 0.5, "coverage": 0.9, "chosen": "rows"}
-    measured = cell.ended("done", settings_now(cell), figures=figures, fit_seconds=1.0)
+    measured = cell.ended("done", figures=figures, fit_seconds=1.0)
     return replace(measured, commit="0123456789abcdef0123", cores=2)
 
 
-def old(result):
-    return replace(result, settings="0123456789ab")
+def other(result):
+    return replace(result, tree="0123456789ab")
 
 
 ROWS = [row("vdi", 0), row("vdi", 1), row("knn")]
@@ -39,70 +39,44 @@ def test_a_document_says_of_which_commit_and_on_how_many_cores(out):
     write_documents(out, suites=["paper"])
     document = (out / "paper.md").read_text()
     assert "Rows measured at commit 0123456789; on 2 cores; with torch" in document
-    assert "†" not in document
+    assert "† marks figures of other code: 0 of 3 rows" in document
+    assert document.count("†") == 1
 
 
 def test_several_commits_and_machines_are_counted():
-    other = replace(row("knn"), commit="fedcba9876543210-dirty", cores=8)
-    text = describe_origin([*ROWS[:2], other])
+    far = replace(row("knn"), commit="fedcba9876543210-dirty", cores=8)
+    text = describe_origin(Summary(PAPER, [*ROWS[:2], far], source_tree()))
     assert "0123456789 (2 rows), fedcba9876-dirty (1 rows)" in text
     assert "2 cores (2 rows), 8 cores (1 rows)" in text
 
 
-def test_rows_of_other_settings_are_refused_by_suite_method_and_count():
-    with pytest.raises(
-        InputError,
-        match=r"2 rows of the suite 'paper' were measured with other settings .*: "
-        r"knn \(1\), vdi \(1\)\. Measure them again with `domindex bench --suite paper`.*--stale",
-    ):
-        render_suite(PAPER, [ROWS[0], old(ROWS[1]), old(ROWS[2])])
-    with pytest.raises(InputError, match="1 row of the suite 'paper'"):
-        render_headline([*ROWS[:2], old(ROWS[2])])
-
-
-def test_a_row_that_the_suite_no_longer_has_is_refused_too():
-    gone = replace(ROWS[2], method="no-such-method")
-    with pytest.raises(InputError, match=r"no-such-method \(1\)"):
-        render_suite(PAPER, [gone])
-    assert "| no-such-method | 50.0 † |" in render_suite(PAPER, [gone], stale=True)
-
-
-def test_told_to_it_shows_them_marked():
-    document = render_suite(PAPER, [*ROWS[:2], old(ROWS[2])], stale=True)
-    assert "† marks figures of 1 rows that were measured with other settings" in document
+def test_rows_of_another_tree_are_marked_in_every_table():
+    rows = [*ROWS[:2], other(ROWS[2])]
+    document = render_suite(PAPER, rows)
+    assert "† marks figures of other code: 1 of 3 rows were measured with another tree" in document
     assert "| 5 nearest neighbours | 50.0 † |" in document
     assert "| VDI | 50.0 ± 0.0 (94.3) |" in document
+    assert "| 5 nearest neighbours | 50.0 † |" in render_readme(rows)
 
 
-def test_changed_settings_make_a_row_stale(monkeypatch):
-    from sklearn.neighbors import KNeighborsClassifier
-
-    from domindex.baselines import PlainBaseline
-
-    changed = replace(
-        PAPER.methods["knn"], build=lambda *_: PlainBaseline(KNeighborsClassifier(n_neighbors=7))
-    )
-    suite = replace(PAPER, methods={**PAPER.methods, "knn": changed})
-    with pytest.raises(InputError, match=r"other settings .*: knn \(1\)\."):
-        render_suite(suite, ROWS)
+def test_a_mean_over_seeds_is_marked_where_one_of_them_is_of_another_tree():
+    assert "| VDI | 50.0 ± 0.0 † (94.3) |" in render_suite(PAPER, [ROWS[0], other(ROWS[1])])
 
 
-def test_nothing_is_written_where_anything_is_refused(out):
-    Record(out / "record.jsonl").append(old(row("alike", suite="regression", dataset="alike")))
-    with pytest.raises(InputError, match="the suite 'regression'"):
-        write_documents(out)
-    assert [path.name for path in out.iterdir()] == ["record.jsonl"]
+def test_a_row_that_the_suite_no_longer_has_is_shown_by_its_name():
+    gone = replace(ROWS[2], method="no-such-method")
+    assert "| no-such-method | 50.0 |" in render_suite(PAPER, [gone])
 
 
 def test_a_suite_without_rows_says_how_to_get_them(out):
     write_documents(out)
-    assert "run `domindex bench --suite ablation`" in (out / "ablation.md").read_text()
+    assert "run `domindex-bench run --suite ablation`" in (out / "ablation.md").read_text()
     assert "| VDI |" in (out / "paper.md").read_text()
 
 
 def test_failed_cells_are_listed():
     cell = Cell("paper", "circle", "dann", 0)
-    failed = cell.ended("failed", settings_now(cell), note="RuntimeError: out of luck")
+    failed = cell.ended("failed", note="RuntimeError: out of luck")
     document = render_suite(PAPER, [*ROWS, failed])
     assert "- paper: circle dann seed 0: RuntimeError: out of luck" in document
 
@@ -134,13 +108,6 @@ def test_a_readme_without_marks_is_refused(out):
         ("ablation", "circle", "| VDI | 50.0 |"),
         ("generality", "circle-bent", "| Circle, bent | 50.0 |"),
         ("regression", "alike", "| alike | 0.900 | rows |"),
-        ("disturbed", "tpt-48-w-e-noise-in-the-inputs", "noise in the inputs | – | – | – | 0.900"),
-        (
-            "coverage",
-            "tpt-48-w-e-without-wa",
-            "W (6) → E (42) | 0.900 | 0.900 | 0.900 |",
-        ),
-        ("time", "circle", "| VDI | 1.0 |"),
     ],
 )
 def test_every_suite_has_a_document(suite, dataset, shows):
@@ -150,4 +117,4 @@ def test_every_suite_has_a_document(suite, dataset, shows):
 def test_rows_are_plain_json(out):
     first = json.loads((out / "record.jsonl").read_text().splitlines()[0])
     assert {"suite", "dataset", "method", "seed", "status", "figures", "fit_seconds"} <= set(first)
-    assert {"commit", "settings", "versions", "cores", "date", "peak_mb", "note"} <= set(first)
+    assert {"tree", "commit", "versions", "cores", "date", "peak_mb", "note"} <= set(first)

@@ -2,18 +2,16 @@
 
 import json
 import os
-import threading
 import time
 
 import joblib
+import numpy as np
 import pytest
 
 from domindex import cluster
 from domindex.errors import DatasetError, InputError
-from domindex_bench import Cell, Record, executors, run_benchmark, worker
-from domindex_bench.measuring import measure
-from domindex_bench.suites import settings_now
-from domindex_bench.worker import run_cell
+from domindex_bench import Cell, Record, running, source_tree
+from domindex_bench.running import MemoryMeter, measure, run_benchmark, run_cell
 
 
 def digits(method, seed=0):
@@ -28,20 +26,20 @@ def pretend(monkeypatch):
     def run(cell, data_home=None):
         ran.append(cell)
         if cell.method in failing:
-            return cell.ended("failed", settings_now(cell), note="out of luck")
+            return cell.ended("failed", note="out of luck")
         figures = {"accuracy": 50.0 + cell.seed, "r2": 0.5}
-        return cell.ended("done", settings_now(cell), figures=figures, fit_seconds=0.1)
+        return cell.ended("done", figures=figures, fit_seconds=0.1)
 
-    monkeypatch.setattr(executors, "run_cell", run)
+    monkeypatch.setattr(running, "run_cell", run)
     return ran, failing
 
 
-def make_stale(path, method):
-    """Rewrite the rows of a method as if they had been measured with other settings."""
+def of_other_tree(path, method):
+    """Rewrite the rows of a method as if they had been measured with other code."""
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     for row in rows:
         if row["method"] == method:
-            row["settings"] = "0123456789ab"
+            row["tree"] = "0123456789ab"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
@@ -59,7 +57,7 @@ def test_a_cell_has_figures_time_memory_and_versions(measured):
     assert 0.0 <= result.fit_seconds < 60.0
     assert 0.0 <= result.fit_mb < result.peak_mb < 5000.0
     assert {"python", "domindex", "numpy", "scikit-learn", "torch"} <= set(result.versions)
-    assert result.settings == settings_now(result.cell)
+    assert result.tree == source_tree()
     assert result.commit
     assert result.cores >= 1
 
@@ -75,11 +73,11 @@ def test_the_same_seed_gives_the_same_cell_in_any_process():
 def test_an_error_in_a_cell_is_its_result():
     result = run_cell(digits("no-such-method"))
     assert result.status == "failed"
-    assert "KeyError: 'no-such-method' (measuring.py" in result.note
+    assert "KeyError: 'no-such-method' (running.py" in result.note
 
 
 def test_a_process_that_dies_is_a_failed_cell(monkeypatch):
-    monkeypatch.setattr(worker, "MODULE", "no_such_module")
+    monkeypatch.setattr(running, "MODULE", "no_such_module")
     result = run_cell(digits("knn"))
     assert result.status == "failed"
     assert "ended with code 1" in result.note
@@ -118,28 +116,18 @@ def test_what_does_not_apply_is_recorded_with_its_reason_and_not_run(tmp_path, p
     assert not run.failed
 
 
-def test_a_row_of_other_settings_is_measured_again_unless_told(tmp_path, pretend):
+def test_a_row_of_another_tree_is_measured_again_unless_it_shall_be_kept(tmp_path, pretend):
     ran, _ = pretend
     methods = ["knn", "logistic"]
     run = run_benchmark(["rotating-digits"], methods, out=tmp_path)
-    make_stale(run.path, "knn")
+    of_other_tree(run.path, "knn")
     ran.clear()
-    kept = run_benchmark(["rotating-digits"], methods, out=tmp_path, stale=True)
+    kept = run_benchmark(["rotating-digits"], methods, out=tmp_path, keep=True)
     assert ran == []
-    assert "†" in kept.tables()
+    assert "1 of 2 rows were measured with another tree" in kept.tables()
     fresh = run_benchmark(["rotating-digits"], methods, out=tmp_path)
     assert ran == [digits("knn")]
-    assert "†" not in fresh.tables()
-    assert not fresh.note
-
-
-def test_tables_with_other_stale_rows_are_left_as_they_are_and_it_is_said(tmp_path, pretend):
-    run = run_benchmark(["rotating-digits"], ["knn", "logistic"], out=tmp_path)
-    before = (tmp_path / "paper.md").read_text()
-    make_stale(run.path, "knn")
-    other = run_benchmark(["rotating-digits"], ["logistic"], out=tmp_path)
-    assert "No tables were written. 1 row of the suite 'paper'" in other.note
-    assert (tmp_path / "paper.md").read_text() == before
+    assert "0 of 2 rows were measured with another tree" in fresh.tables()
 
 
 def test_several_suites_share_one_record(tmp_path, pretend):
@@ -220,32 +208,25 @@ def test_without_distributed_the_extra_is_named(tmp_path, monkeypatch):
         run_benchmark(["rotating-digits"], ["knn"], out=tmp_path, dask="tcp://127.0.0.1:9")
 
 
-def test_cells_of_a_suite_about_time_never_run_side_by_side(tmp_path, monkeypatch):
-    lock, waits = threading.Lock(), []
-
-    def run(cell, data_home=None):
-        waits.append(not lock.acquire(blocking=False))
-        time.sleep(0.02)
-        if lock.locked():
-            lock.release()
-        return cell.ended("done", settings_now(cell), fit_seconds=0.1)
-
-    monkeypatch.setattr(executors, "run_cell", run)
-    cells = [Cell("time", "dg-15", "vdi", seed) for seed in range(6)]
-    list(executors.run_on_cores(cells, alone=True, jobs=3, data_home=None))
-    assert not any(waits)
-
-
 @pytest.mark.full
 def test_cells_of_a_benchmark_go_where_joblib_sends_them(monkeypatch):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(executors, "run_cell", lambda cell, data_home=None: os.getpid())
+    monkeypatch.setattr(running, "run_cell", lambda cell, data_home=None: os.getpid())
     cells = range(4)
     local = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with local, cluster.connected(local.scheduler_address, as_default=True) as client:
         client.wait_for_workers(2, timeout=60)
         workers = set(client.run(os.getpid).values())
         with joblib.parallel_config(backend="dask"):
-            ran = set(executors.run_on_cores(cells, alone=False, jobs=2, data_home=None))
+            ran = set(running.run_on_cores(cells, jobs=2, data_home=None))
     assert ran <= workers
-    assert set(executors.run_on_cores(cells, alone=False, jobs=2, data_home=None)) == {os.getpid()}
+    assert set(running.run_on_cores(cells, jobs=2, data_home=None)) == {os.getpid()}
+
+
+def test_memory_that_was_given_back_is_part_of_the_peak():
+    with MemoryMeter() as meter:
+        before = meter.now_mb()
+        held = np.ones(100 * 2**20 // 8)
+        time.sleep(0.1)
+        del held
+    assert 90 < meter.peak_mb - before < 200

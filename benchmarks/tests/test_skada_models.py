@@ -10,11 +10,11 @@ from sklearn.linear_model import LogisticRegression
 
 from domindex.datasets import make_circle
 from domindex.errors import DatasetError, InputError
-from domindex_bench import Cell, find_suite, run_benchmark
+from domindex_bench import Cell
 from domindex_bench.data.real import load_real_dataset
-from domindex_bench.measuring import measure
-from domindex_bench.provenance import Provenance
-from domindex_bench.skada_models import SkadaAdapted, import_skada, skada_methods
+from domindex_bench.methods import SkadaAdapted, import_skada, skada_methods
+from domindex_bench.record import origin
+from domindex_bench.running import measure, run_benchmark
 
 FAMILY = make_circle(n_domains=6, n_sources=3, samples_per_domain=20)
 needs_skada = pytest.mark.skipif(
@@ -55,19 +55,14 @@ def test_the_import_leaves_the_settings_of_scikit_learn_as_they_were(intruder, r
 
 
 def test_a_row_names_the_version_of_skada_where_its_cell_used_it(intruder):
-    assert "skada" not in Provenance.here_and_now().versions
+    assert "skada" not in origin()["versions"]
     import_skada()
-    assert Provenance.here_and_now().versions["skada"] == "9.9"
+    assert origin()["versions"]["skada"] == "9.9"
 
 
 def test_without_skada_a_fit_says_what_to_install(without_skada):
     with pytest.raises(InputError, match=r"pip install 'domindex\[skada\]'"):
         fit(SkadaAdapted(LogisticRegression()))
-
-
-def test_without_skada_the_settings_are_known_all_the_same(without_skada):
-    hashes = {find_suite("real").settings_now("gas", name) for name in skada_methods()}
-    assert len(hashes) == len(skada_methods())
 
 
 @pytest.mark.filterwarnings("ignore:real goes on without linear-ot")

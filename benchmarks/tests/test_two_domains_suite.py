@@ -8,9 +8,8 @@ import pytest
 
 from domindex import Training
 from domindex.errors import DatasetError
-from domindex_bench import Cell, find_suite, render_suite, run_benchmark
-from domindex_bench.measuring import measure
-from domindex_bench.suites import settings_now
+from domindex_bench import Cell, find_suite, render_suite
+from domindex_bench.running import measure, run_benchmark
 from domindex_bench.suites.two_domains import SHIFTS, SIZE, shifted
 
 SUITE = find_suite("two-domains")
@@ -36,7 +35,7 @@ def test_the_table_has_a_row_per_method_and_a_column_per_shift():
         for seed in range(2):
             cell = Cell("two-domains", dataset, "svm", seed)
             figures = {"accuracy": 90.0 + 2 * seed}
-            rows.append(cell.ended("done", settings_now(cell), figures=figures))
+            rows.append(cell.ended("done", figures=figures))
     lines = render_suite(SUITE, rows).splitlines()
     titles = [source.title for source in SUITE.datasets.values()]
     assert f"|  | {' | '.join(titles)} |" in lines
@@ -61,9 +60,9 @@ def test_a_method_without_chance_runs_with_every_seed(tmp_path, monkeypatch):
 
     def run(cell, data_home=None):
         ran.append(cell)
-        return cell.ended("done", settings_now(cell), figures={"accuracy": 50.0}, fit_seconds=0.1)
+        return cell.ended("done", figures={"accuracy": 50.0}, fit_seconds=0.1)
 
-    monkeypatch.setattr("domindex_bench.executors.run_cell", run)
+    monkeypatch.setattr("domindex_bench.running.run_cell", run)
     run_benchmark(["subspace"], ["logistic"], suite="two-domains", out=tmp_path, jobs=1)
     assert [cell.seed for cell in ran] == list(range(SUITE.seeds))
 

@@ -9,9 +9,10 @@ import csv
 import json
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,14 +23,7 @@ from domindex.errors import DatasetError, DomindexError, InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-Asked = dict[str, Any]
 STANDARD_OUTPUT = "-"
-WRONG_INPUT = 2
-"""Exit code where what was asked for cannot be done as it is."""
-FAILED = 1
-"""Exit code where something was done, and did not all succeed."""
-STOPPED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 
 app = typer.Typer(
     help="A map of your data's domains, and predictions in the ones without labels.",
@@ -40,7 +34,37 @@ app = typer.Typer(
 )
 
 
-def _tell_version(wanted: bool) -> None:
+@contextmanager
+def one_line_errors(run: Path | None = None) -> Iterator[None]:
+    """Errors that the library raises on purpose, and a stop by the user, as one line and a code.
+
+    2 where the input is wrong, 1 where the work failed, 130 after Ctrl-C, as shells have it. `run`
+    names the run that a fit was to write: the line says how to go on with it.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        how = "" if run is None else f"; go on with: domindex fit --resume {shlex.quote(str(run))}"
+        typer.echo(f"stopped; what was finished is kept{how}", err=True)
+        raise typer.Exit(130) from None
+    except DomindexError as error:
+        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(2 if isinstance(error, InputError | DatasetError) else 1) from None
+
+
+def command(work: Callable[..., None]) -> Callable[..., None]:
+    """A function as a command of its name, with its errors as one line."""
+
+    @wraps(work)
+    def run(**given: Any) -> None:
+        fits = (given["resume"] or given["out"]) if "resume" in given else None
+        with one_line_errors(fits):
+            work(**given)
+
+    return app.command()(run)
+
+
+def _print_version(wanted: bool) -> None:
     if wanted:
         from domindex._version import __version__
 
@@ -52,7 +76,7 @@ def _tell_version(wanted: bool) -> None:
 def options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Say which it is."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Say which it is."),
     ] = False,
 ) -> None:
     """A map of your data's domains, and predictions in the ones without labels."""
@@ -107,8 +131,7 @@ TableOrFolder = Annotated[
     Path, typer.Argument(help="CSV, Parquet or .xlsx; or a folder of Parquet files.")
 ]
 RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
-
-
+TableOut = Annotated[str, typer.Option(help="CSV or Parquet to write; - for standard output.")]
 DomainBy = Annotated[
     str | None, typer.Option(help="month or year of dates, or the width of bands of numbers.")
 ]
@@ -131,7 +154,7 @@ MissingValues = Annotated[
 Share = Annotated[bool, typer.Option("--share", help="Hide counts below 5: the run is for others.")]
 
 
-@app.command()
+@command
 def fit(
     data: TableToFit = None,
     target: Target = None,
@@ -173,41 +196,19 @@ def fit(
       domindex fit --resume run
     """
     given = dict(locals())
-    with one_line_errors(resume or out):
-        from domindex.tables import FitRequest, fit_table, read_settings
+    from domindex.tables import FitRequest, fit_table, read_settings, resume_table
 
-        if resume is not None:
-            _resume(resume, dask, as_json, data or target or domain)
-            return
-        if data is None or target is None or domain is None:
-            raise InputError("Give DATA, --target and --domain, or --resume RUN.")
+    if resume is not None:
+        if (data or target or domain) is not None:
+            raise InputError("--resume RUN goes on as the run was asked for. Leave out the rest.")
+        run = resume_table(resume, progress=True, dask=dask)
+    elif data is None or target is None or domain is None:
+        raise InputError("Give DATA, --target and --domain, or --resume RUN.")
+    else:
         asked = _options(FitRequest, given)
         asked["settings"] = None if config is None else read_settings(config)
-        how: Asked = {"out": out, "report": report, "dask": dask, "force": force}
+        how: dict[str, Any] = {"out": out, "report": report, "dask": dask, "force": force}
         run = fit_table(**asked, **how, progress=True, checkpoint=True)
-        _tell_run(run, as_json)
-
-
-def _options(kind: Any, given: Asked) -> Asked:
-    """The options that are fields of a request; of names by commas, a list."""
-    found = {one: given[one.name] for one in fields(kind) if given.get(one.name) is not None}
-    return {
-        one.name: _names([value]) or [] if one.metadata.get("by_commas") else value
-        for one, value in found.items()
-    }
-
-
-def _resume(out: Path, dask: str | None, as_json: bool, extra: object) -> None:
-    """Go on with a fit that was cut off."""
-    from domindex.tables import resume_table
-
-    if extra is not None:
-        raise InputError("--resume RUN goes on as the run was asked for. Leave out the rest.")
-    _tell_run(resume_table(out, progress=True, dask=dask), as_json)
-
-
-def _tell_run(run: Any, as_json: bool) -> None:
-    """Where it is."""
     if as_json:
         _print_json({"run": run.folder, "report": run.report, **run.about})
         return
@@ -216,13 +217,11 @@ def _tell_run(run: Any, as_json: bool) -> None:
         typer.echo(f"Report: {run.report}")
 
 
-@app.command()
+@command
 def predict(
     run: RunFolder,
     data: TableOrFolder,
-    out: Annotated[
-        str, typer.Option(help="CSV or Parquet to write; - for standard output.")
-    ] = "predictions.csv",
+    out: TableOut = "predictions.csv",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -249,41 +248,38 @@ def predict(
       domindex predict run patients.csv --out predictions.parquet
     """
     given = dict(locals())
-    with one_line_errors():
-        from domindex.tables import TextFormat, predict_table
+    from domindex.tables import TextFormat, predict_table
 
-        result = predict_table(
-            run,
-            data,
-            out=_file(out),
-            **_options(TextFormat, given),
-            keep=_some(keep) or (),
-            force=force,
-            progress=True,
-            escape=escape,
-        )
-        if result.table is not None:
-            _print_table(result.table, out)
-        about = {
-            "out": out,
-            "rows": result.n_rows,
-            "new_domains": result.new_domains,
-            "off_map": result.off_map,
-            "notes": result.notes,
-        }
-        if as_json and out != STANDARD_OUTPUT:
-            _print_json(about)
-        else:
-            typer.echo(f"Predictions: {_where(out)} ({result.summary()})", err=True)
+    result = predict_table(
+        run,
+        data,
+        out=_file(out),
+        **_options(TextFormat, given),
+        keep=_names(keep or ""),
+        force=force,
+        progress=True,
+        escape=escape,
+    )
+    if result.table is not None:
+        _print_table(result.table, out)
+    about = {
+        "out": out,
+        "rows": result.n_rows,
+        "new_domains": result.new_domains,
+        "off_map": result.off_map,
+        "notes": result.notes,
+    }
+    if as_json and out != STANDARD_OUTPUT:
+        _print_json(about)
+    else:
+        typer.echo(f"Predictions: {_where(out)} ({result.summary()})", err=True)
 
 
-@app.command()
+@command
 def score(
     run: RunFolder,
     data: Annotated[Path, typer.Argument(help="Table with labels that turned up later.")],
-    out: Annotated[
-        str, typer.Option(help="CSV or Parquet to write; - for standard output.")
-    ] = STANDARD_OUTPUT,
+    out: TableOut = STANDARD_OUTPUT,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -297,33 +293,30 @@ def score(
       domindex score run followup.csv
     """
     given = dict(locals())
-    with one_line_errors():
-        from domindex.tables import TextFormat, score_table
+    from domindex.tables import TextFormat, score_table
 
-        result = score_table(
-            run,
-            data,
-            out=_file(out),
-            **_options(TextFormat, given),
-            force=force,
-            progress=True,
-        )
-        if as_json:
-            _print_json({"overall": result.overall, "domains": result.table.to_dict("records")})
-            return
-        _print_table(result.table, out)
-        typer.echo(f"Scores: {result.summary()}", err=True)
+    result = score_table(
+        run,
+        data,
+        out=_file(out),
+        **_options(TextFormat, given),
+        force=force,
+        progress=True,
+    )
+    if as_json:
+        _print_json({"overall": result.overall, "domains": result.table.to_dict("records")})
+        return
+    _print_table(result.table, out)
+    typer.echo(f"Scores: {result.summary()}", err=True)
 
 
-@app.command()
+@command
 def index(
     run: RunFolder,
     data: Annotated[
         Path | None, typer.Argument(help="Table whose new domains are placed as well.")
     ] = None,
-    out: Annotated[
-        str, typer.Option(help="CSV or Parquet to write; - for standard output.")
-    ] = "index.csv",
+    out: TableOut = "index.csv",
     graph: Annotated[
         Path | None, typer.Option(help="GraphML to write: each domain joined to its nearest.")
     ] = None,
@@ -342,28 +335,27 @@ def index(
       domindex index run --out map.csv --graph map.graphml
     """
     given = dict(locals())
-    with one_line_errors():
-        from domindex.tables import TextFormat, index_table
+    from domindex.tables import TextFormat, index_table
 
-        result = index_table(
-            run,
-            data,
-            out=None if as_json else _file(out),
-            graph=graph,
-            **_options(TextFormat, given),
-            force=force,
-            progress=True,
-        )
-        if graph is not None:
-            typer.echo(f"Graph: {graph}", err=True)
-        if as_json:
-            _print_json({"domains": result.table.to_dict("records")})
-            return
-        _print_table(result.table, out)
-        typer.echo(f"Map: {_where(out)} ({len(result.table)} domains)", err=True)
+    result = index_table(
+        run,
+        data,
+        out=None if as_json else _file(out),
+        graph=graph,
+        **_options(TextFormat, given),
+        force=force,
+        progress=True,
+    )
+    if graph is not None:
+        typer.echo(f"Graph: {graph}", err=True)
+    if as_json:
+        _print_json({"domains": result.table.to_dict("records")})
+        return
+    _print_table(result.table, out)
+    typer.echo(f"Map: {_where(out)} ({len(result.table)} domains)", err=True)
 
 
-@app.command()
+@command
 def add(
     run: RunFolder,
     data: Annotated[Path, typer.Argument(help="CSV or Parquet with rows of new domains.")],
@@ -387,21 +379,20 @@ def add(
       domindex add run today.csv --force
     """
     given = dict(locals())
-    with one_line_errors():
-        from domindex.tables import TextFormat, add_table
+    from domindex.tables import TextFormat, add_table
 
-        form = _options(TextFormat, given)
-        result = add_table(run, data, out=out, **form, force=force, progress=True)
-        if as_json:
-            domains = result.table.to_dict("records")
-            _print_json({"run": result.run.folder, "domains": domains, "off_map": result.off_map})
-            return
-        n_added = len(result.table)
-        added = "1 domain" if n_added == 1 else f"{n_added} domains"
-        typer.echo(f"Run: {result.run.folder} ({added} added)")
+    form = _options(TextFormat, given)
+    result = add_table(run, data, out=out, **form, force=force, progress=True)
+    if as_json:
+        domains = result.table.to_dict("records")
+        _print_json({"run": result.run.folder, "domains": domains, "off_map": result.off_map})
+        return
+    n_added = len(result.table)
+    added = "1 domain" if n_added == 1 else f"{n_added} domains"
+    typer.echo(f"Run: {result.run.folder} ({added} added)")
 
 
-@app.command()
+@command
 def report(run: RunFolder, as_json: AsJson = False) -> None:
     """Write the report of a run again.
 
@@ -409,17 +400,16 @@ def report(run: RunFolder, as_json: AsJson = False) -> None:
     Example:
       domindex report run
     """
-    with one_line_errors():
-        from domindex.tables import draw_report
+    from domindex.tables import draw_report
 
-        written = draw_report(run)
-        if as_json:
-            _print_json({"report": written})
-        else:
-            typer.echo(f"Report: {written}")
+    written = draw_report(run)
+    if as_json:
+        _print_json({"report": written})
+    else:
+        typer.echo(f"Report: {written}")
 
 
-@app.command()
+@command
 def serve(
     run: RunFolder,
     host: Annotated[
@@ -440,13 +430,12 @@ def serve(
       domindex serve run
       domindex serve run --port 9000 --max-upload 100
     """
-    with one_line_errors():
-        from domindex.serving import serve_run
+    from domindex.serving import serve_run
 
-        serve_run(run, host=host, port=port, max_upload=max_upload, allow_hosts=allow_host or ())
+    serve_run(run, host=host, port=port, max_upload=max_upload, allow_hosts=allow_host or ())
 
 
-@app.command()
+@command
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of everything it writes.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Of the data and the model.", min=0)] = 0,
@@ -461,22 +450,21 @@ def demo(
     Example:
       domindex demo
     """
-    with one_line_errors():
-        from domindex.tables import read_settings, run_demo
+    from domindex.tables import read_settings, run_demo
 
-        settings = None if config is None else read_settings(config)
-        result = run_demo(
-            out, seed=seed, settings=settings, report=with_report, force=force, progress=True
-        )
-        drawn = result.run.report
-        if as_json:
-            _print_json({"folder": out, "report": drawn, **result.figures})
-            return
-        typer.echo(result.summary())
-        typer.echo(f"Everything is in {out}" + ("" if drawn is None else f"; read {drawn}"))
+    settings = None if config is None else read_settings(config)
+    result = run_demo(
+        out, seed=seed, settings=settings, report=with_report, force=force, progress=True
+    )
+    drawn = result.run.report
+    if as_json:
+        _print_json({"folder": out, "report": drawn, **result.figures})
+        return
+    typer.echo(result.summary())
+    typer.echo(f"Everything is in {out}" + ("" if drawn is None else f"; read {drawn}"))
 
 
-@app.command()
+@command
 def datasets(
     name: Annotated[str | None, typer.Argument(help="One to load and describe.")] = None,
     data_home: DataHome = None,
@@ -488,25 +476,24 @@ def datasets(
     Example:
       domindex datasets rotating-digits
     """
-    with one_line_errors():
-        from domindex.datasets import list_datasets, load_dataset
+    from domindex.datasets import list_datasets, load_dataset
 
-        if name is None:
-            names = list_datasets()
-            if as_json:
-                _print_json({"datasets": names})
-            else:
-                typer.echo("\n".join(names))
-            return
-        dataset = load_dataset(name, data_home)
+    if name is None:
+        names = list_datasets()
         if as_json:
-            facts = {"name": name, "task": dataset.task, "shape": dataset.X.shape}
-            _print_json(facts | {"domains": len(dataset.domains), "text": dataset.description})
-            return
-        typer.echo(f"{dataset!r}\n{dataset.description}")
+            _print_json({"datasets": names})
+        else:
+            typer.echo("\n".join(names))
+        return
+    dataset = load_dataset(name, data_home)
+    if as_json:
+        facts = {"name": name, "task": dataset.task, "shape": dataset.X.shape}
+        _print_json(facts | {"domains": len(dataset.domains), "text": dataset.description})
+        return
+    typer.echo(f"{dataset!r}\n{dataset.description}")
 
 
-@app.command()
+@command
 def figures(
     dataset: Annotated[str, typer.Argument(help="A dataset of the paper.")],
     out: Annotated[Path, typer.Option(help="Folder of the figures.")] = Path("figures"),
@@ -519,41 +506,25 @@ def figures(
     Example:
       domindex figures dg-15 --out figures
     """
-    with one_line_errors():
-        from domindex.reporting.paper_figures import paper_figures
+    from domindex.reporting.paper_figures import paper_figures
 
-        for path in paper_figures(dataset, out, data_home, seed):
-            typer.echo(path)
-
-
-@contextmanager
-def one_line_errors(run: Path | None = None) -> Iterator[None]:
-    """Errors that the library raises on purpose, and a stop by the user, as one line and a code.
-
-    `run` names the run that a fit was to write: the line says how to go on with it.
-    """
-    try:
-        yield
-    except KeyboardInterrupt:
-        how = "" if run is None else f"; go on with: domindex fit --resume {shlex.quote(str(run))}"
-        typer.echo(f"stopped; what was finished is kept{how}", err=True)
-        raise typer.Exit(STOPPED) from None
-    except DomindexError as error:
-        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
-        wrong_input = isinstance(error, InputError | DatasetError)
-        raise typer.Exit(WRONG_INPUT if wrong_input else FAILED) from None
+    for path in paper_figures(dataset, out, data_home, seed):
+        typer.echo(path)
 
 
-def _names(texts: list[str] | None) -> list[str] | None:
-    """Names out of texts that may hold several, by commas; None where nothing was said."""
-    if not texts:
-        return None
-    rows = csv.reader(texts, skipinitialspace=True)
+def _options(kind: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """The options that are fields of a request; of names by commas, a list."""
+    found = {one: given[one.name] for one in fields(kind) if given.get(one.name) is not None}
+    return {
+        one.name: _names(value) if one.metadata.get("by_commas") else value
+        for one, value in found.items()
+    }
+
+
+def _names(text: str) -> list[str]:
+    """Names by commas; in quotes they may hold commas."""
+    rows = csv.reader([text], skipinitialspace=True)
     return [name.strip() for row in rows for name in row if name.strip()]
-
-
-def _some(text: str | None) -> list[str] | None:
-    return None if text is None else _names([text]) or []
 
 
 def _print_json(content: dict[str, Any]) -> None:

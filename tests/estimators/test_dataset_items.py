@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from domindex.estimators.dataset_items import CheckedItems, collected, collected_names
+from domindex.estimators.row_sources import CheckedItems, collected, collected_names
 
 
 class Broken:

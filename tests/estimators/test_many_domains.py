@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression
 import domindex
 from domindex import MomentFlow, Training, VDIClassifier
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.neighbors import MOST_DRAWN
+from domindex.geometry.settings import MAP
 
-N_DOMAINS = MOST_DRAWN + 20
+N_DOMAINS = MAP.max_drawn + 20
 ONE_ROW, TWINS = N_DOMAINS - 1, (N_DOMAINS - 3, N_DOMAINS - 2)
 
 
@@ -43,10 +43,10 @@ def model(family):
 
 def test_the_map_is_drawn_from_landmarks_and_says_how_well(model, family):
     X, y, names = family
-    assert len(model.landmark_domains_) == MOST_DRAWN
-    assert model.domain_distances_.shape == (N_DOMAINS, MOST_DRAWN)
+    assert len(model.landmark_domains_) == MAP.max_drawn
+    assert model.domain_distances_.shape == (N_DOMAINS, MAP.max_drawn)
     assert model.landmark_error_.spearman > 0.97
-    assert f"{MOST_DRAWN} of {N_DOMAINS} domains" in model.summary()
+    assert f"{MAP.max_drawn} of {N_DOMAINS} domains" in model.summary()
     along = model.domain_indices_[:-1, 0]
     assert abs(np.corrcoef(along, np.arange(N_DOMAINS - 1))[0, 1]) > 0.98
     assert np.isfinite(model.domain_indices_).all()
@@ -80,7 +80,7 @@ def test_it_is_saved_grows_and_has_neighbours(model, family, tmp_path):
 
 def test_the_closed_form_alone_takes_many_domains(family, monkeypatch):
     """Every fourth domain, and a quarter as many landmarks, for time."""
-    most = MOST_DRAWN // 4
+    most = MAP.max_drawn // 4
     monkeypatch.setattr(DomainGeometry, "fit", partial(DomainGeometry.fit, most_drawn=most))
     X, y, names = (part[family[2] % 4 == 0] for part in family)
     model = MomentFlow(LogisticRegression())

@@ -14,6 +14,7 @@ from domindex import Backbone, MomentFlow, Training, VDIClassifier, VDIRegressor
 from domindex.datasets import make_circle
 from domindex.errors import InputError
 from domindex.inputs import sampling
+from domindex.inputs.sampling import Limits
 
 PAIRS = [("raw", "linear"), ("domain_standardised", "linear")]
 QUICK = {
@@ -69,7 +70,7 @@ def test_what_fits_into_the_sample_gives_the_same_model(family, mapped, in_memor
 
 
 def test_parts_are_predicted_as_all_at_once(family, mapped, in_memory, monkeypatch):
-    monkeypatch.setattr(sampling, "ROWS_OF_PART", 17)
+    monkeypatch.setattr(sampling, "LIMITS", Limits(part_rows=17))
     domain = {"sample_domain": family.sample_domain}
     for name in ("predict", "predict_proba", "encode"):
         expected = getattr(in_memory, name)(family.X, **domain)
@@ -95,7 +96,7 @@ def test_new_domains_are_predicted_by_random_draws_of_their_rows(
     expected = in_memory.predict_proba(family.X, sample_domain=names)
     at_once = in_memory.predict_proba(mapped, sample_domain=names)
     np.testing.assert_allclose(at_once, expected, rtol=1e-10)
-    monkeypatch.setattr(sampling, "ROWS_OF_PART", 20)
+    monkeypatch.setattr(sampling, "LIMITS", Limits(part_rows=20))
     in_parts = in_memory.predict_proba(mapped, sample_domain=names)
     assert np.abs(in_parts - expected).mean() < 0.2
     assert in_memory.predict(mapped).shape == (len(mapped),)
@@ -112,7 +113,7 @@ def test_values_come_with_their_deviations(family, mapped):
 
 
 def test_a_fit_takes_a_bounded_sample_and_leaves_the_file_alone(family, mapped, monkeypatch):
-    monkeypatch.setattr(sampling, "MOST_SAMPLED", 120)
+    monkeypatch.setattr(sampling, "LIMITS", Limits(array_rows=120))
     before = mapped.tobytes()
     seen = []
     monkeypatch.setattr(MomentFlow, "_check_data", lambda self, data: seen.append(data.n_rows))
@@ -132,7 +133,7 @@ class Sums(nn.Module):
 
 
 def test_a_frozen_backbone_sees_parts_only(family, mapped, monkeypatch):
-    monkeypatch.setattr(sampling, "ROWS_OF_PART", 30)
+    monkeypatch.setattr(sampling, "LIMITS", Limits(part_rows=30))
     model = fit(VDIClassifier(backbone=Backbone(Sums(), frozen=True), **QUICK), mapped, family)
     domain = {"sample_domain": family.sample_domain}
     told = model.predict_proba(mapped, **domain)

@@ -77,7 +77,6 @@ def test_two_fits_at_once_are_those_one_after_the_other(family, alone, kind):
 
 
 def test_eight_threads_fit_while_a_hundred_predict(family, alone):
-    """As benchmarks/domindex_bench/scripts/threads.py does it for a minute."""
     tasks = [(kind, seed) for seed in (0, 1) for kind in ("network", "paper", "dann", "sentry")]
     models, serial = zip(*(alone(*task) for task in tasks))
     known = {"sample_domain": family.sample_domain}

@@ -14,7 +14,7 @@ from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.committee.committee import Committee, LabelShift
 from domindex.committee.learners.estimators import EstimatorLearner, learner_for
 from domindex.committee.members import PredictorMember
-from domindex.export.program import build_program, known_places
+from domindex.export.program import ask, build_program, known_places
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import check_domain_data
 from domindex.representations import representation_named
@@ -82,7 +82,10 @@ class World:
         """By the program, and by the committee itself."""
         program = build_program(committee, self.indices, None)
         numbers = [known.index(name) for known in [self.model.domains_] for name in self.names]
-        said = program(torch.tensor(self.X), torch.tensor(numbers))
+        given = program.before(torch.tensor(self.X), torch.tensor(numbers))
+        context = given[: len(given) - len(program.estimators)]
+        answers = ask(program.estimators, given[len(context) :])
+        said = program.after(*context, *answers)
         expected = committee.predict(self.rows, self.indices)
         wanted = [expected.mean, expected.deviation][: len(said)]
         return [one.numpy() for one in said], wanted

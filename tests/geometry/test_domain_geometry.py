@@ -62,8 +62,8 @@ def test_a_new_domain_of_the_circle_is_located_and_aligned_with_the_others(circl
     own = rest.domain_map.coordinates[0]
     apart = np.linalg.norm(new.mean(axis=0) - first.mean(axis=0))
     moving, flow = rest.subspace.moving, rest.selected.flow
-    aligned = flow.align(new @ moving, place).mean(axis=0)
-    aligned -= flow.align(first @ moving, own).mean(axis=0)
+    aligned = flow.align_all([new @ moving], place[None])[0].mean(axis=0)
+    aligned -= flow.align_all([first @ moving], own[None])[0].mean(axis=0)
     assert np.linalg.norm(aligned) < 0.1 * apart
 
 
@@ -112,7 +112,9 @@ def test_without_a_flow_nothing_moves_on_the_map_that_was_given(circle):
     np.testing.assert_array_equal(still.projection.matrix, directions)
     for before, after in zip(clouds, still.moving_clouds(circle)):
         np.testing.assert_array_equal(before, after)
-        np.testing.assert_array_equal(still.selected.flow.align(after, np.array([1.0])), before)
+        np.testing.assert_array_equal(
+            still.selected.flow.align_all([after], np.ones((1, 1)))[0], before
+        )
 
 
 def shifting(n_domains=8, n_rows=30, n_strays=10) -> DomainData:

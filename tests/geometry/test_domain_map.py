@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from domindex.geometry import DomainMap, procrustes_align, transport_distances
-from domindex.geometry.domain_map import MAX_EXACT_DOMAINS
-from domindex.geometry.transport import MAX_POINTS, thin
+from domindex.geometry.settings import MAP
+from domindex.geometry.transport import thin
 from domindex.persistence.codec import decode, encode
 
 EVERY_MAP = pytest.mark.parametrize(
@@ -126,28 +126,28 @@ def test_domains_that_are_all_alike_lie_at_the_origin():
 
 
 def test_large_clouds_are_thinned_to_the_same_rows_every_time():
-    large, small = cloud_at(0, 0, n_rows=3 * MAX_POINTS), cloud_at(0, 0, n_rows=MAX_POINTS)
+    large, small = cloud_at(0, 0, n_rows=3 * MAP.max_points), cloud_at(0, 0, n_rows=MAP.max_points)
     thinned = thin(large)
-    assert thinned.shape == (MAX_POINTS, 2)
+    assert thinned.shape == (MAP.max_points, 2)
     np.testing.assert_array_equal(thinned, thin(large))
-    assert len(np.unique(thinned, axis=0)) == MAX_POINTS
+    assert len(np.unique(thinned, axis=0)) == MAP.max_points
     assert {tuple(row) for row in thinned} <= {tuple(row) for row in large}
     assert thin(small) is small
 
 
 def test_a_large_known_domain_is_still_placed_at_its_own_point():
-    clouds = [cloud_at(n, n**2, n_rows=2 * MAX_POINTS, seed=n) for n in range(4)]
+    clouds = [cloud_at(n, n**2, n_rows=2 * MAP.max_points, seed=n) for n in range(4)]
     domain_map = DomainMap.fit(range(4), clouds, 2, method="sliced")
-    assert all(len(cloud) == MAX_POINTS for cloud in domain_map.clouds)
+    assert all(len(cloud) == MAP.max_points for cloud in domain_map.clouds)
     np.testing.assert_allclose(
         domain_map.locate(clouds[1]), domain_map.index.coordinates[1], atol=1e-6
     )
 
 
 def test_many_domains_are_compared_by_slices():
-    points = np.random.default_rng(0).normal(size=(MAX_EXACT_DOMAINS + 1, 1, 2))
-    assert DomainMap.fit(range(MAX_EXACT_DOMAINS), points[:-1], 2).method == "exact"
-    assert DomainMap.fit(range(MAX_EXACT_DOMAINS + 1), points, 2).method == "sliced"
+    points = np.random.default_rng(0).normal(size=(MAP.max_exact_domains + 1, 1, 2))
+    assert DomainMap.fit(range(MAP.max_exact_domains), points[:-1], 2).method == "exact"
+    assert DomainMap.fit(range(MAP.max_exact_domains + 1), points, 2).method == "sliced"
 
 
 def test_an_axis_on_which_the_domains_do_not_differ_stays_near_zero_for_a_new_one():

@@ -1,13 +1,14 @@
 """A map of domains as a value."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from domindex.errors import InputError
-from domindex.geometry import DomainIndex, domain_graph
-from domindex.geometry import index as graph_module
-from domindex.geometry.index import point_graph
+from domindex.geometry import DomainIndex, domain_graph, neighbors
+from domindex.geometry.neighbors import point_graph
 
 
 def planted(seed: int = 0, n: int = 12, d: int = 3) -> np.ndarray:
@@ -101,8 +102,8 @@ def test_of_many_points_the_same_pairs_are_joined_without_all_distances(rule, mo
     points = np.random.default_rng(0).normal(size=(40, 2))
     names = [f"d{number}" for number in range(40)]
     expected = point_graph(points, names, **rule)
-    monkeypatch.setattr(graph_module, "MOST_DRAWN", 10)
-    monkeypatch.setattr(graph_module, "pdist", lambda *_: pytest.fail("all distances"))
+    monkeypatch.setattr(neighbors, "MAP", replace(neighbors.MAP, max_drawn=10))
+    monkeypatch.setattr(neighbors, "pdist", lambda *_: pytest.fail("all distances"))
     found = point_graph(points, names, **rule)
     assert list(found.nodes) == names
     assert {frozenset(pair) for pair in found.edges} == {frozenset(p) for p in expected.edges}
@@ -113,7 +114,7 @@ def test_of_many_points_the_same_pairs_are_joined_without_all_distances(rule, mo
 
 
 def test_at_least_one_pair_of_many_points_is_joined(monkeypatch):
-    monkeypatch.setattr(graph_module, "MOST_DRAWN", 10)
+    monkeypatch.setattr(neighbors, "MAP", replace(neighbors.MAP, max_drawn=10))
     points = np.array([[2.0**number, 0.0] for number in range(12)])
     assert list(point_graph(points, range(12), quantile=1e-6).edges) == [(0, 1)]
 

@@ -2,41 +2,35 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.spatial.distance import cdist
 
 from domindex.datasets import make_drift
 from domindex.geometry import DomainMap, classical_scaling
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.neighbors import (
-    MOST_DRAWN,
-    DomainWeb,
-    PointDistances,
+from domindex.geometry.domain_map import (
+    LandmarkError,
     choose_landmarks,
     domain_summaries,
-    measure_error,
-    nearest_points,
-    order_of_arrival,
     rank_correlation,
-    spanning_tree,
-    tree_of_points,
 )
+from domindex.geometry.neighbors import DomainWeb, PointDistances, nearest_points
 from domindex.geometry.scaling import place
+from domindex.geometry.settings import MAP
 from domindex.inputs import check_domain_data
-
-LINE = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
 
 
 def test_a_spanning_tree_is_the_chain_of_a_line_even_where_domains_coincide():
     points = np.array([0.0, 0.0, 1.0, 3.0])[:, None]
-    tree = spanning_tree(squareform(pdist(points)))
-    assert tree.sum() == 2 * 3
-    assert tree[0, 1]
-    assert tree[2, 3]
+    web = DomainWeb.of(points, np.arange(4) == 3, 0.5)
+    assert web.tree.nnz == 2 * 3
+    assert 1 in web.next_to(0, np.arange(4))
+    assert web.next_to(3, np.arange(4)).tolist() == [2]
 
 
 def test_domains_arrive_in_the_order_of_their_way_from_the_starts():
     starts = np.array([False, True, False, False, False, False])
-    np.testing.assert_allclose(order_of_arrival(LINE, starts), [0.2, 0, 0.4, 0.6, 0.8, 1.0])
+    arrival = DomainWeb.of(np.arange(6.0)[:, None], starts, 0.5).arrival
+    np.testing.assert_allclose(arrival, [0.2, 0, 0.4, 0.6, 0.8, 1.0])
 
 
 def test_next_to_a_domain_are_those_it_has_a_step_to():
@@ -173,7 +167,7 @@ def test_the_error_tells_a_good_map_from_a_shuffled_one():
     assert error.spearman > 0.99
     assert error.stress < 0.05
     shuffled = np.random.default_rng(0).permutation(half.coordinates)
-    worse = measure_error(clouds, shuffled, half.drawn)
+    worse = LandmarkError.measure(clouds, shuffled, half.drawn)
     assert worse.spearman < 0.5
     assert worse.stress > 0.2
     assert "30 of 60" in str(error)
@@ -228,14 +222,14 @@ def test_identical_domains_share_a_place():
     np.testing.assert_allclose(half.coordinates[:40], half.coordinates[40:], atol=0.1)
 
 
-MANY = np.random.default_rng(0).normal(size=(MOST_DRAWN + 100, 2))
+MANY = np.random.default_rng(0).normal(size=(MAP.max_drawn + 100, 2))
 SOME, OTHERS = np.array([3, 5, 7]), np.array([0, 1, 599])
 
 
 @pytest.mark.parametrize("points", [MANY[:100], MANY])
 def test_rows_and_nearest_are_those_of_the_matrix(points):
     found, matrix = PointDistances.of(points), cdist(points, points)
-    assert (found.matrix is None) == (len(points) > MOST_DRAWN)
+    assert (found.matrix is None) == (len(points) > MAP.max_drawn)
     others = np.minimum(OTHERS, len(points) - 1)
     np.testing.assert_allclose(found.row(4), matrix[4], atol=1e-12)
     expected = matrix[np.ix_(SOME, others)].min(axis=1)
@@ -261,12 +255,12 @@ def test_own_is_left_out_among_many_goals():
 
 def test_the_tree_of_many_points_reaches_all_by_short_steps():
     points = np.vstack([MANY, MANY[:50], MANY + 30.0])
-    tree = tree_of_points(points)
+    web = DomainWeb.of(points, np.arange(len(points)) == 0, 0.1)
+    tree = web.tree
     assert tree.nnz == 2 * (len(points) - 1)
     steps = np.sort(tree.data)[::2]
     assert steps[-1] < 45.0
     assert steps[-2] < 2.0
-    web = DomainWeb.of(points, np.arange(len(points)) == 0, 0.1)
     assert web.arrival[0] == 0.0
     assert web.arrival.max() == 1.0
     assert len(np.unique(web.arrival)) == len(points)
@@ -282,5 +276,5 @@ def test_links_of_many_points_join_about_the_share_that_was_asked_for():
 
 
 def test_the_tree_of_two_points_is_the_way_between_them():
-    tree = tree_of_points(np.array([[0.0, 0.0], [3.0, 4.0]]))
+    tree = DomainWeb.of(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([True, False]), 1.0).tree
     np.testing.assert_allclose(tree.toarray(), [[0.0, 5.0], [5.0, 0.0]])

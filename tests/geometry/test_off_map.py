@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from domindex.datasets import make_domain_graph
-from domindex.geometry.off_map import (
-    FALSE_ALARMS,
-    LEAST_DOMAINS,
-    OffMapTest,
-    Views,
-    alarm_threshold,
-)
+from domindex.geometry.off_map import OffMapTest, Views, alarm_threshold
+from domindex.geometry.settings import OFF_MAP
 from domindex.persistence.codec import decode, encode
 
 N_KNOWN = 50
@@ -38,7 +33,7 @@ def curve():
 
 def test_few_domains_of_the_family_are_flagged(curve):
     new = along_a_curve(300, seed=1)
-    assert (curve.ratios(new) > 1).mean() < 3 * FALSE_ALARMS
+    assert (curve.ratios(new) > 1).mean() < 3 * OFF_MAP.false_alarms
 
 
 def test_a_domain_that_differs_where_known_ones_do_not_is_flagged(curve):
@@ -68,7 +63,7 @@ def test_a_domain_with_the_right_moments_and_another_shape_is_flagged():
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 30, 500])
 def test_the_number_of_rows_alone_flags_nobody(curve, n_rows):
     new = along_a_curve(150, n_rows=n_rows, seed=4)
-    assert (curve.ratios(new) > 1).mean() < 3 * FALSE_ALARMS
+    assert (curve.ratios(new) > 1).mean() < 3 * OFF_MAP.false_alarms
 
 
 def test_a_known_domain_is_held_against_the_others(curve):
@@ -76,7 +71,7 @@ def test_a_known_domain_is_held_against_the_others(curve):
     as_new = curve.ratios(known)
     left_out = curve.ratios(known, range(N_KNOWN))
     assert (left_out > as_new).all()
-    assert (left_out > 1).mean() <= 2 * FALSE_ALARMS
+    assert (left_out > 1).mean() <= 2 * OFF_MAP.false_alarms
 
 
 def test_each_domain_is_judged_alone(curve):
@@ -99,7 +94,7 @@ def test_many_features_are_seen_also_outside_their_principal_components():
     assert (test.ratios([rows(place) for place in np.linspace(0.1, 4.9, 20)]) > 1).mean() < 0.2
 
 
-@pytest.mark.parametrize("n_domains", [1, 2, LEAST_DOMAINS - 1])
+@pytest.mark.parametrize("n_domains", [1, 2, OFF_MAP.min_domains - 1])
 def test_too_few_domains_say_nothing(n_domains):
     test = fitted(along_a_curve(n_domains))
     assert np.isnan(test.ratios(along_a_curve(2, seed=1))).all()

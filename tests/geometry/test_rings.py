@@ -8,10 +8,6 @@ from domindex.errors import InputError
 from domindex.evaluation import circular_correlation
 from domindex.geometry import DomainMap
 from domindex.geometry.rings import (
-    FEWEST_DOMAINS,
-    MOST_LANDMARKS,
-    MOST_OPENING,
-    SHORTEST,
     Loop,
     RingCoordinate,
     arc_angles,
@@ -20,10 +16,10 @@ from domindex.geometry.rings import (
     death_of_winding,
     find_loop,
     harmonic_angles,
-    join_weights,
     opening,
     wrap_angle,
 )
+from domindex.geometry.settings import RING
 
 
 def ring(angles) -> np.ndarray:
@@ -77,11 +73,6 @@ def test_angles_are_wrapped_to_one_turn():
     wrapped = wrap_angle(np.linspace(-20, 20, 101))
     assert (np.abs(wrapped) <= np.pi).all()
     np.testing.assert_allclose(np.exp(1j * wrapped), np.exp(1j * np.linspace(-20, 20, 101)))
-
-
-def test_joins_count_by_their_length_and_those_of_equal_domains_not_without_end():
-    weights = join_weights(np.array([0.0, 2.0, 8.0]), 4.0)
-    np.testing.assert_allclose(weights, [1.0 / (SHORTEST * 4.0), 0.5, 0.125])
 
 
 SEEDS = range(5)
@@ -187,7 +178,7 @@ def test_the_first_domain_is_at_zero_and_angles_rise_with_the_domains():
 
 
 def test_few_domains_are_never_a_loop():
-    for n_domains in range(1, FEWEST_DOMAINS):
+    for n_domains in range(1, RING.min_domains):
         assert find_loop(cdist(around(n_domains), around(n_domains))) is None
 
 
@@ -221,7 +212,7 @@ def test_a_known_domain_is_located_where_it_is():
 
 
 def test_many_domains_are_looked_at_through_landmarks():
-    n_domains = MOST_LANDMARKS + 150
+    n_domains = RING.max_landmarks + 150
     distances = noisy(around(n_domains), 0.02, np.random.default_rng(0))
     loop = find_loop(distances)
     assert loop is not None
@@ -273,7 +264,7 @@ def test_the_opening_of_a_helix_grows_with_its_rise():
     found = [
         opening(cdist(helix(rise), helix(rise)), np.deg2rad(DEGREES)) for rise in (0.0, 1.0, 2.0)
     ]
-    assert found[0] < np.deg2rad(1) < found[1] < MOST_OPENING < found[2]
+    assert found[0] < np.deg2rad(1) < found[1] < np.deg2rad(RING.max_opening) < found[2]
 
 
 def test_a_ring_is_closed_however_unevenly_it_is_filled():

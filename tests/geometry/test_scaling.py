@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,8 +20,6 @@ from domindex.geometry import (
 )
 from domindex.geometry.domain_map import scaled_index
 from domindex.geometry.scaling import (
-    extend_geodesics,
-    extend_mean_geodesics,
     extend_paths,
     join_paths,
     known_paths,
@@ -180,19 +180,17 @@ def test_geodesics_need_a_neighbour():
 
 def test_a_path_from_a_new_domain_starts_at_one_of_its_neighbours():
     corner = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
-    gaps = np.array([0.5, 1.1, 1.2])
-    np.testing.assert_allclose(extend_geodesics(gaps, corner, 1), [0.5, 1.5, 2.5])
-    np.testing.assert_allclose(extend_geodesics(gaps, corner, 2), [0.5, 1.1, 2.1])
-    np.testing.assert_allclose(extend_geodesics(gaps, corner, 3), [0.5, 1.1, 1.2])
+    gaps = np.array([[0.5, 1.1, 2.05]])
+    for number, expected in [(1, [0.5, 1.5, 2.5]), (2, [0.5, 1.1, 2.1]), (3, [0.5, 1.1, 2.05])]:
+        paths = known_paths(corner, (number,))
+        np.testing.assert_allclose(extend_paths(gaps, paths)[0], expected)
 
 
 def test_a_new_domain_that_is_a_known_one_has_its_geodesics():
     places = np.array([0.0, 1.0, 2.5, 2.9, 7.0])
     direct = np.abs(places[:, None] - places) ** 0.9
-    geodesics = geodesic_distances(direct, 2)
-    for number in range(5):
-        paths = extend_geodesics(direct[number], geodesics, 2)
-        np.testing.assert_allclose(paths, geodesics[number], atol=1e-12)
+    found = extend_paths(direct, known_paths(direct, (2,)))
+    np.testing.assert_allclose(found, geodesic_distances(direct, 2), atol=1e-12)
 
 
 def test_mean_geodesics_of_one_neighbourhood_are_its_geodesics():
@@ -213,18 +211,18 @@ def test_identical_domains_have_no_geodesics_to_speak_of():
 
 def test_a_known_domain_has_its_own_mean_geodesics():
     distances = chords_of_an_arc()
-    expected = mean_geodesics(distances, (2, 3, 5))
-    for number in range(9):
-        paths = extend_mean_geodesics(distances[number], distances, (2, 3, 5))
-        np.testing.assert_allclose(paths, expected[number], atol=1e-12)
+    found = extend_paths(distances, known_paths(distances, (2, 3, 5)))
+    np.testing.assert_allclose(found, mean_geodesics(distances, (2, 3, 5)), atol=1e-12)
 
 
 def test_a_new_domain_is_joined_by_those_that_have_it_among_their_nearest():
     """Two known domains far apart, each other's only neighbour, and a new one between them."""
     distances = np.array([[0.0, 10.0], [10.0, 0.0]])
-    gaps = np.array([4.0, 6.5])
-    np.testing.assert_allclose(extend_geodesics(gaps, distances, 1), [4.0, 14.0])
-    np.testing.assert_allclose(extend_mean_geodesics(gaps, distances, (1,)), [4.0, 6.5])
+    (paths,) = known_paths(distances, (1,))
+    gaps = np.array([[4.0, 6.5]])
+    alone = replace(paths, reach=np.zeros(2))
+    np.testing.assert_allclose(extend_paths(gaps, [alone]), [[4.0, 14.0]])
+    np.testing.assert_allclose(extend_paths(gaps, [paths]), [[4.0, 6.5]])
 
 
 @pytest.mark.parametrize("n_domains", [2, 3, 5])

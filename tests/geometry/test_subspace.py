@@ -1,14 +1,16 @@
 """The directions along which domains differ are found among those that are noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 from scipy.stats import ortho_group
 
 from domindex.geometry import DomainMap, transport_distances
+from domindex.geometry import subspace as subspace_module
+from domindex.geometry.settings import MAP
 from domindex.geometry.subspace import (
-    MANY_FEATURES,
-    MAX_FEATURES,
     LocalProjection,
     Subspace,
     local_projections,
@@ -83,7 +85,7 @@ def test_the_others_do_not_tell_domains_apart():
 def test_many_features_are_reduced():
     clouds, plane = hidden_circle(n_features=60)
     subspace = moving_directions(clouds)
-    assert subspace.matrix.shape == (60, MAX_FEATURES)
+    assert subspace.matrix.shape == (60, MAP.max_features)
     assert np.degrees(subspace_angles(subspace.moving, plane)).max() < 20.0
 
 
@@ -135,12 +137,12 @@ def test_a_damaged_subspace_is_refused(damage):
 
 def test_components_of_very_many_features_are_those_of_the_covariance():
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(60, 5)) * [9, 7, 5, 3, 2] @ rng.normal(size=(5, MANY_FEATURES + 1))
+    rows = rng.normal(size=(60, 5)) * [9, 7, 5, 3, 2] @ rng.normal(size=(5, 2048 + 1))
     found = principal_components(rows, 3)
     expected = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2][:3].T
     assert subspace_angles(found, expected).max() < 1e-6
     np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-9)
-    assert principal_components(rows, 32).shape == (MANY_FEATURES + 1, 5)  # no more vary
+    assert principal_components(rows, 32).shape == (2048 + 1, 5)  # no more vary
 
 
 @pytest.mark.timeout(60)
@@ -148,13 +150,13 @@ def test_pictures_of_many_cells_need_no_covariance_of_all_of_them():
     clouds = [np.random.default_rng(k).normal(size=(6, 30_000)) + k for k in range(4)]
     subspace = moving_directions(clouds)  # 30,000 squared would be 7 GB
     assert np.isfinite(subspace.matrix).all()
-    constant = moving_directions([np.ones((4, MANY_FEATURES + 1)) for _ in range(3)])
+    constant = moving_directions([np.ones((4, 2048 + 1)) for _ in range(3)])
     assert np.isfinite(constant.matrix).all()
 
 
 def test_of_very_many_features_no_row_is_passed_over():
     for alone in (0, 4, 9):
-        rows = np.zeros((10, MANY_FEATURES + 1))
+        rows = np.zeros((10, 2048 + 1))
         rows[alone, 7] = 1.0
         (component,) = principal_components(rows, 1).T
         np.testing.assert_allclose(np.abs(component), np.arange(len(component)) == 7, atol=1e-9)
@@ -253,9 +255,10 @@ def test_two_domains_or_single_rows_are_seen_as_they_are():
     assert chosen([np.zeros((1, 3)), np.ones((5, 3))]).level_share == 1.0
 
 
-def test_levels_stay_where_shapes_would_have_to_be_more_reliable_than_they_can_be():
+def test_levels_stay_where_shapes_would_have_to_be_more_reliable_than_they_can_be(monkeypatch):
     clouds = families(level=50.0, shape=0.7)
-    assert chosen(clouds, reliable=1.0).level_share == 1.0
+    monkeypatch.setattr(subspace_module, "MAP", replace(MAP, reliable_shapes=1.0))
+    assert chosen(clouds).level_share == 1.0
 
 
 def test_everywhere_else_the_moving_directions_are_the_local_ones():

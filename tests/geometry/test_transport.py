@@ -14,11 +14,11 @@ from domindex.geometry import transport_distances
 from domindex.geometry.transport import (
     column_quantiles,
     moment_bounds,
-    transport_distances_to,
+    transport_of_pairs,
     transport_to_known,
 )
 
-METHODS = ["exact", "sinkhorn", "sliced"]
+METHODS = ["exact", "sliced"]
 
 
 def clouds(seed: int, sizes=(20, 20, 20, 20), n_features: int = 3) -> list[np.ndarray]:
@@ -36,12 +36,6 @@ def test_slices_see_a_shift_at_about_its_length():
     cloud = np.random.default_rng(0).normal(size=(50, 2))
     distances = transport_distances([cloud, cloud + [3.0, 4.0]], method="sliced")
     assert distances[0, 1] == pytest.approx(5.0, rel=0.1)
-
-
-def test_entropy_hardly_changes_the_cost_of_a_shift():
-    cloud = np.random.default_rng(0).normal(size=(50, 2))
-    distances = transport_distances([cloud, cloud + [3.0, 4.0]], method="sinkhorn")
-    assert distances[0, 1] == pytest.approx(5.0, rel=1e-4)
 
 
 def test_stretching_a_white_cloud_costs_the_bures_distance():
@@ -89,14 +83,6 @@ def test_identical_clouds_are_at_distance_zero(method):
     assert transport_distances([cloud, cloud], method=method)[0, 1] == pytest.approx(0.0, abs=1e-6)
     constant = np.ones((4, 2))
     np.testing.assert_array_equal(transport_distances([constant, constant], method=method), 0.0)
-
-
-def test_far_outliers_do_not_underflow_the_entropic_kernel():
-    first, second = clouds(6, (30, 30), 2)
-    second[0] += 1e4
-    distances = transport_distances([first, second], method="sinkhorn")
-    exact = transport_distances([first, second])
-    assert distances[0, 1] == pytest.approx(exact[0, 1], rel=0.05)
 
 
 @pytest.mark.slow
@@ -154,6 +140,12 @@ def test_quantiles_are_numpys_to_the_bit(n_rows):
     np.testing.assert_array_equal(column_quantiles(values, levels), expected)
 
 
+def to_each(cloud, known, method="exact"):
+    """(known,) distances of a cloud alone."""
+    pairs = [(number, len(known)) for number in range(len(known))]
+    return transport_of_pairs([*known, cloud], pairs, method)
+
+
 def drawn(n_domains, n_features=2, seed=0, sizes=(20, 35)):
     rng = np.random.default_rng(seed)
     return [
@@ -170,21 +162,21 @@ def test_the_nearest_are_found_exactly_and_far_ones_are_not_measured(n_features)
         drawn(6, n_features, seed=1),
     )
     found = transport_to_known(new, known, "exact", n_nearest=3)
-    full = np.stack([transport_distances_to(cloud, known) for cloud in new])
+    full = np.stack([to_each(cloud, known) for cloud in new])
     for pruned, exact in zip(found, full):
         nearest = np.argsort(exact)[:3]
         np.testing.assert_array_equal(pruned[nearest], exact[nearest])
     assert np.isinf(found).mean() > 0.5
 
 
-@pytest.mark.parametrize("method", ["exact", "sinkhorn", "sliced"])
+@pytest.mark.parametrize("method", METHODS)
 def test_without_a_number_all_are_measured_each_as_if_alone(method):
     known, new = (
         drawn(5),
         [*drawn(3, seed=1), drawn(1, sizes=(1, 2))[0]],
     )
     found = transport_to_known(new, known, method)
-    alone = [transport_distances_to(cloud, known, method=method) for cloud in new]
+    alone = [to_each(cloud, known, method=method) for cloud in new]
     np.testing.assert_allclose(found, alone, rtol=1e-9)
 
 
@@ -196,13 +188,13 @@ def test_sliced_distances_between_clouds_of_one_size_are_of_their_order_statisti
             *drawn(1, seed=2),
         ],
     )
-    alone = [transport_distances_to(cloud, known, method="sliced") for cloud in new]
+    alone = [to_each(cloud, known, method="sliced") for cloud in new]
     np.testing.assert_allclose(transport_to_known(new, known, "sliced"), alone, rtol=1e-9)
 
 
 def test_moments_bound_transport_from_below_and_a_shift_exactly():
     known, new = drawn(12, 3), drawn(5, 3, seed=1)
-    exact = np.stack([transport_distances_to(cloud, known) for cloud in new])
+    exact = np.stack([to_each(cloud, known) for cloud in new])
     assert (moment_bounds(new, known) <= exact).all()
     shifted = known[0] + [1.0, 2.0, 2.0]
     assert moment_bounds([shifted], known[:1])[0, 0] == pytest.approx(3.0, rel=1e-5)
@@ -212,7 +204,7 @@ def test_what_lies_within_reach_is_measured_too():
     known, new = drawn(25), drawn(3, seed=1)
     reach = np.full(25, 4.0)
     found = transport_to_known(new, known, "exact", n_nearest=1, reach=reach)
-    full = np.stack([transport_distances_to(cloud, known) for cloud in new])
+    full = np.stack([to_each(cloud, known) for cloud in new])
     np.testing.assert_array_equal(found[full <= 4.0], full[full <= 4.0])
 
 

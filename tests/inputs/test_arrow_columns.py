@@ -10,7 +10,6 @@ from domindex.errors import InputError
 from domindex.inputs.streams import (
     frame_to_table,
     is_text,
-    is_time,
     numbered_domains,
     plain_table,
     unified_type,
@@ -48,8 +47,6 @@ def test_texts_may_be_codes_and_nothing_counts_as_texts():
     assert is_text(pa.dictionary(pa.int8(), pa.string()))
     assert is_text(pa.null())
     assert not is_text(pa.dictionary(pa.int8(), pa.int64()))
-    assert is_time(pa.timestamp("s"))
-    assert not is_time(pa.string())
 
 
 def test_names_of_domains_are_numbered_whatever_they_are():

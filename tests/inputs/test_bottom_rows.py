@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from domindex.inputs import sampling
-from domindex.inputs.sampling import BottomRows, KeyedRows, SampleSize, row_keys, spread_counts
+from domindex.inputs.sampling import BottomRows, KeyedRows, Limits, SampleSize, row_keys
 
 
 def keyed(values, groups, seed=0):
@@ -36,7 +36,7 @@ def rows():
 
 
 def test_the_sample_is_the_same_in_every_order_and_division(rows, monkeypatch):
-    monkeypatch.setattr(sampling, "ROWS_BETWEEN_SORTS", 50)
+    monkeypatch.setattr(sampling, "LIMITS", Limits(waiting_rows=50))
     values, groups = rows
     size = SampleSize(a_domain=30, in_all=100)
     whole = kept([keyed(values, groups)], size)
@@ -65,9 +65,9 @@ def test_rows_that_repeat_are_counted_and_keep_their_share():
     values = np.repeat([1.0, 2.0, 3.0], [800, 150, 50])
     rows = kept([keyed(part, [0] * len(part)) for part in np.array_split(values, 9)], SampleSize())
     assert dict(zip(rows.table["x"].to_pylist(), rows.counts)) == {1.0: 800, 2.0: 150, 3.0: 50}
-    picked = np.array(rows.table["x"])[spread_counts(rows, 100)]
+    picked = np.array(rows.table["x"])[rows.spread(100)]
     assert np.unique(picked, return_counts=True)[1].tolist() == [80, 15, 5]
-    assert len(spread_counts(rows, 5000)) == 1000
+    assert len(rows.spread(5000)) == 1000
 
 
 def test_another_seed_gives_another_sample_and_samples_are_fair(rows):

@@ -3,15 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex.inputs.sampling import (
-    LEAST_OF_DOMAIN,
-    MOST_SAMPLED,
-    choose_rows,
-    most_rows,
-    parts_in_order,
-    random_parts,
-    rows_of_part,
-)
+from domindex.inputs.sampling import Limits, choose_rows
 
 
 def counts(names, rows):
@@ -37,7 +29,7 @@ def test_what_small_domains_leave_goes_to_large_ones():
 def test_every_domain_keeps_some_rows_however_many_there_are():
     names = np.repeat(np.arange(200), 20)
     rows = choose_rows(names.tolist(), [0], most=300, seed=0)
-    assert counts(names, rows).min() == LEAST_OF_DOMAIN
+    assert counts(names, rows).min() == Limits.domain_rows
 
 
 def test_all_rows_are_taken_where_they_are_few():
@@ -52,24 +44,10 @@ def test_a_seed_decides_which_rows():
 
 
 @pytest.mark.parametrize(
-    ("n_values", "expected"), [(1, MOST_SAMPLED), (409, MOST_SAMPLED), (512, 16_000)]
+    ("n_values", "expected"), [(1, Limits.array_rows), (409, Limits.array_rows), (512, 16_000)]
 )
 def test_rows_are_bounded_and_rows_with_many_values_more_so(n_values, expected):
-    assert most_rows(n_values) == expected
-    assert most_rows(3 * 224 * 224) < 100
-    assert rows_of_part(3 * 224 * 224) < 20
-    assert rows_of_part(10**9) == 1
-
-
-def test_parts_of_new_domains_are_random_draws_that_cover_them():
-    names = ["a"] * 50 + ["b"] * 7
-    rows = np.arange(3, 57)
-    parts = random_parts(names, rows, most=20, seed=0)
-    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), rows)
-    assert all(len({names[row] for row in part}) == 1 for part in parts)
-    assert max(map(len, parts)) <= 20
-    assert all(np.ptp(part) > 20 for part in parts if names[part[0]] == "a")
-
-
-def test_parts_in_order_cover_all_rows():
-    np.testing.assert_array_equal(np.concatenate(list(parts_in_order(11, 4))), np.arange(11))
+    assert Limits().rows_to_learn_from(n_values) == expected
+    assert Limits().rows_to_learn_from(3 * 224 * 224) < 100
+    assert Limits().rows_of_part(3 * 224 * 224) < 20
+    assert Limits().rows_of_part(10**9) == 1

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from domindex.errors import InputError
-from domindex.inputs import streams
-from domindex.inputs.sampling import SampleSize
-from domindex.inputs.stream_summary import MOST_TEXTS, StreamPlan, summarise
-from domindex.inputs.streams import ArrowStream, as_stream, is_stream
+from domindex.inputs import sampling
+from domindex.inputs.sampling import Limits, SampleSize
+from domindex.inputs.stream_summary import ColumnFacts, StreamPlan, summarise
+from domindex.inputs.streams import as_stream, is_stream
 
 dask_frames = pytest.importorskip("dask.dataframe")
 
@@ -95,9 +95,9 @@ def test_the_same_result_however_rows_are_divided_ordered_or_held(frame, whole, 
 
 
 def test_pieces_of_files_add_up_to_the_whole(frame, whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(streams, "PIECE_ROWS", 300)
+    monkeypatch.setattr(sampling, "LIMITS", Limits(piece_rows=300))
     write(tmp_path, [frame.iloc[:3000], frame.iloc[3000:]])
-    stream = ArrowStream.of(ds.dataset(tmp_path))
+    stream = as_stream(ds.dataset(tmp_path))
     pieces = stream.pieces()
     assert len(pieces) > 8
     first, *rest = (summarise(piece, plan_of(stream)) for piece in reversed(pieces))
@@ -117,7 +117,7 @@ def test_labels_of_domains_that_are_no_sources_change_nothing(frame):
 
 
 def test_a_column_with_very_many_texts_is_not_counted():
-    n = MOST_TEXTS + 5
+    n = ColumnFacts.most_distinct + 5
     table = pa.table({"site": ["s"] * n, "name": [f"row {k}" for k in range(n)]})
     stream = as_stream(ds.dataset(table))
     assert (

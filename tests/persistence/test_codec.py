@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from domindex.errors import InputError
-from domindex.geometry.index import DomainIndex
+from domindex.geometry.scaling import DomainIndex
 from domindex.persistence.codec import (
     NotEncodable,
     arrange_arrays,
@@ -138,7 +138,7 @@ def test_what_a_saved_model_cannot_keep_is_named():
         {"value": {"kind": "os:system", "fields": {}}},
         {"value": {"kind": "domindex.errors:InputError", "fields": {}}},
         {"value": {"kind": "domindex.nowhere:Thing", "fields": {}}},
-        {"value": {"kind": "domindex.geometry.index:DomainIndex", "fields": {"x": 1}}},
+        {"value": {"kind": "domindex.geometry.scaling:DomainIndex", "fields": {"x": 1}}},
         {"objects": {"type": "<f8", "shape": [1], "parts": [1]}},
         {"objects": {"type": "<U99999999", "shape": [1], "parts": ["a"]}},
         {"code": "1 + 1"},

@@ -74,12 +74,6 @@ def test_nothing_is_cut_where_no_pattern_is_shared(seed):
     assert [len(rows) for rows in kept] == data.domain_sizes.tolist()
 
 
-def test_nothing_is_cut_where_matching_would_have_to_be_perfect():
-    data, _ = seasons()
-    kept = rows_for_map(data, most_cost=0.0)
-    assert [len(rows) for rows in kept] == data.domain_sizes.tolist()
-
-
 @pytest.mark.parametrize("n_features", [1, 2])
 def test_rows_too_short_to_have_a_shape_are_matched_as_they_are(n_features):
     data, _ = seasons()

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from domindex.errors import InputError
-from domindex.inputs import streams
-from domindex.inputs.sampling import SampleSize
+from domindex.inputs import sampling
+from domindex.inputs.sampling import Limits, SampleSize
 from domindex.tables import Run, fit_table, large, predict_table, summarise_table
+from domindex.tables.large import LargeTables
 
 ROLES = {"target": ["outcome"], "domain": "site", "exclude": ["color"], "report": False}
 QUICK = {
@@ -85,7 +86,7 @@ def test_predictions_in_parts_are_those_of_the_table_in_memory(
 ):
     pq.write_table(pa.Table.from_pandas(big), tmp_path / "small.parquet")
     whole = predict_table(run, tmp_path / "small.parquet").table
-    monkeypatch.setattr(streams, "BATCH_ROWS", 130)
+    monkeypatch.setattr(sampling, "LIMITS", Limits(batch_rows=130))
     result = predict_table(run, folder, out=tmp_path / "p.parquet")
     assert (result.n_rows, result.table, result.new_domains) == (len(big), None, [])
     written = pd.read_parquet(tmp_path / "p.parquet")
@@ -101,7 +102,7 @@ def test_new_domains_are_placed_once_and_alike_in_all_parts(run, big, tmp_path, 
     shuffled = write(tmp_path / "shuffled", [new.iloc[::-1]])
     first = predict_table(run, data, out=tmp_path / "a.parquet")
     assert first.new_domains == [f"new-s{k}" for k in range(8)]
-    monkeypatch.setattr(streams, "BATCH_ROWS", 77)
+    monkeypatch.setattr(sampling, "LIMITS", Limits(batch_rows=77))
     predict_table(run, shuffled, out=tmp_path / "b.parquet")
     a, b = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in "ab")
     np.testing.assert_allclose(a["p(ill)"], b["p(ill)"].iloc[::-1], rtol=1e-9)
@@ -109,8 +110,7 @@ def test_new_domains_are_placed_once_and_alike_in_all_parts(run, big, tmp_path, 
 
 
 def test_csv_in_and_out_gives_the_same_as_parquet(run, folder, big, tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "LARGE_BYTES", 1000)
-    monkeypatch.setattr(large, "CSV_BLOCK", 20_000)
+    monkeypatch.setattr(large, "LARGE", LargeTables(file_bytes=1000, csv_block=20_000))
     big.assign(z=big["z"].astype(object).fillna("NA")).to_csv(tmp_path / "big.csv.gz", index=False)
     other = fit_table(tmp_path / "big.csv.gz", out=tmp_path / "run", **ROLES, **QUICK)
     assert other.model()._preparation == run.model()._preparation
@@ -122,7 +122,7 @@ def test_csv_in_and_out_gives_the_same_as_parquet(run, folder, big, tmp_path, mo
 
 
 def test_categories_of_rare_rows_are_pooled_and_changes_are_known(big, tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "SAMPLE", SampleSize(a_domain=20, in_all=160))
+    monkeypatch.setattr(large, "LARGE", LargeTables(sample=SampleSize(a_domain=20, in_all=160)))
     rare = big.assign(still=0.0)
     rare.loc[7, ["kind", "still"]] = ["unique", 1.0]
     data = pl.from_pandas(rare).lazy()
@@ -140,7 +140,7 @@ def test_categories_of_rare_rows_are_pooled_and_changes_are_known(big, tmp_path,
 
 
 def test_a_sample_that_is_not_like_its_domain_is_said(big, tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "SAMPLE", SampleSize(a_domain=20, in_all=160))
+    monkeypatch.setattr(large, "LARGE", LargeTables(sample=SampleSize(a_domain=20, in_all=160)))
     heavy = pd.concat([big, pd.DataFrame([big.loc[0]] * 20_000).assign(x=50.0)])
     other = fit_table(pl.from_pandas(heavy).lazy(), out=tmp_path / "run", **ROLES, **QUICK)
     said = [note for note in other.notes if "is not like all of their rows" in note]

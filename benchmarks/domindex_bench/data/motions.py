@@ -13,14 +13,7 @@ from domindex.datasets.files import DataHome
 from domindex_bench.data.real import load_real_dataset
 
 
-def load_moving_mnist(
-    motion: str = "zoom",
-    *,
-    n_domains: int = 12,
-    n_sources: int = 4,
-    data_home: DataHome = None,
-    random_state: Seed = 0,
-) -> DomainDataset:
+def load_moving_mnist(motion: str, data_home: DataHome, seed: int) -> DomainDataset:
     """As `make_moving_digits`, of the 28 by 28 digits of "rotating-mnist", turned upright first."""
     dataset = load_real_dataset("rotating-mnist", data_home)
     assert dataset.true_index is not None
@@ -32,7 +25,7 @@ def load_moving_mnist(
         back = np.array([[cosine, -sine], [sine, cosine]])
         upright[rows] = draw_moved(dataset.X[rows] / 255.0, back, np.zeros(2), order=3)
     upright = np.clip(upright, 0.0, 1.0)
-    return move_pictures("mnist", motion, upright, dataset.y, n_domains, n_sources, random_state)
+    return move_pictures("mnist", motion, upright, dataset.y, 12, 4, seed)
 
 
 def make_moving_waves(

@@ -23,8 +23,13 @@ import numpy as np
 from torch.utils.data import Dataset
 
 from domindex import VDIClassifier
-from domindex_bench.memory import MemoryMeter
-from domindex_bench.scripts.result_files import origin, read_results, write_results, write_table
+from domindex_bench.running import MemoryMeter
+from domindex_bench.scripts.result_files import (
+    origin_line,
+    read_results,
+    write_results,
+    write_table,
+)
 
 NAME = "beyond_memory"
 N_ROWS, N_DOMAINS, N_SOURCES, N_FEATURES = 200_000, 60, 10, 512
@@ -111,7 +116,7 @@ def table(found: dict[str, Any]) -> list[str]:
         f"| predict all rows | {found['predict_cpu_s']:.0f} s of CPU |",
         f"| accuracy in the targets | {100 * found['target_accuracy']:.2f} % |",
         "",
-        f"{origin(found)} `python -m domindex_bench.scripts.beyond_memory` measures it again.",
+        f"{origin_line(found)} `python -m domindex_bench.scripts.beyond_memory` measures it again.",
     ]
 
 

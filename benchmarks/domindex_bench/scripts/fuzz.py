@@ -61,7 +61,12 @@ from domindex_bench.scripts.hostile import (
     spoil_numbers,
     spoil_text,
 )
-from domindex_bench.scripts.result_files import origin, read_results, write_results, write_table
+from domindex_bench.scripts.result_files import (
+    origin_line,
+    read_results,
+    write_results,
+    write_table,
+)
 
 SECONDS = 120
 """After which a call counts as hanging."""
@@ -549,7 +554,7 @@ def render() -> None:
         f"refused, {changed['same']:,} opened with the very same predictions, and "
         f"{changed['silent']:,} changed them silently.",
         "",
-        f"{found['cpu_seconds'] / 60:.0f} minutes of CPU. {origin(found)}",
+        f"{found['cpu_seconds'] / 60:.0f} minutes of CPU. {origin_line(found)}",
     ]
     write_table("threats.md", "fuzz", lines)
 

@@ -32,7 +32,7 @@ from domindex import VDIClassifier, VDIRegressor
 from domindex.datasets import DomainDataset, make_drift
 from domindex.estimators.cost import FitSize, machine_speed
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.neighbors import random_pairs, rank_correlation
+from domindex.geometry.domain_map import random_pairs, rank_correlation
 from domindex.geometry.transport import transport_of_pairs
 from domindex.inputs import DomainData, check_domain_data
 

@@ -31,7 +31,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ from domindex.datasets import make_circle
 from domindex.errors import InputError
 from domindex.persistence import atomic, model_folder, stage_cache
 from domindex.timings import Timings
-from domindex_bench.provenance import Provenance
+from domindex_bench.record import origin
 
 RESULTS = Path(__file__).parents[2] / "results"
 MOST_KILLS = 3
@@ -337,7 +336,7 @@ def summary(record: dict[str, Any]) -> str:
 
 def write(record: dict[str, Any], out: Path) -> None:
     """After every fit: a benchmark of kills may be killed."""
-    record |= asdict(Provenance.here_and_now())
+    record |= origin()
     (out / "kills.json").write_text(json.dumps(record, indent=1) + "\n")
     (out / "kills.md").write_text(summary(record))
 

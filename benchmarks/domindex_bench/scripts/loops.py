@@ -28,8 +28,13 @@ from domindex.geometry.rings import find_loop
 from domindex.inputs import check_domain_data
 from domindex.representations.map_rows import rows_for_map
 from domindex_bench.data.real import list_real_datasets, load_real_dataset
-from domindex_bench.scripts.result_files import origin, read_results, write_results, write_table
-from domindex_bench.suites import find_suite
+from domindex_bench.scripts.result_files import (
+    origin_line,
+    read_results,
+    write_results,
+    write_table,
+)
+from domindex_bench.suite import find_suite
 
 NAME = "loops"
 SIZES = (8, 12, 24, 48)
@@ -226,7 +231,7 @@ def fits_table(found: dict[str, Any]) -> list[str]:
     return [
         *lines,
         "",
-        f"{origin(found)} `python -m domindex_bench.scripts.loops` measures it again.",
+        f"{origin_line(found)} `python -m domindex_bench.scripts.loops` measures it again.",
     ]
 
 

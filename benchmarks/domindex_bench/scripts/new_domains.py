@@ -16,7 +16,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import check_domain_data
 from domindex.representations.map_rows import rows_for_map
-from domindex_bench.provenance import Provenance
+from domindex_bench.record import origin
 
 RESULTS = Path(__file__).parents[2] / "results" / "new_domains.json"
 LEFT_OUT = {"dg-60": 10, "tpt-48-w-e": 6, "tpt-48-n-s": 6}
@@ -301,7 +301,7 @@ def main() -> None:
             measured = {"splits": compare_places(PLACES[part], arguments.splits)}
         else:
             measured = compare(part, arguments.splits)
-        found[part] = measured | asdict(Provenance.here_and_now())
+        found[part] = measured | origin()
         print(part, json.dumps(found[part]), flush=True)
         arguments.out.write_text(json.dumps(found, indent=1) + "\n")
 

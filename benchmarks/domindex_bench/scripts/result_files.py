@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from domindex_bench.provenance import Provenance
-from domindex_bench.rendering import short_commit
-from domindex_bench.tables import between
+from domindex_bench.record import origin, short_commit, source_tree
+from domindex_bench.rendering import between_marks
 
 RESULTS = Path(__file__).parents[2] / "results"
 DOCS = Path(__file__).parents[3] / "docs"
@@ -17,7 +15,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def write_results(name: str, found: dict[str, Any]) -> None:
     """Keep what was found, with commit, versions, cores and date, as results/`name`.json."""
-    text = json.dumps({**asdict(Provenance.here_and_now()), **found}, indent=1, ensure_ascii=False)
+    text = json.dumps({**origin(), **found}, indent=1, ensure_ascii=False)
     (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
 
@@ -26,20 +24,17 @@ def read_results(name: str) -> dict[str, Any]:
     return found
 
 
-def origin(found: dict[str, Any]) -> str:
+def origin_line(found: dict[str, Any]) -> str:
     """Of a file of results, in a line for the page that shows it."""
-    torch = found["versions"]["torch"]
+    other = "" if found.get("tree") == source_tree() else ", with another tree of `src/domindex`"
     return (
-        f"Measured at commit {short_commit(found['commit'])}, {found['date'][:10]}, "
-        f"{found['cores']} cores, torch {torch}."
+        f"Measured at commit {short_commit(found['commit'])}{other}, {found['date'][:10]}, "
+        f"{found['cores']} cores, torch {found['versions']['torch']}."
     )
 
 
 def write_table(page: str, name: str, lines: list[str]) -> None:
     """Put lines between the marks `name` of a page of the docs."""
     path = DOCS / page
-    start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    written = between(path.read_text(encoding="utf-8"), "\n".join(lines), start, end)
-    if written is None:
-        raise SystemExit(f"{path} lacks the lines {start!r} and {end!r}.")
-    path.write_text(written, encoding="utf-8")
+    marks = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    path.write_text(between_marks(path, "\n".join(lines), *marks), encoding="utf-8")

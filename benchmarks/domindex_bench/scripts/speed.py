@@ -21,7 +21,6 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -105,9 +104,9 @@ def measure(name: str) -> dict[str, Any]:
         found |= {"authors_seconds": AUTHORS[name], "ratio": AUTHORS[name] / found["seconds"]}
     if clock is not None:
         found["work"] = clock.found()
-    from domindex_bench.provenance import Provenance
+    from domindex_bench.record import origin
 
-    return found | asdict(Provenance.here_and_now())
+    return found | origin()
 
 
 def prepared(name: str) -> tuple[Any, tuple[Any, ...], Clock | None]:

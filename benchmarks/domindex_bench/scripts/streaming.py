@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from domindex.tables import Run
-from domindex_bench.provenance import Provenance
+from domindex_bench.record import origin
 
 RESULTS = Path(__file__).parents[2] / "results" / "streaming.json"
 N_DOMAINS, N_FILES = 500, 20
@@ -256,7 +255,7 @@ class Bench:
             return
         print(stage, json.dumps(found, indent=1), flush=True)
         known = json.loads(self.out.read_text()) if self.out.exists() else {}
-        known[stage] = found | asdict(Provenance.here_and_now())
+        known[stage] = found | origin()
         self.out.write_text(json.dumps(known, indent=1) + "\n")
 
 

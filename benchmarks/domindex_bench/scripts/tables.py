@@ -39,7 +39,7 @@ from domindex.tables.labels import read_labels
 from domindex.tables.reading import read_with_notes
 from domindex_bench.scripts.result_files import (
     RESULTS,
-    origin,
+    origin_line,
     read_results,
     write_results,
     write_table,
@@ -208,7 +208,7 @@ def page(found: dict[str, Any]) -> list[str]:
     return [
         *lines,
         "",
-        f"One seed each, `domindex_bench.scripts.tables`. {origin(found)}",
+        f"One seed each, `domindex_bench.scripts.tables`. {origin_line(found)}",
     ]
 
 

@@ -7,20 +7,17 @@ from functools import partial
 
 import numpy as np
 
-from domindex.datasets import DomainDataset, make_circle, make_domain_graph
+from domindex.datasets import DomainDataset, load_dataset, make_circle, make_domain_graph
 from domindex_bench.figures import map_figures, prediction_figures
 from domindex_bench.methods import some_methods
-from domindex_bench.suite import Suite, SuiteDataset
-from domindex_bench.suites.datasets import TITLES, changed, made, slug
+from domindex_bench.suite import TITLES, Suite, SuiteDataset, slug
 from domindex_bench.tables import by_dataset
-
-N_NOISE = 18
 
 
 def among_noise(dataset: DomainDataset) -> DomainDataset:
     """Standard normal features added, and everything rotated at random."""
     rng = np.random.default_rng(0)
-    wide = np.column_stack([dataset.X, rng.standard_normal((len(dataset.X), N_NOISE))])
+    wide = np.column_stack([dataset.X, rng.standard_normal((len(dataset.X), 18))])
     turn = np.linalg.qr(rng.standard_normal((wide.shape[1], wide.shape[1])))[0]
     return replace(dataset, X=wide @ turn)
 
@@ -45,8 +42,7 @@ def uneven(n_domains: int) -> list[int]:
 
 
 def _datasets() -> dict[str, SuiteDataset]:
-    circle = partial(partial, make_circle)
-    graph = partial(partial, make_domain_graph)
+    circle, graph = partial(partial, make_circle), partial(partial, make_domain_graph)
     generated = {
         "circle, 8 domains": circle(n_domains=8, n_sources=3),
         "circle, 100 domains": circle(n_domains=100, n_sources=20),
@@ -61,13 +57,18 @@ def _datasets() -> dict[str, SuiteDataset]:
         *((name, "bent", bent) for name in ("circle", "dg-15")),
         ("circle", "lifted to 5-D", lifted),
     ]
-    return {
-        **{slug(title): made(title, "classification", make) for title, make in generated.items()},
-        **{
-            slug(f"{name} {how}"): changed(f"{TITLES[name][0]}, {how}", name, change)
-            for name, how, change in altered
-        },
-    }
+    found = {}
+    for title, make in generated.items():
+        found[slug(title)] = SuiteDataset(
+            title, "classification", lambda home, seed, make=make: make()
+        )
+    for name, how, change in altered:
+        found[slug(f"{name} {how}")] = SuiteDataset(
+            f"{TITLES[name][0]}, {how}",
+            "classification",
+            lambda home, seed, name=name, change=change: change(load_dataset(name, home)),
+        )
+    return found
 
 
 SUITE = Suite(

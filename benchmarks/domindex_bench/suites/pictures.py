@@ -21,10 +21,8 @@ from domindex_bench.figures import (
     prediction_figures,
 )
 from domindex_bench.methods import METHODS, some_methods, with_backbone
-from domindex_bench.suite import Suite, SuiteDataset
-from domindex_bench.suites.datasets import library_dataset
-from domindex_bench.summary import Summary
-from domindex_bench.tables import by_dataset, by_figure
+from domindex_bench.suite import Suite, SuiteDataset, library_dataset
+from domindex_bench.tables import Summary, by_dataset, by_figure
 
 DEEP = ("dann", "cida", "grda")
 """Networks that adapt, on the convolutional backbone; the last two are told the true index and the
@@ -51,46 +49,36 @@ def _no_signals(dataset: DomainDataset) -> str:
     return "" if layout.kind == "pictures" else "its backbone reads pictures, and these are signals"
 
 
-def _digits(motion: str, data_home: DataHome, seed: int) -> DomainDataset:
-    return make_moving_digits(motion, random_state=seed)
-
-
-def _mnist(motion: str, data_home: DataHome, seed: int) -> DomainDataset:
-    return load_moving_mnist(motion, data_home=data_home, random_state=seed)
-
-
-def _waves(data_home: DataHome, seed: int) -> DomainDataset:
-    return make_moving_waves(random_state=seed)
-
-
 def _datasets() -> dict[str, SuiteDataset]:
     drawn = partial(SuiteDataset, task="classification", redraws=True)
-    mnist = {
-        f"mnist-{motion}": drawn(f"MNIST, {motion}", load=partial(_mnist, motion), optional=True)
-        for motion in MOTIONS
-        if motion != "turn"
-    }
-    digits = {
-        f"digits-{motion}": drawn(f"8 × 8 digits, {motion}", load=partial(_digits, motion))
-        for motion in MOTIONS
-        if motion != "turn"
-    }
-    rotating = SuiteDataset("Rotating MNIST", "classification", _rotating, optional=True)
+    mnist, digits = {}, {}
+    for motion in MOTIONS:
+        if motion != "turn":
+            mnist[f"mnist-{motion}"] = drawn(
+                f"MNIST, {motion}", load=partial(load_moving_mnist, motion), optional=True
+            )
+            digits[f"digits-{motion}"] = drawn(
+                f"8 × 8 digits, {motion}",
+                load=lambda home, seed, motion=motion: make_moving_digits(
+                    motion, random_state=seed
+                ),
+            )
     return {
-        "rotating-mnist": rotating,
+        "rotating-mnist": SuiteDataset(
+            "Rotating MNIST", "classification", _rotating, optional=True
+        ),
         "rotating-digits": library_dataset("rotating-digits"),
         **mnist,
         **digits,
-        "waves": drawn("Waves (signals)", load=_waves),
+        "waves": drawn(
+            "Waves (signals)", load=lambda home, seed: make_moving_waves(random_state=seed)
+        ),
     }
 
 
 def _document(summary: Summary) -> str:
     ours = summary.of_methods(["vdi"])
-    figures = {
-        "worst": "worst domain, %",
-        "fit_seconds": "fit, s",
-    }
+    figures = {"worst": "worst domain, %", "fit_seconds": "fit, s"}
     return "\n\n".join(
         [
             "## Accuracy, %, mean over target domains",

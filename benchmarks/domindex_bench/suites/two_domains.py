@@ -10,10 +10,8 @@ from domindex.datasets import DomainDataset
 from domindex.datasets.files import DataHome
 from domindex.errors import DatasetError, InputError
 from domindex_bench.figures import prediction_figures
-from domindex_bench.methods import some_methods
-from domindex_bench.skada_models import import_skada
-from domindex_bench.suite import Suite, SuiteDataset
-from domindex_bench.suites.datasets import slug
+from domindex_bench.methods import import_skada, some_methods
+from domindex_bench.suite import Suite, SuiteDataset, slug
 from domindex_bench.tables import by_method
 
 SHIFTS = {

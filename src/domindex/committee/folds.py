@@ -16,11 +16,11 @@ from sklearn.model_selection import GroupKFold, KFold
 from domindex.arrays import Floats, Ints
 from domindex.committee.settings import ChoiceSettings
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.matching import balancing_weights
 from domindex.geometry.neighbors import PointDistances
 from domindex.inputs import DomainData
 from domindex.representations import PlacedRows, Representation, RepresentedRows
 from domindex.representations.base import DomainRows
+from domindex.representations.map_rows import balancing_weights
 
 FoldKind = Literal["near", "far", "rows"]
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from domindex.geometry.matching import MOST_COST
-from domindex.geometry.subspace import RELIABLE
-
 
 @dataclass(frozen=True)
 class ChoiceSettings:
@@ -19,10 +16,6 @@ class ChoiceSettings:
 
     Attributes
     ----------
-    most_matching_cost : below it, sources are cut to the rows that resemble the targets'
-        (`geometry.matching`). T
-    reliable_shapes : correlation between halves of the domains from which inner shapes count on
-        the map (`geometry.subspace`). T
     max_misfit : of a flow, beyond which inputs are taken to be bent and straightened first. C
     clear_gain : standard errors by which still coordinates must lower the held-out error. C
     near_folds, far_folds : how many there are at most; for time, not tuned
@@ -59,8 +52,6 @@ class ChoiceSettings:
         for memory, not tuned
     """
 
-    most_matching_cost: float = MOST_COST
-    reliable_shapes: float = RELIABLE
     max_misfit: float = 1.15
     clear_gain: float = 2.0
     near_folds: int = 4

@@ -31,12 +31,14 @@ from domindex.estimators.frames import (
     warn_without_domain,
     without_columns,
 )
-from domindex.estimators.row_sources import is_on_disk, row_source
+from domindex.estimators.row_sources import row_source
 from domindex.estimators.streaming import (
-    first_rows,
-    sample_query,
-    sample_rows,
+    is_beyond_memory,
+    rows_beyond_memory,
+    sample_array,
+    sample_table,
     streams,
+    tried_rows,
 )
 from domindex.inputs import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.inputs.bounds import InputBounds, warn_of_drawn_in
@@ -44,7 +46,6 @@ from domindex.inputs.domain_data import Task
 from domindex.inputs.labels import tame_labels, with_row_weights
 from domindex.inputs.layout import read_layout
 from domindex.inputs.names import group_rows, warn_of_look_alikes
-from domindex.inputs.stream_summary import sample_rows as sample_stream
 from domindex.inputs.streams import is_stream
 from domindex.persistence.stage_cache import StageCache
 
@@ -144,17 +145,17 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     def _check_arguments(self, given: FitArguments) -> DomainData:
         """One gate for rows in memory, on disk and in a stream: of the latter two, a sample."""
-        on_disk, streamed = is_on_disk(given.X), is_stream(given.X)
+        streamed = is_stream(given.X)
+        on_disk = is_beyond_memory(given.X) and not streamed
         self._extractor = self._preparation = self._bounds = None
-        self._domain_column = self._target_column = None
         if on_disk:
             given = self._sample_disk(given)
         elif streamed:
-            given = self._sample_stream(given)
+            given = sample_table(given, self._stream_seed())
         else:
             given = told_rows(given)
-            self._domain_column, self._target_column = given.domain_column, given.target_column
             self._preparation = frame_preparation(given)
+        self._domain_column, self._target_column = given.domain_column, given.target_column
         data = check_domain_data(
             given.X if self._preparation is None else prepared_inputs(self._preparation, given.X),
             given.y,
@@ -248,6 +249,15 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         """Probabilities (rows, classes) or values (rows, outputs) of checked rows."""
 
+    def _open_domains(self, present: Iterable[Hashable]) -> list[Hashable]:
+        """Those of which a prediction depends on rows beside the one predicted."""
+        known = set(self.domains_)
+        return [name for name in present if name not in known]
+
+    def _settled(self, X: Any, names: Names) -> Self | None:
+        """A copy that knows what is measured of the domains of these rows; None without one."""
+        return None
+
     def _check_parameters(self) -> None:
         """Refuse parameters that cannot be used, before any work."""
 
@@ -257,24 +267,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _sample_disk(self, given: FitArguments) -> FitArguments:
         """Of rows on disk those that a fit rests on, through a frozen backbone, if any."""
         source = row_source(given.X, given.sample_domain, getattr(self, "n_jobs", None))
-        if source.names_come_with_rows and given.y is not None:
-            raise InputError(
-                "X is a Dataset, whose items (x, y, domain) hold their labels, and y is given too. "
-                "Leave it out."
-            )
+        self._input_shape = source.shape
         if getattr(self, "backbone", None) is not None:
-            self._extractor = self._frozen_backbone(check_inputs(first_rows(source)))
-        sources, weights = given.source_domains, given.sample_weight
-        rows = sample_rows(source, given.y, sources, weights, self._extractor, self._seed())
-        X, y, names, weights, self._input_shape = rows
-        return FitArguments(X, y, names, sources, weights)
-
-    def _sample_stream(self, given: FitArguments) -> FitArguments:
-        """Of rows that are read in parts, a sample."""
-        _refuse_weights(given.sample_weight)
-        names, sources = given.sample_domain, given.source_domains
-        sampled = sample_stream(given.X, given.y, names, sources, self._stream_seed())
-        return FitArguments(*sampled, sources, None)
+            self._extractor = self._frozen_backbone(check_inputs(tried_rows(source)))
+        return sample_array(source, given, self._extractor, self._seed())
 
     def _frozen_backbone(self, inputs: NDArray) -> FeatureExtractor | None:
         """The backbone that is to be left as it is, tried on some inputs; None without one."""
@@ -414,9 +410,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
         """Rows and their domains' names; of rows on disk, a sample."""
-        if is_on_disk(X):
-            source = row_source(X, sample_domain, getattr(self, "n_jobs", None))
-            X, sample_domain = sample_query(source, sample_domain)
+        if is_beyond_memory(X, sample_domain):
+            X, sample_domain = rows_beyond_memory(self, X, sample_domain).sample()
         X, sample_domain = named_column(X, sample_domain, self._domain_column)
         inputs, names = self._read_rows(X), None
         if sample_domain is not None:
@@ -443,14 +438,6 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
             tags.target_tags.multi_output = True
         return tags
-
-
-def _refuse_weights(sample_weight: Any) -> None:
-    if sample_weight is not None:
-        raise InputError(
-            "sample_weight is given, and X is read in parts, of which a sample is learned from. "
-            "Leave the weights out, or pass rows that fit into memory."
-        )
 
 
 def check_task(task: Any) -> Task | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from domindex.geometry.neighbors import MOST_DRAWN
+from domindex.geometry.settings import MAP
 from domindex.inputs import DomainData
 
 LONG = 10.0
@@ -93,8 +93,8 @@ class FitSize:
             "once": 1.0,
             "stepped domains": min(self.domains, MOST_STEPPED) / 1e2,
             "exact pairs": (exact * points) ** 2 / 1e6,
-            "pairs": min(self.domains, MOST_DRAWN) ** 2 / 1e6,
-            "placed domains": max(self.domains - MOST_DRAWN, 0) / 1e3,
+            "pairs": min(self.domains, MAP.max_drawn) ** 2 / 1e6,
+            "placed domains": max(self.domains - MAP.max_drawn, 0) / 1e3,
             "trained rows": trained / 1e3,
             "trained numbers": trained * self.features / 1e3,
             "trained pairs": trained**2 / 1e6,

@@ -18,7 +18,7 @@ from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator
 from domindex.estimators.fit_record import FitRecord
 from domindex.export.exporting import Source, export_predictor
-from domindex.geometry.neighbors import LandmarkError
+from domindex.geometry.domain_map import LandmarkError
 from domindex.geometry.off_map import OffMapTest
 from domindex.inputs.bounds import InputBounds
 from domindex.inputs.domain_data import Task

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from domindex.errors import InputError, NoDomainWarning, PreparationWarning
-from domindex.estimators.row_sources import is_on_disk
+from domindex.estimators.row_sources import is_dataset, is_mapped
 from domindex.inputs import check_domain_names
 from domindex.inputs import labels as label_rules
 from domindex.inputs.domain_data import HIDDEN_CLASS
@@ -112,7 +112,7 @@ def take_named(
 def scored_rows(rows: FitArguments) -> FitArguments:
     """Labels out of X where `y` names a column, and only rows that have one."""
     rows = take_named(rows)
-    if is_on_disk(rows.X) or is_stream(rows.X):
+    if is_mapped(rows.X) or is_dataset(rows.X) or is_stream(rows.X):
         return rows
     labels = label_rules.check_label_array(rows.y, len(rows.X))
     hidden = label_rules.hidden_marks(labels, minus_one_hides=False)

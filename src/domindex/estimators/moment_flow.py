@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any, ClassVar
+from collections.abc import Hashable, Iterable, Mapping
+from copy import copy
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +18,15 @@ from domindex.estimators.streaming import streams
 from domindex.estimators.wrapping import WrappingEstimator, check_wrapped
 from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.neighbors import LandmarkError
+from domindex.geometry.domain_map import LandmarkError
 from domindex.inputs import DomainData, group_rows
 from domindex.inputs.parameters import MOST_DIMENSIONS, check_running, require_counts
 from domindex.representations import PlacedRows, RepresentedRows
 from domindex.representations.flow import FlowAligned
 from domindex.representations.map_rows import rows_for_map
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class MomentFlow(TransformerMixin, WrappingEstimator):
@@ -65,6 +70,9 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
     """
 
     __metadata_request__transform: ClassVar = {"sample_domain": True}
+
+    _placed: Mapping[Hashable | None, tuple[Floats, float | None]] = MappingProxyType({})
+    """Places and angles of new domains, while rows beyond memory are predicted."""
 
     def __init__(
         self, estimator: Any = None, *, index_dim: int = 2, n_jobs: int | None = None
@@ -179,13 +187,21 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
     def _represent(self, inputs: NDArray, names: Names) -> RepresentedRows:
         numbers = {name: number for number, name in enumerate(self.domain_index_.domains)}
         placed = {
-            name: self._place(numbers.get(name), inputs[rows])
+            name: self._placed.get(name) or self._place(numbers.get(name), inputs[rows])
             for name, rows in group_rows(names, len(inputs))
         }
         places = {name: place for name, (place, _) in placed.items()}
         angles = {name: angle for name, (_, angle) in placed.items() if angle is not None}
         rows = PlacedRows.of(inputs, names, places, angles or None)
         return RepresentedRows.plain(self._aligned.align(rows))
+
+    def _settled(self, X: Any, names: Names) -> Self:
+        """A copy that knows where the new domains of these rows lie."""
+        inputs, names = self._check_query(X, names)
+        settled = copy(self)
+        groups = group_rows(names, len(inputs))
+        settled._placed = {name: self._place(None, inputs[rows]) for name, rows in groups}
+        return settled
 
     def _place(self, number: int | None, inputs: NDArray) -> tuple[Floats, float | None]:
         """On the map and around its ring, or where a new domain with these rows belongs."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from domindex.arrays import Floats
 from domindex.errors import InputError, OffMapWarning
 from domindex.geometry.neighbors import nearest_points
-from domindex.geometry.off_map import FALSE_ALARMS, OffMapTest
+from domindex.geometry.off_map import OffMapTest
+from domindex.geometry.settings import OFF_MAP
 from domindex.inputs import order_names
 from domindex.inputs.messages import frames_inside, preview
 from domindex.inputs.numbers import require_finite_table
@@ -92,9 +93,9 @@ def warn_off_map(flagged: Sequence[Hashable | None]) -> None:
     else:
         what = f"{len(flagged)} domains ({preview(flagged)}) lie"
     warnings.warn(
-        f"{what} off the map: further from every known domain than {1 - FALSE_ALARMS:.0%} of known "
-        "domains are from the others. What held on known domains need not hold there; "
-        "`place_domains` gives the scores.",
+        f"{what} off the map: further from every known domain than "
+        f"{1 - OFF_MAP.false_alarms:.0%} of known domains are from the others. What held on known "
+        "domains need not hold there; `place_domains` gives the scores.",
         OffMapWarning,
         stacklevel=frames_inside(),
     )

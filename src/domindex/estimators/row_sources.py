@@ -1,4 +1,4 @@
-"""Rows that are not in memory: a memory-mapped array, or a torch `Dataset` read by processes."""
+"""Rows that are not in memory, by their numbers: a memory-mapped array, or a torch `Dataset`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +20,12 @@ from domindex.arrays import Ints
 from domindex.errors import InputError
 from domindex.inputs.names import check_domain_names
 
-READ_SECONDS = 120
-"""A part of a dataset that takes longer to be read is taken to hang."""
-
-ITEMS_AT_ONCE = 256
-"""Items that a process reads before it hands them over."""
+ITEM_FORM = (
+    "Items must be (x, y, domain): an array, a label (None for targets), and a domain's name."
+)
 
 
-class Part(NamedTuple):
+class SourcePart(NamedTuple):
     """Some rows: their numbers, the inputs, and, of a dataset, labels and names of domains."""
 
     rows: Ints
@@ -42,14 +41,19 @@ class RowSource(ABC):
     names_come_with_rows = False
 
     @abstractmethod
-    def parts(self, numbers: Iterable[Ints]) -> Iterator[Part]:
+    def parts(self, numbers: Iterable[Ints]) -> Iterator[SourcePart]:
         """Rows of the given numbers, a part at a time."""
 
     @abstractmethod
     def names(self) -> list[Hashable]:
         """The domain of every row."""
 
-    def read(self, rows: Ints) -> Part:
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Of a row."""
+        return self.read(np.arange(1)).inputs.shape[1:]
+
+    def read(self, rows: Ints) -> SourcePart:
         """Some rows at once."""
         (part,) = self.parts([rows])
         return part
@@ -69,11 +73,11 @@ class MappedRows(RowSource):
     def names(self) -> list[Hashable]:
         return check_domain_names(self.sample_domain, self.n_rows)
 
-    def parts(self, numbers: Iterable[Ints]) -> Iterator[Part]:
+    def parts(self, numbers: Iterable[Ints]) -> Iterator[SourcePart]:
         for rows in numbers:
             inputs = np.array(self.array[rows])
             _release(self.array)
-            yield Part(rows, inputs, [], [])
+            yield SourcePart(rows, inputs, [], [])
 
 
 class DatasetRows(RowSource):
@@ -99,60 +103,59 @@ class DatasetRows(RowSource):
             raise InputError(f"X is a {type(dataset).__name__} without items.")
 
     def names(self) -> list[Hashable]:
-        told = getattr(self.dataset, "sample_domain", None)
-        if told is not None:
-            return check_domain_names(told, self.n_rows)
-        found: list[Hashable] = []
-        numbers = np.array_split(np.arange(self.n_rows), -(-self.n_rows // ITEMS_AT_ONCE))
-        for failures, items in self._loaded(numbers, names_only=True):
-            _raise_first(failures)
-            found += items[2]
-        return found
+        given = getattr(self.dataset, "sample_domain", None)
+        if given is not None:
+            return check_domain_names(given, self.n_rows)
+        batches = _batches(np.arange(self.n_rows))
+        loaded = self._loaded(batches, names_only=True)
+        return [name for _, _, names in loaded for name in names]
 
-    def parts(self, numbers: Iterable[Ints]) -> Iterator[Part]:
+    def parts(self, numbers: Iterable[Ints]) -> Iterator[SourcePart]:
         wanted = [np.asarray(rows) for rows in numbers]
-        batches = [
-            batch
-            for rows in wanted
-            for batch in np.array_split(rows, max(1, -(-len(rows) // ITEMS_AT_ONCE)))
-        ]
-        loaded = self._loaded(batches)
+        loaded = self._loaded([batch for rows in wanted for batch in _batches(rows)])
         for rows in wanted:
-            inputs: list[NDArray] = []
-            labels: list[Any] = []
-            names: list[Hashable] = []
-            while len(names) < len(rows):
-                failures, (some, told, domains) = next(loaded)
-                _raise_first(failures)
-                inputs.append(some)
-                labels += told
-                names += domains
-            shapes = sorted({part.shape[1:] for part in inputs})
+            batches = [next(loaded) for _ in _batches(rows)]
+            shapes = sorted({inputs.shape[1:] for inputs, _, _ in batches})
             if len(shapes) > 1:
                 raise InputError(f"Items of the dataset have x of shapes {shapes}. Make them one.")
-            yield Part(rows, np.concatenate(inputs), labels, names)
+            yield SourcePart(
+                rows,
+                np.concatenate([inputs for inputs, _, _ in batches]),
+                [label for _, labels, _ in batches for label in labels],
+                [name for _, _, names in batches for name in names],
+            )
 
-    def _loaded(self, batches: Sequence[Ints], names_only: bool = False) -> Iterator[Any]:
+    def _loaded(
+        self, batches: Sequence[Ints], names_only: bool = False
+    ) -> Iterator[tuple[Any, list[Any], list[Hashable]]]:
+        """Inputs, labels and names of some items after the other."""
         from torch.utils.data import DataLoader
 
-        from domindex.estimators.dataset_items import CheckedItems, collected, collected_names
-
-        loader = DataLoader(
-            CheckedItems(self.dataset),
+        seconds = 120
+        loader: Any = DataLoader(
+            CheckedItems(self.dataset),  # type: ignore[arg-type]
             batch_sampler=[rows.tolist() for rows in batches],
             num_workers=min(self.n_workers, len(batches)),
             collate_fn=collected_names if names_only else collected,
-            timeout=READ_SECONDS,
+            timeout=seconds,
         )
-        with naming_dead_readers():
-            yield from loader
+        with naming_dead_readers(seconds):
+            for failures, items in loader:
+                if failures:
+                    raise InputError(failures[0])
+                yield items
+
+
+def _batches(rows: Ints, items_at_once: int = 256) -> list[Ints]:
+    """Row numbers that a process reads before it hands them over."""
+    return np.array_split(rows, max(1, -(-len(rows) // items_at_once)))
 
 
 @contextmanager
-def naming_dead_readers() -> Iterator[None]:
+def naming_dead_readers(seconds: int = 120) -> Iterator[None]:
     """InputError where a process that reads a dataset dies or hangs.
 
-    Torch tells of a dead process wherever the main one is at that moment, be it in a prediction.
+    Torch speaks of a dead process wherever the main one is at that moment, be it in a prediction.
     """
     try:
         yield
@@ -161,14 +164,76 @@ def naming_dead_readers() -> Iterator[None]:
             raise
         raise InputError(
             f"A process that reads the dataset failed ({error}). It may have run out of memory or "
-            f"been killed, or items took longer than {READ_SECONDS} s. Try fewer processes with "
+            f"been killed, or items took longer than {seconds} s. Try fewer processes with "
             "n_jobs, and read an item by hand."
         ) from error
 
 
-def is_on_disk(X: Any) -> bool:
-    """Whether X is read from a file as it is used: memory-mapped, or a torch `Dataset`."""
-    return is_mapped(X) or is_dataset(X)
+class CheckedItems:
+    """Items (x, y, domain) as an array and plain values, or a text that says what is wrong.
+
+    A text, not an error: it comes out of the process that reads as it went in.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+
+    def __getitem__(self, number: int) -> tuple[Any, Any, Any] | str:
+        item_name = f"Item {number} of the dataset"
+        try:
+            item = self.dataset[number]
+        except Exception as error:
+            return (
+                f"{item_name} cannot be read ({type(error).__name__}: {error}). "
+                "Repair it, or leave it out."
+            )
+        if not isinstance(item, (tuple, list)) or len(item) != 3:
+            length = f" of length {len(item)}" if isinstance(item, (tuple, list)) else ""
+            return f"{item_name} is a {type(item).__name__}{length}. {ITEM_FORM}"
+        x, y, name = item
+        try:
+            inputs = np.asarray(x)
+            if inputs.dtype.kind not in "fiub" or not inputs.size:
+                raise ValueError(f"dtype {inputs.dtype}, shape {inputs.shape}")
+        except Exception as error:
+            return f"{item_name} has an x that is no numbers ({error}). {ITEM_FORM}"
+        name = _plain(name)
+        try:
+            hash(name)
+        except TypeError:
+            return (
+                f"{item_name} has the domain {name!r:.60}, a {type(name).__name__}, which cannot "
+                "name a domain (unhashable). Use strings, integers or tuples."
+            )
+        if name is None or name != name:
+            return f"{item_name} has no domain ({name!r}). {ITEM_FORM}"
+        return np.atleast_1d(inputs), _plain(y), name
+
+
+def collected(items: Sequence[Any]) -> tuple[list[str], tuple[Any, list[Any], list[Any]]]:
+    """What is wrong with some of the items, and else inputs stacked, labels and names."""
+    failures, (_, _, names) = collected_names(items)
+    if failures:
+        return failures, (np.empty(0), [], [])
+    shapes = sorted({item[0].shape for item in items})
+    if len(shapes) > 1:
+        return [f"Items of the dataset have x of shapes {shapes}. Make them one."], (None, [], [])
+    return [], (np.stack([item[0] for item in items]), [item[1] for item in items], names)
+
+
+def collected_names(items: Sequence[Any]) -> tuple[list[str], tuple[None, list[Any], list[Any]]]:
+    """The same without inputs: they need not come out of the process."""
+    failures = [item for item in items if isinstance(item, str)]
+    return failures, (None, [], [] if failures else [item[2] for item in items])
+
+
+def _plain(value: Any) -> Any:
+    """A number or text out of a tensor or array of no axes; an array of several numbers as one."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return value.item()
+    return value
 
 
 def is_mapped(X: Any) -> bool:
@@ -214,8 +279,3 @@ def row_source(X: Any, sample_domain: Any, n_jobs: int | None) -> RowSource:
             "given too. Leave it out."
         )
     return DatasetRows(X, n_jobs)
-
-
-def _raise_first(failures: list[str]) -> None:
-    if failures:
-        raise InputError(failures[0])

@@ -6,6 +6,7 @@ import os
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -282,7 +283,9 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         >>> model.domains_, model.source_domains_
         ([0, 1, 2, 3, 4], [0, 1, 2])
         """
-        given = FitArguments(X, y, sample_domain, source_domains, sample_weight)
+        given = X  # the command line has prepared its arguments already
+        if not isinstance(X, FitArguments):
+            given = FitArguments(X, y, sample_domain, source_domains, sample_weight)
         with StageCache.open(checkpoint) as stages, self._copy_to_fit(stages) as model:
             model._check_parameters()
             data = model._check_arguments(given)
@@ -480,9 +483,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         return DomainGeometry.fit(
             data,
             self.index_dim,
-            map_rows=rows_for_map(data, context.choices.most_matching_cost),
+            map_rows=rows_for_map(data),
             local_dim=self.local_dim,
-            reliable=context.choices.reliable_shapes,
             n_jobs=self.n_jobs,
         )
 
@@ -493,6 +495,29 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         rows = self._indices.placed(inputs, names)
         warn_off_map(self._flag(rows))
         return self._committee.predict(rows, self._indices)
+
+    def _open_domains(self, present: Iterable[Hashable]) -> list[Hashable]:
+        """New domains; where shares of classes are followed, sources as well."""
+        shift = self._committee.label_shift
+        known = set(self.domains_) if shift is None else set(shift.domains)
+        return [name for name in present if name not in known]
+
+    def _settled(self, X: Any, names: Names) -> Self | None:
+        """A copy that knows these new domains, and the shares of classes in these sources."""
+        if names is None:
+            return None
+        known = set(self.domains_)
+        is_new = np.array([name not in known for name in names])
+        new = [name for name in names if name not in known]
+        old = [name for name in names if name in known]
+        settled = self.add_domains(X[is_new], sample_domain=new) if new else copy(self)
+        committee = settled._committee
+        if old and committee.label_shift is not None:
+            rows = self._indices.placed(self._check_query(X[~is_new], old)[0], old)
+            plain = replace(committee, label_shift=None).predict(rows, settled._indices).mean
+            shares = committee.label_shift.with_domains(plain, rows)
+            settled._committee = replace(committee, label_shift=shares)
+        return settled
 
     def _task_to_fit(self) -> Task:
         return self._task

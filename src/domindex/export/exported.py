@@ -22,11 +22,13 @@ from domindex.export.exporting import (
     skops_name,
 )
 from domindex.export.onnx_files import INPUTS, onnx_session
+from domindex.export.program import ask
 from domindex.inputs import check_domain_names, check_inputs
 from domindex.inputs.messages import preview
 from domindex.persistence.atomic import existing_folder
 from domindex.persistence.codec import decode, read_json
 from domindex.persistence.manifest import check_manifest
+from domindex.persistence.paths import read_bounded
 
 Run = Callable[[NDArray, NDArray[np.int64]], tuple[NDArray, ...]]
 
@@ -133,19 +135,22 @@ def _torch_run(folder: Path, description: dict[str, Any]) -> Run:
     import torch
 
     program = torch.export.load(folder / PROGRAM).module()
-    foreign = [_foreign(folder, k, one) for k, one in enumerate(description["skops"])]
-    features = torch.export.load(folder / FEATURES).module() if foreign else None
+    described, is_old = description["skops"], description["format_version"] == 1
+    estimators = [_estimator(folder, number, one) for number, one in enumerate(described)]
+    before = torch.export.load(folder / FEATURES).module() if estimators else None
 
     def run(X: NDArray, numbers: NDArray[np.int64]) -> tuple[NDArray, ...]:
         with torch.no_grad():
             given = (torch.tensor(X), torch.tensor(numbers))
-            said = () if features is None else features(*given)
-            words = [one.predict(part.numpy()) for one, part in zip(foreign, said)]
-            return tuple(one.numpy() for one in program(*given, *map(torch.tensor, words)))
+            if before is not None:
+                found, count = before(*given), len(estimators)
+                context = given if is_old else found[:-count]
+                given = (*context, *ask(estimators, found[-count:]))
+            return tuple(one.numpy() for one in program(*given))
 
     return run
 
 
-def _foreign(folder: Path, number: int, described: dict[str, Any]) -> EstimatorPredictor:
-    packed = np.frombuffer((folder / skops_name(number)).read_bytes(), dtype=np.uint8)
+def _estimator(folder: Path, number: int, described: dict[str, Any]) -> EstimatorPredictor:
+    packed = np.frombuffer(read_bounded(folder / skops_name(number)), dtype=np.uint8)
     return EstimatorPredictor.from_state({**described, "estimators": packed})

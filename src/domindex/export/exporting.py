@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,8 +15,14 @@ from numpy.typing import NDArray
 from domindex.committee.committee import Committee
 from domindex.errors import InputError
 from domindex.export.onnx_files import require_onnx, run_onnx, write_onnx
-from domindex.export.program import Features, Program, build_program
-from domindex.export.tables import NotExportableError
+from domindex.export.program import (
+    Half,
+    NotExportableError,
+    Program,
+    ask,
+    build_program,
+    exported_program,
+)
 from domindex.inputs.bounds import InputBounds
 from domindex.persistence.atomic import check_free, new_folder
 from domindex.persistence.codec import to_plain, write_json
@@ -25,28 +31,13 @@ from domindex.vdi.backbones import FeatureExtractor
 from domindex.vdi.fitted_indices import FittedIndices
 from domindex.versions import versions
 
-Format = Literal["torch", "onnx"]
-FORMATS: tuple[Format, ...] = ("torch", "onnx")
+FORMATS = ("torch", "onnx")
 
 FORM = "an exported domindex predictor"
-FORM_VERSION = 1
-DESCRIPTION, PROGRAM, FEATURES, ONNX = (
-    "export.json",
-    "predictor.pt2",
-    "features.pt2",
-    "predictor.onnx",
-)
-
-TRIED_ROWS = 64
-"""Rows on which a program is compared with its estimator before it is written."""
-
-FAR_OUT_EACH, FAR_OUT = 8, 1e3
-"""Every so many of them lies so many times as far out, where values are drawn in."""
-
-TOLERANCES: dict[Format, float] = {"torch": 1e-8, "onnx": 1e-6}
-SINGLE_TOLERANCE = 1e-4
-"""Largest difference allowed there, relative to the largest prediction: of sums in another order,
-of onnxruntime's exponentials, and of backbones, which compute in single precision."""
+FORM_VERSION = 2
+DESCRIPTION, ONNX = "export.json", "predictor.onnx"
+FEATURES, PROGRAM = "features.pt2", "predictor.pt2"
+"""The program; where scikit-learn fitted a part of it, what comes before that and what after."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,19 +87,8 @@ def export_predictor(
     if form not in FORMATS:
         raise InputError(f"format is {form!r:.80}. Choose one of {', '.join(map(repr, FORMATS))}.")
     check_free(path, marker=DESCRIPTION, overwrite=overwrite)
-    program = _built(source, form)
     if form == "onnx":
         require_onnx()
-    X, numbers = _tried_rows(source)
-    with new_folder(path, marker=DESCRIPTION, overwrite=overwrite) as folder:
-        write = _write_torch if form == "torch" else _write_onnx
-        said = write(program, folder, X, numbers)
-        _require_agreement(said, source, X, numbers, form)
-        write_json(folder / DESCRIPTION, _description(source, program, form))
-        write_manifest(folder)
-
-
-def _built(source: Source, form: Format) -> Program:
     try:
         program = build_program(source.committee, source.indices, source.extractor, source.bounds)
     except NotExportableError as error:
@@ -116,38 +96,51 @@ def _built(source: Source, form: Format) -> Program:
             f"The model cannot be exported: {error}. Prescribe other candidates=, or keep it with "
             "model.save(path)."
         ) from None
-    if form == "onnx" and program.foreign:
-        named = "; ".join(f"{one.predictor.name!r} ({one.why})" for one in program.foreign)
-        raise InputError(
-            f"The model cannot be exported to ONNX because of the predictor {named}. Choose "
-            "format='torch', which keeps it by skops, or prescribe other candidates=."
-        )
-    return program
+    X, numbers = _tried_rows(source)
+    with new_folder(path, marker=DESCRIPTION, overwrite=overwrite) as folder:
+        if form == "torch":
+            predicted = _write_torch(program, folder, X, numbers)
+        else:
+            write_onnx(program, folder / ONNX, X, numbers)
+            predicted = run_onnx(folder / ONNX, X, numbers)
+        _require_agreement(predicted, source, X, numbers, _tolerance(source, program, form))
+        write_json(folder / DESCRIPTION, _description(source, program, form))
+        write_manifest(folder)
 
 
-def _tried_rows(source: Source) -> tuple[NDArray, NDArray[np.int64]]:
+def _tried_rows(source: Source, n_rows: int = 64) -> tuple[NDArray, NDArray[np.int64]]:
     """Rows about where those of the fit were, and some far out, dealt out to the domains."""
     rng = np.random.default_rng(0)
     scaler, shape = source.indices.scaler, source.input_shape
-    X = rng.normal(size=(TRIED_ROWS, *shape))
+    X = rng.normal(size=(n_rows, *shape))
     if source.extractor is None:
-        flat = X.reshape(TRIED_ROWS, -1) * scaler.scale + scaler.offset
-        X = flat.reshape(TRIED_ROWS, *shape)
+        X = (X.reshape(n_rows, -1) * scaler.scale + scaler.offset).reshape(n_rows, *shape)
     if source.bounds is not None:
-        X[::FAR_OUT_EACH] *= FAR_OUT
+        X[::8] *= 1e3
     allowed = np.arange(len(source.domains))
     shift = source.committee.label_shift
     if shift is not None:  # in sources, shares depend on the rows of a call
         allowed = np.array([k for k in allowed if source.domains[k] in shift.domains])
-    return X, np.resize(rng.permutation(allowed), TRIED_ROWS).astype(np.int64)
+    return X, np.resize(rng.permutation(allowed), n_rows).astype(np.int64)
+
+
+def _tolerance(source: Source, program: Program, form: str) -> float:
+    """Largest difference allowed, relative to the largest prediction: of sums in another order, of
+    onnxruntime's exponentials, and of backbones and ONNX's trees, which are in single precision."""
+    if source.uses_single or (form == "onnx" and program.estimators):
+        return 1e-4
+    return 1e-8 if form == "torch" else 1e-6
 
 
 def _require_agreement(
-    said: Sequence[NDArray], source: Source, X: NDArray, numbers: NDArray[np.int64], form: Format
+    predicted: tuple[NDArray, ...],
+    source: Source,
+    X: NDArray,
+    numbers: NDArray[np.int64],
+    tolerance: float,
 ) -> None:
     expected = source.predict(X, [source.domains[number] for number in numbers])
-    tolerance = SINGLE_TOLERANCE if source.uses_single else TOLERANCES[form]
-    for one, other in zip(said, expected, strict=True):
+    for one, other in zip(predicted, expected, strict=True):
         apart = float(np.abs(one - other).max() / max(float(np.abs(other).max()), 1e-300))
         if not apart <= tolerance:
             raise InputError(
@@ -157,49 +150,32 @@ def _require_agreement(
             )
 
 
-def exported_program(module: torch.nn.Module, X: NDArray, *others: NDArray) -> Any:
-    """As torch.export has it, for any number of rows."""
-    rows = torch.export.Dim("rows")
-    given = tuple(torch.tensor(one) for one in (X, *others))
-    shapes = tuple({0: rows} for _ in given)
-    dynamic: Any = shapes if len(given) == 2 else (*shapes[:2], shapes[2:])  # X, domain, *said
-    with torch.no_grad():
-        return torch.export.export(module, given, dynamic_shapes=dynamic, strict=False)
-
-
 def _write_torch(
     program: Program, folder: Path, X: NDArray, numbers: NDArray[np.int64]
 ) -> tuple[NDArray, ...]:
-    said: tuple[NDArray, ...] = ()
-    if program.foreign:
-        features = exported_program(Features(program), X, numbers)
-        torch.export.save(features, folder / FEATURES)
-        given = features.module()(torch.tensor(X), torch.tensor(numbers))
-        pairs = zip(program.foreign, given)
-        said = tuple(one.predictor.predict(part.numpy()) for one, part in pairs)
-        for number, one in enumerate(program.foreign):
-            state = one.predictor.state()
-            (folder / skops_name(number)).write_bytes(state["estimators"].tobytes())
-    exported = exported_program(program, X, numbers, *said)
+    """The files, and what they predict."""
+    given: tuple[torch.Tensor, ...] = (torch.tensor(X), torch.tensor(numbers))
+    last: torch.nn.Module = program
+    if program.estimators:
+        before, last = exported_program(Half(program, "before"), given), Half(program, "after")
+        torch.export.save(before, folder / FEATURES)
+        found, count = before.module()(*given), len(program.estimators)
+        given = (*found[:-count], *ask(program.estimators, found[-count:]))
+        for number, one in enumerate(program.estimators):
+            packed = one.state()["estimators"]
+            (folder / skops_name(number)).write_bytes(packed.tobytes())
+    exported = exported_program(last, given)
     torch.export.save(exported, folder / PROGRAM)
-    everything = (X, numbers, *said)
-    return tuple(one.numpy() for one in exported.module()(*map(torch.tensor, everything)))
-
-
-def _write_onnx(
-    program: Program, folder: Path, X: NDArray, numbers: NDArray[np.int64]
-) -> tuple[NDArray, ...]:
-    write_onnx(exported_program(program, X, numbers), folder / ONNX, program.outputs)
-    return run_onnx(folder / ONNX, X, numbers)
+    return tuple(one.detach().numpy() for one in exported.module()(*given))
 
 
 def skops_name(number: int) -> str:
     return f"predictor-{number}.skops"
 
 
-def _description(source: Source, program: Program, form: Format) -> dict[str, Any]:
-    foreign = [one.predictor for one in program.foreign]
+def _description(source: Source, program: Program, form: str) -> dict[str, Any]:
     classes = source.classes
+    states = [one.state() for one in program.estimators] if form == "torch" else []
     return {
         "format": FORM,
         "format_version": FORM_VERSION,
@@ -210,13 +186,7 @@ def _description(source: Source, program: Program, form: Format) -> dict[str, An
         "single_output": source.single_output,
         "outputs": list(program.outputs),
         "skops": [
-            {
-                "name": one.name,
-                "n_features": one.n_features,
-                "n_outputs": one.n_outputs,
-                "present": None if one.present is None else one.present.tolist(),
-            }
-            for one in foreign
+            {name: part for name, part in state.items() if name != "estimators"} for state in states
         ],
         "versions": versions(),
     }

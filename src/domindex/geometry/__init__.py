@@ -1,8 +1,9 @@
 """The geometry of domains: distances between clouds, maps made of them, graphs. NumPy, no torch."""
 
 from domindex.geometry.domain_map import DomainMap
-from domindex.geometry.index import DomainIndex, domain_graph
+from domindex.geometry.neighbors import domain_graph
 from domindex.geometry.scaling import (
+    DomainIndex,
     classical_scaling,
     geodesic_distances,
     place,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from domindex.arrays import Floats
-from domindex.geometry.domain_map import DomainMap
+from domindex.arrays import Floats, Ints
+from domindex.geometry.domain_map import DomainMap, choose_landmarks
 from domindex.geometry.flow import (
     Moments,
     SelectedFlow,
@@ -19,10 +18,9 @@ from domindex.geometry.flow import (
     still_flow,
 )
 from domindex.geometry.grid_selection import SelectedGridFlow, select_grid_flow
-from domindex.geometry.neighbors import MOST_DRAWN, choose_landmarks
 from domindex.geometry.rings import RingCoordinate
+from domindex.geometry.settings import MAP
 from domindex.geometry.subspace import (
-    RELIABLE,
     LocalProjection,
     Subspace,
     local_projections,
@@ -32,13 +30,6 @@ from domindex.geometry.subspace import (
 from domindex.geometry.transport import Method
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import InputScaler
-
-DESCRIBED_COMPONENTS = 6
-"""Principal components whose movement compares two projections: more would take seconds. Chosen
-with the maps of TPT-48 and of the families of `domindex-bench run --suite generality` in view."""
-
-SUMMARISED_COMPONENTS = 32
-"""Principal components by which landmarks are chosen, of more features; for time and memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +44,16 @@ class DomainGeometry:
     projection : where local indices start
     selected : the map of the domains, with the flow along it
     has_flow : whether a flow was looked for; the paper's model has none
-    kept : what takes a while and is found when it is first asked for
+    cache : the motion of pictures over their grid, found when it is first asked for
     """
 
     scaler: InputScaler
-    map_rows: tuple[NDArray[np.int64], ...]
+    map_rows: tuple[Ints, ...]
     subspace: Subspace
     projection: LocalProjection
     selected: SelectedFlow
     has_flow: bool = True
-    kept: dict[str, SelectedGridFlow] = field(default_factory=dict)
+    cache: dict[str, SelectedGridFlow] = field(default_factory=dict)
 
     @classmethod
     def fit(
@@ -70,20 +61,17 @@ class DomainGeometry:
         data: DomainData,
         index_dim: int = 2,
         *,
-        map_rows: Sequence[NDArray[np.int64]] | None = None,
+        map_rows: Sequence[Ints] | None = None,
         local_dim: int | None = None,
-        reliable: float = RELIABLE,
         n_jobs: int | None = None,
-        most_drawn: int = MOST_DRAWN,
+        most_drawn: int = MAP.max_drawn,
     ) -> DomainGeometry:
         """Find where the domains differ, map them along geodesics, and solve for the flow.
 
         Of more than `most_drawn` domains all of this is solved on landmarks, and the others are
-        placed on the map.
-
-        `map_rows` numbers the rows within each domain that the map shall rest on, all where None.
-        Where u may start along several projections, the one counts whose map, measured by slices,
-        describes the principal components of these rows in fewest nats.
+        placed on the map. `map_rows` numbers the rows within each domain that the map shall rest
+        on, all where None. Where u may start along several projections, the one counts whose map,
+        measured by slices, describes the principal components of these rows in fewest nats.
         """
         scaler = InputScaler.fit(data)
         clouds = scaled_clouds(data, scaler)
@@ -91,16 +79,36 @@ class DomainGeometry:
             map_rows = [np.arange(len(cloud)) for cloud in clouds]
         shown = [cloud[rows] for cloud, rows in zip(clouds, map_rows)]
         drawn = _drawn_domains(data, shown, most_drawn)
-        of_drawn = _Drawn(
-            [data.domains[number] for number in drawn],
-            [clouds[number] for number in drawn],
-            [shown[number] for number in drawn],
-            data.is_source[drawn],
-            scaler.origin,
-        )
-        subspace = moving_directions(of_drawn.clouds)
-        projection = of_drawn.project(subspace, index_dim, local_dim, reliable)
-        selected = of_drawn.select(subspace, projection, index_dim, n_jobs)
+        names = [data.domains[number] for number in drawn]
+        drawn_clouds = [clouds[number] for number in drawn]
+        drawn_shown = [shown[number] for number in drawn]
+
+        def map_of(projection: LocalProjection, method: Method | None) -> DomainMap:
+            """The map of projected clouds, without geodesics."""
+            local = [cloud @ projection.matrix for cloud in drawn_shown]
+            return DomainMap.fit(
+                names,
+                local,
+                index_dim,
+                level_share=projection.level_share,
+                method=method,
+                n_jobs=n_jobs,
+                most_drawn=len(names),
+            )
+
+        subspace = moving_directions(drawn_clouds)
+        projections = local_projections(drawn_shown, subspace, local_dim)
+        projection = projections[0]
+        if len(projections) > 1:
+            widest = principal_components(np.concatenate(drawn_shown), MAP.described_components)
+            described = [cloud @ widest for cloud in drawn_shown]
+            maps = [maps_along_neighborhoods(map_of(one, "sliced")) for one in projections]
+            lengths = [description_length(described, one, scaler.origin @ widest) for one in maps]
+            projection = projections[int(np.argmin(lengths))]
+        chosen = maps_along_neighborhoods(map_of(projection, None).closed(drawn_shown))
+        moving = [cloud @ subspace.moving for cloud in drawn_clouds]
+        origin, is_source = scaler.origin @ subspace.moving, data.is_source[drawn]
+        selected = select_flow(moving, chosen, origin, is_source)
         if len(drawn) < data.n_domains:
             local = [cloud @ projection.matrix for cloud in shown]
             grown = selected.domain_map.among(data.domains, local, drawn)
@@ -132,25 +140,25 @@ class DomainGeometry:
         maps = [domain_map.of_landmarks()]
         selected = select_flow(moving, maps, self.moving_origin, is_source)
         selected = replace(selected, domain_map=domain_map)
-        return replace(self, selected=selected, has_flow=True, kept={})
+        return replace(self, selected=selected, has_flow=True, cache={})
 
     def grid_flow(self, data: DomainData) -> SelectedGridFlow:
         """How pictures or signals move over their grid along the map; found once."""
-        if "grid flow" not in self.kept:
+        if "grid flow" not in self.cache:
             drawn, loop = self.domain_map.drawn, self.domain_map.loop
             around = None
             if loop is not None:
                 ring = RingCoordinate.opposite(loop.angles, data.is_source[drawn])
                 around = (ring, loop.angles)
             rows = np.flatnonzero(np.isin(data.row_domains, drawn))
-            self.kept["grid flow"] = select_grid_flow(
+            self.cache["grid flow"] = select_grid_flow(
                 data.layout.to_grid(data.inputs[rows]),
                 np.searchsorted(drawn, data.row_domains[rows]),
                 self.domain_map.coordinates[drawn],
                 self.domain_map.transport,
                 around=around,
             )
-        return self.kept["grid flow"]
+        return self.cache["grid flow"]
 
     def moving_clouds(self, data: DomainData) -> list[Floats]:
         """The moving coordinates of each domain, (rows, n_moving)."""
@@ -166,78 +174,11 @@ class DomainGeometry:
         return self.selected.domain_map
 
 
-@dataclass(frozen=True, eq=False)
-class _Drawn:
-    """The domains that the geometry is solved on: all, or landmarks.
-
-    Attributes
-    ----------
-    domains : names
-    clouds : scaled inputs (rows, features) of each
-    shown : those of them that the map is drawn from
-    is_source : (domains,)
-    origin : (features,) where the user's zero lies
-    """
-
-    domains: list[Hashable]
-    clouds: list[Floats]
-    shown: list[Floats]
-    is_source: NDArray[np.bool_]
-    origin: Floats
-
-    def project(
-        self, subspace: Subspace, index_dim: int, local_dim: int | None, reliable: float
-    ) -> LocalProjection:
-        """Where u may start along several projections, the one of the shortest description."""
-        projections = local_projections(self.shown, subspace, local_dim, reliable)
-        if len(projections) == 1:
-            return projections[0]
-        widest = principal_components(np.concatenate(self.shown), DESCRIBED_COMPONENTS)
-        described = [cloud @ widest for cloud in self.shown]
-        maps = [
-            maps_along_neighborhoods(self.plain_map(one, index_dim, "sliced"))
-            for one in projections
-        ]
-        lengths = [description_length(described, one, self.origin @ widest) for one in maps]
-        return projections[int(np.argmin(lengths))]
-
-    def select(
-        self,
-        subspace: Subspace,
-        projection: LocalProjection,
-        index_dim: int,
-        n_jobs: int | None,
-    ) -> SelectedFlow:
-        """The map along the neighbourhoods, and the flow, of the shortest description."""
-        plain = self.plain_map(projection, index_dim, None, n_jobs).closed(self.shown)
-        chosen = maps_along_neighborhoods(plain)
-        moving = [cloud @ subspace.moving for cloud in self.clouds]
-        return select_flow(moving, chosen, self.origin @ subspace.moving, self.is_source)
-
-    def plain_map(
-        self,
-        projection: LocalProjection,
-        index_dim: int,
-        method: Method | None,
-        n_jobs: int | None = None,
-    ) -> DomainMap:
-        """The map of projected clouds, without geodesics."""
-        return DomainMap.fit(
-            self.domains,
-            [cloud @ projection.matrix for cloud in self.shown],
-            index_dim,
-            level_share=projection.level_share,
-            method=method,
-            n_jobs=n_jobs,
-            most_drawn=len(self.domains),
-        )
-
-
-def _drawn_domains(data: DomainData, shown: Sequence[Floats], most: int) -> NDArray[np.int64]:
+def _drawn_domains(data: DomainData, shown: Sequence[Floats], most: int) -> Ints:
     """Numbers of the domains that the geometry is solved on."""
     if data.n_domains <= most:
         return np.arange(data.n_domains)
-    widest = principal_components(np.concatenate(shown), SUMMARISED_COMPONENTS)
+    widest = principal_components(np.concatenate(shown), MAP.max_features)
     return choose_landmarks([cloud @ widest for cloud in shown], data.is_source, most)
 
 

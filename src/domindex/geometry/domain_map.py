@@ -1,4 +1,9 @@
-"""Whether what a saved map holds fits together."""
+"""The map of the domains: distances between their local indices, shown in few dimensions.
+
+Distances between all pairs, geodesics and scaling grow with the square and the cube of the number
+of domains. So the map of many domains is drawn from some of them, landmarks, and all others are
+placed by their distances to these, as new domains are. What that costs is measured on random pairs.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +15,12 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
+from scipy.stats import rankdata
 
-from domindex.arrays import Floats
-from domindex.geometry.index import DomainIndex
-from domindex.geometry.neighbors import (
-    MOST_DRAWN,
-    LandmarkError,
-    choose_landmarks,
-    measure_error,
-)
+from domindex.arrays import Floats, Ints
 from domindex.geometry.rings import Loop, comes_back, find_loop
 from domindex.geometry.scaling import (
-    FLAT_AXIS,
+    DomainIndex,
     KnownPaths,
     classical_scaling,
     extend_paths,
@@ -31,39 +30,141 @@ from domindex.geometry.scaling import (
     place,
     procrustes_align,
     scaling_spectrum,
-    unit_scale,
 )
-from domindex.geometry.transport import BLOCK, Method, thin, transport_distances, transport_to_known
+from domindex.geometry.settings import MAP
+from domindex.geometry.transport import (
+    Method,
+    groups_by_size,
+    thin,
+    transport_distances,
+    transport_of_pairs,
+    transport_to_known,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def check_map_state(state: dict[str, Any], index: DomainIndex) -> None:
-    """ValueError where the parts of a `DomainMap.state` do not fit its index."""
-    sizes, clouds, n_domains = state["cloud_sizes"], state["clouds"], len(index.domains)
-    if state["method"] not in get_args(Method):
-        raise ValueError(f"transport is measured by {state['method']!r}")
-    if len(sizes) != n_domains or min(sizes) < 1 or sum(sizes) != len(clouds):
-        raise ValueError("the clouds do not match the domains")
-    n_added = state["n_added"]
-    if type(n_added) is not int or not 0 <= n_added < n_domains:
-        raise ValueError(f"{n_added} of {n_domains} domains were added")
-    landmarks = index.landmarks
-    n_drawn = n_domains - n_added if landmarks is None else len(landmarks)
-    if landmarks is not None and landmarks[-1] >= n_domains - n_added:
-        raise ValueError("a landmark was added to the map that was drawn from it")
-    if state["transport"].shape != (n_drawn, n_drawn):
-        raise ValueError("the transport distances do not match the domains")
-    if not np.isfinite(state["transport"]).all() or not 0.0 < state["unit"] < np.inf:
-        raise ValueError("the distances of the map are not usable numbers")
-    if any(type(number) is not int or number < 1 for number in state["neighbors"]):
-        raise ValueError(f"geodesics pass through {state['neighbors']} neighbours")
+def choose_landmarks(
+    clouds: Sequence[Floats],
+    is_source: NDArray[np.bool_] | None = None,
+    most: int = MAP.max_drawn,
+) -> Ints:
+    """The rising numbers of at most `most` of the clouds (rows, features), spread over all.
+
+    As k-means++ starts: one after the other, each with a chance that grows with the square of its
+    distance to the nearest chosen so far. Farthest points would be those with the noisiest rows;
+    plain chance would leave what is rare to itself. Sources have their share, and a tenth at least.
+
+    Examples
+    --------
+    Of two dense places both are chosen, and the single domain far away:
+
+    >>> import numpy as np
+    >>> from domindex.geometry.domain_map import choose_landmarks
+    >>> cloud = np.random.default_rng(0).normal(size=(20, 2))
+    >>> places = [0.0] * 50 + [9.0] * 50 + [90.0]
+    >>> choose_landmarks([cloud + place for place in places], most=3).tolist()[-1]
+    100
+    """
+    n_clouds = len(clouds)
+    if n_clouds <= most:
+        return np.arange(n_clouds)
+    groups = [(np.arange(n_clouds), most)]
+    if is_source is not None and is_source.any() and not is_source.all():
+        n_sources = int(is_source.sum())
+        least = min(n_sources, int(MAP.min_source_share * most))
+        count = max(1, min(max(round(most * n_sources / n_clouds), least), most - 1))
+        others = min(most - count, n_clouds - n_sources)
+        groups = [(np.flatnonzero(is_source), count), (np.flatnonzero(~is_source), others)]
+    summaries, rng = domain_summaries(clouds), np.random.default_rng(0)
+    away = np.full(n_clouds, np.inf)
+    chosen: list[int] = []
+    for group, count in groups:
+        for _ in range(count):
+            weights = np.where(np.isfinite(away[group]), away[group], 1.0)
+            if weights.sum() > 0.0:
+                chosen.append(int(rng.choice(group, p=weights / weights.sum())))
+            else:  # all that are left coincide with one that was chosen
+                chosen.append(int(rng.choice(np.setdiff1d(group, chosen))))
+            away = np.minimum(away, ((summaries - summaries[chosen[-1]]) ** 2).sum(axis=1))
+    return np.sort(np.array(chosen, dtype=np.int64))
 
 
-def drawn_together(cloud: Floats, share: float) -> Floats:
-    """A cloud (rows, local_dim) with only this share of its mean."""
-    return cloud if share == 1.0 else cloud - (1.0 - share) * cloud.mean(axis=0)
+def domain_summaries(clouds: Sequence[Floats]) -> Floats:
+    """(clouds, summaries): mean, deviation and three quantiles of every feature."""
+    levels = (0.1, 0.5, 0.9)
+    result = np.empty((len(clouds), (2 + len(levels)) * clouds[0].shape[1]))
+    for numbers in groups_by_size(clouds):
+        rows = np.stack([clouds[number] for number in numbers])
+        quantiles = np.quantile(rows, levels, axis=1)
+        result[numbers] = np.hstack([rows.mean(axis=1), rows.std(axis=1), *quantiles])
+    return result
+
+
+@dataclass(frozen=True)
+class LandmarkError:
+    """How well distances on a map that was drawn from landmarks follow exact transport.
+
+    The map shows few dimensions, and geodesics: so even between landmarks, which it was drawn from,
+    the two differ. What placing the others by landmarks adds is the difference between the figures
+    of all domains and those of the landmarks.
+
+    Attributes
+    ----------
+    n_landmarks, n_domains : how many there are
+    n_pairs : random pairs that were measured exactly, of each kind
+    spearman : rank correlation of map distances with exact ones, pairs of any domains
+    stress : share of the exact distances that the map, at its best scale, does not show
+    landmark_spearman, landmark_stress : the same of pairs of landmarks
+    """
+
+    n_landmarks: int
+    n_domains: int
+    n_pairs: int
+    spearman: float
+    stress: float
+    landmark_spearman: float
+    landmark_stress: float
+
+    @classmethod
+    def measure(
+        cls, clouds: Sequence[Floats], coordinates: Floats, landmarks: Ints, n_pairs: int = 300
+    ) -> LandmarkError:
+        """Exact transport between clouds against distances of coordinates (domains, index_dim)."""
+        rng = np.random.default_rng(0)
+        found = []
+        for numbers in (np.arange(len(clouds)), landmarks):
+            pairs = random_pairs(numbers, n_pairs, rng)
+            exact = transport_of_pairs(clouds, pairs)
+            first, second = pairs.T
+            shown = np.linalg.norm(coordinates[first] - coordinates[second], axis=1)
+            scale = float(shown @ exact) / (float(shown @ shown) or 1.0)
+            off = np.linalg.norm(scale * shown - exact) / (np.linalg.norm(exact) or 1.0)
+            found += [rank_correlation(shown, exact), float(off)]
+        return cls(len(landmarks), len(clouds), n_pairs, *found)
+
+    def __str__(self) -> str:
+        return (
+            f"The map was drawn from {self.n_landmarks} of {self.n_domains} domains; on "
+            f"{self.n_pairs} random pairs its distances follow exact ones with a rank correlation "
+            f"of {self.spearman:.3f} (landmarks: {self.landmark_spearman:.3f}) and a stress of "
+            f"{self.stress:.3f} ({self.landmark_stress:.3f})."
+        )
+
+
+def random_pairs(numbers: Ints, count: int, rng: np.random.Generator) -> Ints:
+    """(count, 2) of the numbers, two different ones each."""
+    first = rng.integers(len(numbers), size=count)
+    second = (first + rng.integers(1, len(numbers), size=count)) % len(numbers)
+    return np.stack([numbers[first], numbers[second]], axis=1)
+
+
+def rank_correlation(first: Floats, second: Floats) -> float:
+    """Spearman's; 1 where one of the two has no order to be missed."""
+    if np.ptp(first) == 0.0 or np.ptp(second) == 0.0:
+        return 1.0
+    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
 
 
 def scaled_index(
@@ -71,26 +172,20 @@ def scaled_index(
     transport: Floats,
     neighbors: Sequence[int],
     index_dim: int,
-    reference: Floats | None,
+    reference: Floats | None = None,
 ) -> tuple[DomainIndex, float]:
-    """Distances to a map of unit scale, and that unit.
+    """Distances to a map of unit mean square length, and that unit.
 
     One scale, not one per axis: the axes' lengths say how much the domains differ along them.
     """
     shown = mean_geodesics(transport, neighbors) if neighbors else transport
-    coordinates, unit = unit_scale(classical_scaling(shown, index_dim))
+    coordinates = classical_scaling(shown, index_dim)
+    unit = float(np.sqrt((coordinates**2).sum(axis=1).mean())) or 1.0
+    coordinates = coordinates / unit
     if reference is not None:
         coordinates = procrustes_align(coordinates, reference)
     spectrum = scaling_spectrum(shown) / unit**2
     return DomainIndex(tuple(domains), coordinates, shown / unit, spectrum), unit
-
-
-MAX_EXACT_DOMAINS = 100
-"""Domains up to which every pair's transport problem is solved; beyond, distances are sliced."""
-
-FLAT_AXIS_OF_LANDMARKS = 0.03
-"""Spread of an axis, relative to the widest, below which it places nobody on a map of landmarks.
-Most domains are placed there, and along such an axis by rounding and noise; not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +245,8 @@ class DomainMap:
         method: Method | None = None,
         reference: Floats | None = None,
         n_jobs: int | None = None,
-        landmarks: NDArray[np.int64] | None = None,
-        most_drawn: int = MOST_DRAWN,
+        landmarks: Ints | None = None,
+        most_drawn: int = MAP.max_drawn,
     ) -> Self:
         """Map domains by their local indices, one array (rows, local_dim) each.
 
@@ -175,8 +270,8 @@ class DomainMap:
                 most_drawn=len(landmarks),
             )
             return drawn.among(domains, local_indices, landmarks)
-        clouds = tuple(thin(drawn_together(cloud, level_share)) for cloud in local_indices)
-        method = method or ("exact" if len(clouds) <= MAX_EXACT_DOMAINS else "sliced")
+        clouds = _map_clouds(local_indices, level_share)
+        method = method or ("exact" if len(clouds) <= MAP.max_exact_domains else "sliced")
         transport = transport_distances(clouds, method=method, n_jobs=n_jobs)
         index, unit = scaled_index(domains, transport, neighbors, index_dim, reference)
         return cls(index, transport, clouds, method, tuple(neighbors), unit, level_share)
@@ -192,7 +287,7 @@ class DomainMap:
         Of a map that was drawn from all its domains.
         """
         index_dim = self.coordinates.shape[1]
-        index, unit = scaled_index(self.index.domains, self.transport, neighbors, index_dim, None)
+        index, unit = scaled_index(self.index.domains, self.transport, neighbors, index_dim)
         return replace(self, index=index, neighbors=tuple(neighbors), unit=unit)._around(self.loop)
 
     def closed(self, clouds: Sequence[Floats] | None = None) -> DomainMap:
@@ -207,34 +302,27 @@ class DomainMap:
         return self._around(loop)
 
     def _around(self, loop: Loop | None) -> DomainMap:
+        """The same map with this ring; those that were not drawn lie where they belong on it."""
         if loop is None and self.loop is None:
             return self
-        closed = replace(self, loop=loop)
-        angles = None if loop is None else closed._all_angles()
+        closed, angles = replace(self, loop=loop), None
+        if loop is not None:
+            angles, others = np.empty(len(self.clouds)), self._not_drawn
+            angles[self.drawn] = loop.angles
+            angles[others] = closed._angles_of_clouds([self.clouds[number] for number in others])
         return replace(closed, index=replace(self.index, angles=angles))
-
-    def _all_angles(self) -> Floats:
-        """(domains,) of the ring, and of those that were not drawn where they belong on it."""
-        assert self.loop is not None
-        others = self._not_drawn
-        if not len(others):
-            return self.loop.angles
-        angles = np.empty(len(self.clouds))
-        angles[self.drawn] = self.loop.angles
-        angles[others] = self._angles_of_clouds([self.clouds[number] for number in others])
-        return angles
 
     def among(
         self,
         domains: Sequence[Hashable],
         local_indices: Sequence[Floats],
-        landmarks: NDArray[np.int64],
+        landmarks: Ints,
     ) -> Self:
         """The same map, with all `domains` on it, of which it was drawn from `landmarks`.
 
         The others are where `locate` puts them, by their distances to the landmarks.
         """
-        clouds = [thin(drawn_together(cloud, self.level_share)) for cloud in local_indices]
+        clouds = _map_clouds(local_indices, self.level_share)
         others = np.setdiff1d(np.arange(len(clouds)), landmarks)
         coordinates = np.empty((len(clouds), self.coordinates.shape[1]))
         shown = np.empty((len(clouds), len(landmarks)))
@@ -244,7 +332,7 @@ class DomainMap:
             coordinates[others], shown[others] = placed
         eigenvalues, numbers = self.index.eigenvalues, np.array(landmarks)
         index = DomainIndex(tuple(domains), coordinates, shown, eigenvalues, None, numbers)
-        grown = replace(self, index=index, clouds=tuple(clouds), loop=None)
+        grown = replace(self, index=index, clouds=clouds, loop=None)
         return grown if self.loop is None else cast("Self", grown._around(self.loop))
 
     def of_landmarks(self) -> DomainMap:
@@ -269,7 +357,8 @@ class DomainMap:
         """Where new domains belong, (new, index_dim): each as if it had come alone."""
         if not local_indices:
             return np.empty((0, self.coordinates.shape[1]))
-        return self._locate_clouds(self._new_clouds(local_indices), self._by_landmarks)[0]
+        clouds = _map_clouds(local_indices, self.level_share)
+        return self._locate_clouds(clouds, self._by_landmarks)[0]
 
     def with_domains(self, names: Sequence[Hashable], local_indices: Sequence[Floats]) -> DomainMap:
         """The same map with more domains on it, each where `locate` puts it.
@@ -277,9 +366,15 @@ class DomainMap:
         Nothing that was there moves. The distances that the map shows are, to an added domain,
         those it was placed by; between two of them, those of their places.
         """
-        clouds = self._new_clouds(local_indices)
+        clouds = _map_clouds(local_indices, self.level_share)
         places, shown = self._locate_clouds(clouds, self._by_landmarks)
-        distances, spectrum = self._grown_distances(places, shown)
+        old, spectrum = self.index.distances, self.index.eigenvalues
+        if self.index.landmarks is None:
+            known = np.hstack([shown, cdist(places, self.coordinates[self.n_fitted :])])
+            distances = np.block([[old, known.T], [known, cdist(places, places)]])
+            spectrum = np.sort(np.append(spectrum, np.zeros(len(places))))[::-1].copy()
+        else:
+            distances = np.vstack([old, shown])
         angles = self.index.angles
         if angles is not None:
             angles = np.append(angles, self._angles_of_clouds(clouds))
@@ -298,29 +393,19 @@ class DomainMap:
             n_added=self.n_added + len(clouds),
         )
 
-    def _grown_distances(self, places: Floats, shown: Floats) -> tuple[Floats, Floats]:
-        """What the index holds with added domains: distances and eigenvalues."""
-        old = self.index.distances
-        if self.index.landmarks is not None:
-            return np.vstack([old, shown]), self.index.eigenvalues
-        known = np.hstack([shown, cdist(places, self.coordinates[self.n_fitted :])])
-        distances = np.block([[old, known.T], [known, cdist(places, places)]])
-        spectrum = np.sort(np.append(self.index.eigenvalues, np.zeros(len(places))))[::-1]
-        return distances, spectrum.copy()
-
     @property
     def n_fitted(self) -> int:
         """How many domains, the first ones, are those of the fit."""
         return len(self.clouds) - self.n_added
 
     @property
-    def drawn(self) -> NDArray[np.int64]:
+    def drawn(self) -> Ints:
         """Numbers of the domains that the map was drawn from: all of the fit, or landmarks."""
         landmarks = self.index.landmarks
         return np.arange(self.n_fitted) if landmarks is None else landmarks
 
     @property
-    def _not_drawn(self) -> NDArray[np.int64]:
+    def _not_drawn(self) -> Ints:
         return np.setdiff1d(np.arange(len(self.clouds)), self.drawn)
 
     @property
@@ -333,7 +418,7 @@ class DomainMap:
         if self.index.landmarks is None:
             return None
         n_fitted = self.n_fitted
-        return measure_error(
+        return LandmarkError.measure(
             self.clouds[:n_fitted], self.coordinates[:n_fitted], self.index.landmarks
         )
 
@@ -362,9 +447,6 @@ class DomainMap:
         axes that landmarks hardly spread along place nobody."""
         return self.index.landmarks is not None
 
-    def _new_clouds(self, local_indices: Sequence[Floats]) -> list[Floats]:
-        return [thin(drawn_together(cloud, self.level_share)) for cloud in local_indices]
-
     def _locate_clouds(self, clouds: Sequence[Floats], by_landmarks: bool) -> tuple[Floats, Floats]:
         """Places (new, index_dim) and the distances (new, drawn) that they show, in map units."""
         widest, reach = None, None
@@ -373,25 +455,17 @@ class DomainMap:
             reach = np.max([one.reach for one in self._paths], axis=0)
         known, method = self._drawn_clouds, self.method
         gaps = transport_to_known(clouds, known, method, widest, reach, at_once=by_landmarks)
-        if self.neighbors:
-            gaps = self._along_paths(gaps, by_landmarks)
+        if self.neighbors and by_landmarks:  # thousands, some at a time for memory
+            starts = range(0, len(gaps), MAP.block)
+            gaps = np.vstack([extend_paths(gaps[n : n + MAP.block], self._paths) for n in starts])
+        elif self.neighbors:
+            gaps = join_paths(gaps, self.transport, self._paths)
         shown = gaps / self.unit
         # A slice where it can be one: a copy in another layout would round differently.
         drawn = slice(self.n_fitted) if self.index.landmarks is None else self.index.landmarks
         distances = self.index.distances[drawn][:, : len(known)]
-        flat_axis = FLAT_AXIS_OF_LANDMARKS if by_landmarks else FLAT_AXIS
+        flat_axis = MAP.flat_landmark_axis if by_landmarks else MAP.flat_axis
         return place(shown, self.coordinates[drawn], distances, flat_axis), shown
-
-    def _along_paths(self, gaps: Floats, by_landmarks: bool) -> Floats:
-        """(new, drawn) lengths of paths.
-
-        By landmarks, thousands are placed, some at a time for memory, along the paths that there
-        are; otherwise each along those of the graph that it joins.
-        """
-        if not by_landmarks:
-            return join_paths(gaps, self.transport, self._paths)
-        starts = range(0, len(gaps), BLOCK)
-        return np.vstack([extend_paths(gaps[n : n + BLOCK], self._paths) for n in starts])
 
     @cached_property
     def _paths(self) -> list[KnownPaths]:
@@ -402,12 +476,12 @@ class DomainMap:
         """The angles (new,) of new domains around the ring; None where the map is open."""
         if self.loop is None:
             return None
-        if not local_indices:
-            return np.empty(0)
-        return self._angles_of_clouds(self._new_clouds(local_indices))
+        return self._angles_of_clouds(_map_clouds(local_indices, self.level_share))
 
     def _angles_of_clouds(self, clouds: Sequence[Floats]) -> Floats:
         assert self.loop is not None
+        if not clouds:
+            return np.empty(0)
         known = self._drawn_clouds
         gaps = transport_to_known(clouds, known, self.method, at_once=self._by_landmarks)
         return np.array([self.loop.locate(gap) for gap in gaps])
@@ -429,7 +503,7 @@ class DomainMap:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         index = DomainIndex.from_state(state["index"])
-        check_map_state(state, index)
+        _check_map_state(state, index)
         sizes, clouds = state["cloud_sizes"], state["clouds"]
         loop = state.get("loop")  # only maps that close have it
         return cls(
@@ -443,3 +517,32 @@ class DomainMap:
             state["n_added"],
             None if loop is None else Loop.from_state(loop, state["transport"]),
         )
+
+
+def _map_clouds(local_indices: Sequence[Floats], level_share: float) -> tuple[Floats, ...]:
+    """Thinned clouds (rows, local_dim) with only this share of their means."""
+    if level_share != 1.0:
+        local_indices = [one - (1.0 - level_share) * one.mean(axis=0) for one in local_indices]
+    return tuple(thin(cloud) for cloud in local_indices)
+
+
+def _check_map_state(state: dict[str, Any], index: DomainIndex) -> None:
+    """ValueError where the parts of a `DomainMap.state` do not fit its index."""
+    sizes, clouds, n_domains = state["cloud_sizes"], state["clouds"], len(index.domains)
+    if state["method"] not in get_args(Method):
+        raise ValueError(f"transport is measured by {state['method']!r}")
+    if len(sizes) != n_domains or min(sizes) < 1 or sum(sizes) != len(clouds):
+        raise ValueError("the clouds do not match the domains")
+    n_added = state["n_added"]
+    if type(n_added) is not int or not 0 <= n_added < n_domains:
+        raise ValueError(f"{n_added} of {n_domains} domains were added")
+    landmarks = index.landmarks
+    n_drawn = n_domains - n_added if landmarks is None else len(landmarks)
+    if landmarks is not None and landmarks[-1] >= n_domains - n_added:
+        raise ValueError("a landmark was added to the map that was drawn from it")
+    if state["transport"].shape != (n_drawn, n_drawn):
+        raise ValueError("the transport distances do not match the domains")
+    if not np.isfinite(state["transport"]).all() or not 0.0 < state["unit"] < np.inf:
+        raise ValueError("the distances of the map are not usable numbers")
+    if any(type(number) is not int or number < 1 for number in state["neighbors"]):
+        raise ValueError(f"geodesics pass through {state['neighbors']} neighbours")

@@ -1,4 +1,8 @@
-"""The exponential of many small matrices at once."""
+"""Flows along the map: one cloud, carried to every domain by exp(β · generator).
+
+A flow is solved in closed form from the moments of the domains, within a family of generators.
+Which map, family and number of components is chosen by the length of the description.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +18,14 @@ from threadpoolctl import threadpool_limits
 from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.geometry.domain_map import DomainMap
-from domindex.geometry.neighbors import bridge_components, nearest_links
 from domindex.geometry.rings import RingCoordinate
+from domindex.geometry.scaling import bridge_components, nearest_links
+from domindex.geometry.settings import FLOW
 from domindex.geometry.subspace import misfit
 
-DEGREE = 16
-LARGEST_NORM = 0.78
-"""Taylor's polynomial of this degree is exact to double precision up to this norm (Higham, 2008,
-table 10.2, gives 0.78 for degree 16)."""
-
-_COEFFICIENTS = 1.0 / np.cumprod([1.0, *range(1, DEGREE + 1)])
+FAMILIES = ("shift", "spin", "rigid", "linear", "affine")
+AROUND = (0,)
+"""Stands for "around the ring" where the candidates name the neighbours of a map."""
 
 
 def exponentials(matrices: Floats) -> Floats:
@@ -36,95 +38,63 @@ def exponentials(matrices: Floats) -> Floats:
     norm = float(np.abs(matrices).sum(axis=-2).max(initial=0.0))
     if not np.isfinite(norm):
         return np.full_like(matrices, np.nan)
-    squarings = int(np.ceil(np.log2(max(norm / LARGEST_NORM, 1.0))))
-    result = _taylor(matrices / 2.0**squarings)
+    # Taylor's polynomial of degree 16 is exact up to the norm 0.78 (Higham, 2008, table 10.2).
+    squarings = int(np.ceil(np.log2(max(norm / 0.78, 1.0))))
+    result = _taylor(matrices / 2.0**squarings, degree=16)
     for _ in range(squarings):
         result = result @ result
     return result
 
 
-def _taylor(matrices: Floats) -> Floats:
-    """Σ Aᵏ/k! up to `DEGREE`, in powers of A⁴ (Paterson and Stockmeyer)."""
+def _taylor(matrices: Floats, degree: int) -> Floats:
+    """Σ Aᵏ/k! up to `degree`, in powers of A⁴ (Paterson and Stockmeyer)."""
+    c = 1.0 / np.cumprod([1.0, *range(1, degree + 1)])
     second = matrices @ matrices
     third = second @ matrices
     fourth = second @ second
     identity = np.eye(matrices.shape[-1])
-    c = _COEFFICIENTS
-    result = c[DEGREE] * fourth
-    for k in range(DEGREE - 4, -1, -4):
+    result = c[degree] * fourth
+    for k in range(degree - 4, -1, -4):
         result += c[k + 3] * third + c[k + 2] * second + c[k + 1] * matrices + c[k] * identity
         if k:
             result = result @ fourth
     return result
 
 
-FAMILIES = ("shift", "spin", "rigid", "linear", "affine")
-
-
-def family_basis(
-    family: str, n_features: int, origin: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def family_basis(family: str, n_features: int, origin: Floats | None = None) -> Floats:
     """Columns that span the generators [G g] of a family, (p (p + 1), parameters).
 
     shift: G = 0. spin: G skew, with `origin` (p,) at rest: a rotation about it. rigid: G skew and
     any g. linear: G free, with `origin` at rest. affine: everything. Columns have unit length.
     """
     centre = np.zeros(n_features) if origin is None else origin
+
+    def unit(row: int, column: int) -> Floats:
+        matrix = np.zeros((n_features, n_features + 1))
+        matrix[row, column] = 1.0
+        return matrix
+
+    def about_centre(matrix: Floats) -> Floats:
+        """The generator [G, −G c], which leaves c where it is."""
+        turned = matrix.copy()
+        turned[:, -1] = -matrix[:, :-1] @ centre
+        return turned / np.linalg.norm(turned)
+
+    numbers = range(n_features)
+    shifts = [unit(row, n_features) for row in numbers]
+    entries = [unit(i, j) for i in numbers for j in numbers]
+    rotations = [(unit(i, j) - unit(j, i)) * 0.5**0.5 for i in numbers for j in range(i)]
     families = {
-        "shift": _shifts(n_features),
-        "spin": [_about(centre, matrix) for matrix in _rotations(n_features)],
-        "rigid": _rotations(n_features) + _shifts(n_features),
-        "linear": [_about(centre, matrix) for matrix in _entries(n_features)],
-        "affine": _entries(n_features) + _shifts(n_features),
+        "shift": shifts,
+        "spin": [about_centre(matrix) for matrix in rotations],
+        "rigid": rotations + shifts,
+        "linear": [about_centre(matrix) for matrix in entries],
+        "affine": entries + shifts,
     }
     if family not in families:
         raise InputError(f"family is {family!r}. Choose one of {FAMILIES}.")
     size = n_features * (n_features + 1)
     return np.array([matrix.ravel() for matrix in families[family]]).reshape(-1, size).T
-
-
-def _about(centre: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The generator [G, −G c], which leaves c where it is."""
-    turned = matrix.copy()
-    turned[:, -1] = -matrix[:, :-1] @ centre
-    return turned / np.linalg.norm(turned)
-
-
-def _unit(n_features: int, row: int, column: int) -> NDArray[np.float64]:
-    matrix = np.zeros((n_features, n_features + 1))
-    matrix[row, column] = 1.0
-    return matrix
-
-
-def _shifts(n_features: int) -> list[NDArray[np.float64]]:
-    return [_unit(n_features, row, n_features) for row in range(n_features)]
-
-
-def _entries(n_features: int) -> list[NDArray[np.float64]]:
-    return [_unit(n_features, i, j) for i in range(n_features) for j in range(n_features)]
-
-
-def _rotations(n_features: int) -> list[NDArray[np.float64]]:
-    return [
-        (_unit(n_features, i, j) - _unit(n_features, j, i)) * 0.5**0.5
-        for i in range(n_features)
-        for j in range(i)
-    ]
-
-
-RIDGE = 1e-2
-FLOW_PENALTY = 1e-4
-MAX_ITERATIONS = 100
-"""Of the regression that starts a flow, relative to its design; of squared parameters per row in
-the likelihood; and of its search. Set for numerical safety on Circle, DG-15 and DG-60."""
-
-MAX_EXPONENT = 30.0
-OUT_OF_BOUNDS = 1e6
-"""Largest entry of a generator times an index that a line search may try, and what more costs:
-its exponential would carry a cloud out of all bounds."""
-
-NO_SPREAD = 1e-9
-"""Variance within domains, relative to that of all rows, that is rounding and no more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +116,9 @@ class Moments:
         means = np.stack([cloud.mean(axis=0) for cloud in clouds])
         own = np.stack([(c - m).T @ (c - m) / len(c) for c, m in zip(clouds, means)])
         pooled = np.average(own, axis=0, weights=sizes)
-        total = pooled + np.cov(means.T, bias=True, fweights=sizes.astype(int)).reshape(
-            pooled.shape
-        )
-        if np.trace(pooled) <= NO_SPREAD * np.trace(total):
+        between = np.cov(means.T, bias=True, fweights=sizes.astype(int))
+        total = pooled + between.reshape(pooled.shape)
+        if np.trace(pooled) <= FLOW.no_spread * np.trace(total):
             pooled = total
         pooled += 1e-9 * (np.trace(pooled) or 1.0) * np.eye(len(pooled))
         n_features = means.shape[1]
@@ -201,11 +170,6 @@ class AffineFlow:
         """The homogeneous matrices (domains, p + 1, p + 1) that align each domain to β = 0."""
         return exponentials(-homogeneous(self.generators, index[:, : self.n_components]))
 
-    def align(self, cloud: Floats, index: Floats) -> Floats:
-        """Bring (rows, p) points of one domain with index (index_dim,) to β = 0."""
-        matrix = self.maps(np.atleast_2d(index))[0]
-        return cloud @ matrix[:-1, :-1].T + matrix[:-1, -1]
-
     def align_all(self, clouds: Sequence[Floats], index: Floats) -> list[Floats]:
         """Bring every domain's cloud to β = 0."""
         maps = self.maps(index)
@@ -241,7 +205,7 @@ def solve_flow(
         args=(basis, index, moments),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": MAX_ITERATIONS},
+        options={"maxiter": FLOW.max_iterations},
     )
     cost, _ = _code_length(found.x, basis, index, moments)
     n_rows = moments.sizes.sum()
@@ -307,7 +271,7 @@ def _regress_moments(
         [(mean_change * weight[:, None]).ravel(), (cov_change * weight[:, None]).ravel()]
     )
     normal = design.T @ design
-    ridge = RIDGE * np.trace(normal) / n_parameters + 1e-12
+    ridge = FLOW.ridge * np.trace(normal) / n_parameters + 1e-12
     solution = np.linalg.solve(normal + ridge * np.eye(n_parameters), design.T @ response)
     return solution.reshape(n_components, -1)
 
@@ -315,16 +279,16 @@ def _regress_moments(
 def _penalised_code_length(
     parameters: Floats, basis: Floats, index: Floats, moments: Moments
 ) -> tuple[float, Floats]:
+    square = float(parameters @ parameters)
+    too_far = FLOW.out_of_bounds * square, 2 * FLOW.out_of_bounds * parameters
     generators = _generators(parameters.reshape(index.shape[1], -1), basis)
-    if np.abs(homogeneous(generators, index)).max() > MAX_EXPONENT:  # a step too far: turn back
-        return OUT_OF_BOUNDS * float(parameters @ parameters), 2 * OUT_OF_BOUNDS * parameters
+    if np.abs(homogeneous(generators, index)).max() > FLOW.max_exponent:
+        return too_far
     try:
         cost, gradient = _code_length(parameters, basis, index, moments)
-    except np.linalg.LinAlgError:  # all clouds on one point: as bad as a step too far
-        return OUT_OF_BOUNDS * float(parameters @ parameters), 2 * OUT_OF_BOUNDS * parameters
-    return cost + FLOW_PENALTY * float(
-        parameters @ parameters
-    ), gradient + 2 * FLOW_PENALTY * parameters
+    except np.linalg.LinAlgError:  # all clouds on one point
+        return too_far
+    return cost + FLOW.penalty * square, gradient + 2 * FLOW.penalty * parameters
 
 
 def _code_length(
@@ -365,22 +329,6 @@ def _code_length(
     gradient = -np.einsum("nq,nij->qij", index, by_exponent)
     gradient[:, :, :n_features] += (weights @ index)[:, None, None] * np.eye(n_features)
     return cost, (gradient.reshape(n_components, -1) @ basis).ravel()
-
-
-FEW_NEIGHBORS = (2, 3, 4, 5)
-MOST_NEIGHBORS = 8
-DOMAINS_PER_NEIGHBOR = 6
-"""Geodesics may pass through one of a few numbers of neighbours, or be averaged over 3 up to a
-sixth of the domains, at most 8: one number can make a shortcut that closes a curve, and few of
-several do. These were found with the paper's true indices in view; which of them a dataset gets is
-decided by its own inputs."""
-
-MAX_FLOW_COMPONENTS = 2
-"""Axes of the map along which a flow may run: a third would take seconds; not tuned."""
-
-
-AROUND = (0,)
-"""Stands for "around the ring" where the candidates name the neighbours of a map."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,8 +376,9 @@ def maps_along_neighborhoods(domain_map: DomainMap) -> list[DomainMap]:
     Of a map that closes, only those that show the ring, if any does.
     """
     n_domains = len(domain_map.coordinates)
-    single = [(number,) for number in FEW_NEIGHBORS if number < n_domains - 1] or [(1,)]
-    several = tuple(range(3, min(MOST_NEIGHBORS, n_domains // DOMAINS_PER_NEIGHBOR) + 1))
+    single = [(number,) for number in FLOW.few_neighbors if number < n_domains - 1] or [(1,)]
+    widest = min(FLOW.max_neighbors, n_domains // FLOW.domains_per_neighbor)
+    several = tuple(range(3, widest + 1))
     maps = [domain_map.along(n) for n in (*single, *([several] if len(several) > 1 else []))]
     return [one for one in maps if shows_ring(one)] or maps
 
@@ -486,7 +435,7 @@ class _Search:
         self._clouds, self._origin = clouds, origin
         self._moments = Moments.of(clouds)
         self._candidates: dict[tuple[str, tuple[int, ...], int], float] = {}
-        self.components = range(1, min(index_dim, MAX_FLOW_COMPONENTS) + 1)
+        self.components = range(1, min(index_dim, FLOW.max_components) + 1)
 
     def run(self, maps: Sequence[DomainMap]) -> SelectedFlow:
         freest = {

@@ -1,4 +1,4 @@
-"""Cells of a picture or a signal, and what is seen at places between them."""
+"""Pictures and signals that move over their grid, and are lit, along the map."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from scipy.spatial.distance import cdist
 from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
 from domindex.geometry.rings import TURN, wrap_angle
+from domindex.geometry.settings import GRID
 
 
 class Grid:
@@ -80,7 +81,7 @@ class Grid:
         """
         n_axes = len(self.sides)
         steps = np.linalg.norm(matrix[:n_axes, :n_axes], axis=0)
-        repeats = [int(np.clip(np.ceil(step - 0.5), 1, MOST_SAMPLES)) for step in steps]
+        repeats = [int(np.clip(np.ceil(step - 0.5), 1, GRID.max_samples)) for step in steps]
         parts = [(np.arange(n) + 0.5) / n - 0.5 for n in repeats]
         result = sparse.csr_array((self.size, self.size))
         for shift in product(*parts):
@@ -91,10 +92,6 @@ class Grid:
             entries = (weights.ravel() / prod(repeats), numbers.ravel(), starts)
             result = result + sparse.csr_array(entries, shape=result.shape)
         return result
-
-
-MOST_SAMPLES = 4
-"""A side and cell, at most, where pictures are drawn together; for time."""
 
 
 def shrink(rows: NDArray, most: int) -> Floats:
@@ -115,32 +112,27 @@ def shrink(rows: NDArray, most: int) -> Floats:
     return result
 
 
-PICTURE_FAMILIES = ("none", "shift", "turn", "rigid", "similarity", "affine")
-SIGNAL_FAMILIES = ("none", "shift", "stretch", "affine")
-
 _SHIFTS = [[[0, 0, 1], [0, 0, 0]], [[0, 0, 0], [0, 0, 1]]]
 _TURN = [[0, 1, 0], [-1, 0, 0]]
 _ZOOM = [[1, 0, 0], [0, 1, 0]]
 _STRAINS = [[[1, 0, 0], [0, -1, 0]], [[0, 1, 0], [1, 0, 0]]]
-_PICTURES = {
-    "none": [],
-    "shift": _SHIFTS,
-    "turn": [_TURN],
-    "rigid": [*_SHIFTS, _TURN],
-    "similarity": [*_SHIFTS, _TURN, _ZOOM],
-    "affine": [*_SHIFTS, _TURN, _ZOOM, *_STRAINS],
+FAMILIES: dict[int, dict[str, list]] = {
+    1: {
+        "none": [],
+        "shift": [[[0, 1]]],
+        "stretch": [[[1, 0]]],
+        "affine": [[[0, 1]], [[1, 0]]],
+    },
+    2: {
+        "none": [],
+        "shift": _SHIFTS,
+        "turn": [_TURN],
+        "rigid": [*_SHIFTS, _TURN],
+        "similarity": [*_SHIFTS, _TURN, _ZOOM],
+        "affine": [*_SHIFTS, _TURN, _ZOOM, *_STRAINS],
+    },
 }
-_SIGNALS = {
-    "none": [],
-    "shift": [[[0, 1]]],
-    "stretch": [[[1, 0]]],
-    "affine": [[[0, 1]], [[1, 0]]],
-}
-
-
-def grid_families(n_axes: int) -> tuple[str, ...]:
-    """Names, from none to the freest, for signals (1 axis) and pictures (2)."""
-    return SIGNAL_FAMILIES if n_axes == 1 else PICTURE_FAMILIES
+"""Of signals (1 axis) and pictures (2), from none to the freest: name to generators [G g]."""
 
 
 def grid_generators(family: str, n_axes: int) -> Floats:
@@ -157,7 +149,7 @@ def grid_generators(family: str, n_axes: int) -> Floats:
     >>> grid_generators("affine", 1).shape
     (2, 1, 2)
     """
-    known = _SIGNALS if n_axes == 1 else _PICTURES
+    known = FAMILIES[n_axes]
     if family not in known:
         raise InputError(f"family is {family!r}. Choose one of {tuple(known)}.")
     return np.array(known[family], dtype=np.float64).reshape(-1, n_axes, n_axes + 1)
@@ -166,13 +158,6 @@ def grid_generators(family: str, n_axes: int) -> Floats:
 TRENDS = ("line", "plane", "curve", "free")
 """What motions may depend on: β₁; β₁ and β₂; β₁, its square and its cube; or any smooth function of
 the place, by Gaussian kernels about the domains that are known."""
-
-RING_UNIT = np.pi / np.sqrt(3.0)
-"""Deviation of angles that lie evenly on a ring: around it motions are told in this unit, as they
-are in the deviation of β along the map."""
-
-KERNEL_WIDTH = 2.0
-"""Of a kernel, in median distances of a domain to the nearest other. Not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +186,7 @@ class Trend:
         """Over the map (domains, index_dim) of the domains that are known, or around its ring."""
         margin = 0.1 * (index.max(axis=0) - index.min(axis=0))
         gaps = cdist(index, index) + np.diag(np.full(len(index), np.inf))
-        width = KERNEL_WIDTH * float(np.median(gaps.min(axis=1))) or 1.0
+        width = GRID.kernel_width * float(np.median(gaps.min(axis=1))) or 1.0
         anchors = index if kind == "free" else index[:0]
         low, high = index.min(axis=0) - margin, index.max(axis=0) + margin
         return cls(kind, low, high, np.array(anchors), width, is_around)
@@ -215,7 +200,8 @@ class Trend:
         return self._features(within) + np.rint((index - within) / TURN) * (ends[1] - ends[0])
 
     def _features(self, index: Floats) -> Floats:
-        within = index / RING_UNIT if self.is_around else index
+        # Angles that lie evenly on a ring have the deviation π / √3: as β, in units of it.
+        within = index / (np.pi / np.sqrt(3.0)) if self.is_around else index
         first = within[:, :1]
         if self.kind == "line":
             return first
@@ -260,7 +246,7 @@ class GridFlow:
     Attributes
     ----------
     sides : of the grid, (time,) or (height, width)
-    family : one of `grid_families`
+    family : one of `FAMILIES`
     trend : which functions of β it follows
     motion : (features, generators) of the family
     gains, offsets : (features, channels) of log gain, and of offset in units of `spread`
@@ -326,7 +312,7 @@ class GridFlow:
         if len(sides) not in (1, 2) or min(sides) < 1:
             raise ValueError(f"a grid of sides {sides}")
         family = state["family"]
-        if family not in grid_families(len(sides)):
+        if family not in FAMILIES[len(sides)]:
             raise ValueError(f"there is no family of motions {family!r}")
         names = ("motion", "gains", "offsets", "level", "spread")
         arrays = [np.asarray(state[name], dtype=np.float64) for name in names]

@@ -1,4 +1,4 @@
-"""What a search for motions looks at: some rows of every domain, and pairs of neighbours."""
+"""How pictures or signals move along the map, found by comparing neighbouring domains."""
 
 from __future__ import annotations
 
@@ -15,28 +15,22 @@ from threadpoolctl import threadpool_limits
 
 from domindex.arrays import Floats, Ints
 from domindex.geometry.grid_flow import (
+    FAMILIES,
     TRENDS,
     Grid,
     GridFlow,
     Trend,
     exponents,
-    grid_families,
     grid_generators,
     shrink,
 )
 from domindex.geometry.rings import RingCoordinate
-
-MOST_ROWS = 160
-MOST_PAIRS = 120
-"""Rows a domain and pairs of domains that a search looks at: for time, not tuned."""
-
-FEW_DOMAINS = 4
-"""Up to which both directions of a pair are looked at; beyond, one, by turns."""
+from domindex.geometry.settings import GRID
 
 
 def neighbor_pairs(distances: Floats, ranks: tuple[int, ...], seed: int) -> Ints:
     """(pairs, 2): every domain with its neighbours of these ranks, in both directions by turns."""
-    both = len(distances) <= FEW_DOMAINS
+    both = len(distances) <= GRID.both_ways_domains
     order = np.argsort(distances, axis=1, kind="stable")
     found = set()
     for rank in ranks:
@@ -47,8 +41,8 @@ def neighbor_pairs(distances: Floats, ranks: tuple[int, ...], seed: int) -> Ints
                 if both or not (domain + rank) % 2:
                     found.add((near, domain))
     pairs = np.array(sorted(pair for pair in found if pair[0] != pair[1]), dtype=np.int64)
-    if len(pairs) > MOST_PAIRS:
-        pairs = pairs[np.random.default_rng(seed).permutation(len(pairs))[:MOST_PAIRS]]
+    if len(pairs) > GRID.max_pairs:
+        pairs = pairs[np.random.default_rng(seed).permutation(len(pairs))[: GRID.max_pairs]]
     return pairs
 
 
@@ -71,7 +65,7 @@ def split_in_halves(scaled: Floats, row_domains: Ints, n_domains: int, seed: int
     """
     rng = np.random.default_rng(seed)
     sizes = np.bincount(row_domains, minlength=n_domains)
-    count = int(np.clip(np.median(sizes), 2, MOST_ROWS)) // 2
+    count = int(np.clip(np.median(sizes), 2, GRID.max_rows)) // 2
     halves: list[list[Floats]] = [[], []]
     for domain in range(n_domains):
         members = rng.permutation(np.flatnonzero(row_domains == domain))
@@ -266,53 +260,13 @@ def _through_exponential(matrices: Floats, gradient: Floats) -> Floats:
     return expm(block)[:, :size, size:]
 
 
-MOST_CELLS = {1: 64, 2: 14}
-N_SLICES = 32
-"""Cells a side, of signals and of pictures, and slices that a search looks at: for time, not tuned.
-"""
-
-COARSE_WIDTHS = (0.12, 0.25)
-FINE_WIDTHS = (0.05, 0.1, 0.2)
-"""Blur of the slices, as a share of the longest side, of the first search and of the others:
-coarse slices change slowly, so that a search from far away arrives. Not tuned."""
-
-NEAR_RANKS = (1, 2)
-FAR_RANKS = (1, 2, 4, 8)
-"""Which neighbours a domain is compared with: the nearest while the way is looked for, then farther
-ones too, which a small error adds up to."""
-
-STARTS = (0.1, 0.3, 0.8)
-N_STARTS = 3
-"""Speeds along the map, in half sides or radians a unit of β, both ways, from which every generator
-is looked at, and how many of the best are followed. Not tuned."""
-
-STEPS = {"start": 25, "family": 25, "last": 60}
-"""Of L-BFGS in the stages of the search; for time."""
-
-RIDGE = 1e-4
-"""Of squared parameters, against distances in units of variance: numerical safety."""
-
-SURE = 2.0
-"""Standard errors by which anything that moves must fit held-out rows better than standing still;
-among what moves, the simplest within one standard error of the best is taken, as is usual."""
-
-
-LEAST_GAIN = 0.02
-"""Share of the held-out distance that something freer must take away, however surely: what gains
-less is not worth telling. Set when MNIST digits that change their light alone were said to shift,
-by a thousandth of a side; no other value was tried."""
-
-LARGEST = 3.0
-"""Speed along the map that a search may try."""
-
-
 @dataclass(frozen=True)
 class Motion:
     """What a flow may do.
 
     Attributes
     ----------
-    family : one of `grid_families`
+    family : one of `FAMILIES`
     trend : one of `TRENDS`
     is_lit : whether gains and offsets may change
     """
@@ -385,12 +339,13 @@ class _Search:
     ) -> None:
         self.sides, self.index, self.seed, self.ring = rows.shape[2:], index, seed, ring
         self.level, self.spread = background(rows)
-        small = shrink(rows, MOST_CELLS[len(self.sides)])
+        is_signal = len(self.sides) == 1
+        small = shrink(rows, GRID.max_signal_cells if is_signal else GRID.max_picture_cells)
         self.grid = Grid(small.shape[2:])
         scaled = (small.reshape(*small.shape[:2], -1) - self.level[:, None]) / self.spread[:, None]
         self.halves = split_in_halves(scaled, row_domains, len(index), seed)
         self.distances, self.n_channels = distances, rows.shape[1]
-        self.families = grid_families(len(self.sides))
+        self.families = list(FAMILIES[len(self.sides)])
         self.widest = Motion(self.families[-1], "plane" if index.shape[1] > 1 else "line", True)
         self.ends: dict[Motion, _End] = {}
         self.losses: dict[Motion, Floats] = {}
@@ -421,29 +376,29 @@ class _Search:
         self._judge(plain, self.ends[lit])
         self._judge(still, self.ends[lit])
         chosen = self._simplest([plain, lit])
-        if not _is_better(self.losses[chosen], self.losses[still], SURE):
+        if not _is_better(self.losses[chosen], self.losses[still], GRID.sure):
             chosen = still
         means = {motion: float(losses.mean()) for motion, losses in self.losses.items()}
         return SelectedGridFlow(self._finished(chosen), means, self.ring)
 
     def _start(self, motion: Motion) -> _End:
         """The best of several ways, on near neighbours and smooth slices."""
-        loss = self._loss(motion.trend, NEAR_RANKS, COARSE_WIDTHS, 0)
+        loss = self._loss(motion.trend, GRID.near_ranks, GRID.coarse_widths, 0)
         generators = self._generators(motion)
         n_features = loss.features.shape[1]
         still = FlowParameters.still(n_features, len(generators), self.n_channels)
         tried = [(float(loss.by_pair(still, generators).mean()), 0, still)]
         for place in np.ndindex(n_features, len(generators)):
-            for speed in (*STARTS, *(-speed for speed in STARTS)):
+            for speed in (*GRID.starts, *(-speed for speed in GRID.starts)):
                 start = FlowParameters.still(n_features, len(generators), self.n_channels)
                 start.motion[place] = speed
                 value = float(loss.by_pair(start, generators).mean())
                 tried.append((value, len(tried), start))
-        best = [start for _, _, start in sorted(tried)[:N_STARTS]]
+        best = [start for _, _, start in sorted(tried)[: GRID.n_starts]]
         if still not in best:
             best.append(still)
-        ends = [self._descend(loss, one, motion, STEPS["start"]) for one in best]
-        wider = self._loss(motion.trend, FAR_RANKS, COARSE_WIDTHS, 0)
+        ends = [self._descend(loss, one, motion, GRID.start_steps) for one in best]
+        wider = self._loss(motion.trend, GRID.far_ranks, GRID.coarse_widths, 0)
         best_end = min(ends, key=lambda end: wider.by_pair(end, generators).mean())
         return _End(motion, best_end)
 
@@ -452,9 +407,9 @@ class _Search:
         if motion in self.losses:
             return
         begin = self._translated(start, motion)
-        loss = self._loss(motion.trend, FAR_RANKS, FINE_WIDTHS, 0)
-        found = self._descend(loss, begin, motion, STEPS["family"])
-        held_out = self._loss(motion.trend, FAR_RANKS, FINE_WIDTHS, 1)
+        loss = self._loss(motion.trend, GRID.far_ranks, GRID.fine_widths, 0)
+        found = self._descend(loss, begin, motion, GRID.family_steps)
+        held_out = self._loss(motion.trend, GRID.far_ranks, GRID.fine_widths, 1)
         self.ends[motion] = _End(motion, found)
         by_pair = held_out.by_pair(found, self._generators(motion))
         totals = np.bincount(held_out.second, by_pair, minlength=len(self.index))
@@ -485,8 +440,8 @@ class _Search:
 
     def _finished(self, motion: Motion) -> GridFlow:
         """Fitted to all rows, in the units of the pictures."""
-        loss = self._loss(motion.trend, FAR_RANKS, FINE_WIDTHS, None)
-        found = self._descend(loss, self.ends[motion].parameters, motion, STEPS["last"])
+        loss = self._loss(motion.trend, GRID.far_ranks, GRID.fine_widths, None)
+        found = self._descend(loss, self.ends[motion].parameters, motion, GRID.last_steps)
         return GridFlow(
             self.sides,
             motion.family,
@@ -508,15 +463,15 @@ class _Search:
 
         def value(parameters: Floats) -> tuple[float, Floats]:
             mean, slope = loss.mean(start.filled(parameters), generators)
-            penalty = RIDGE * float(parameters @ parameters)
-            return mean + penalty, slope.flat[: len(parameters)] + 2 * RIDGE * parameters
+            penalty = GRID.ridge * float(parameters @ parameters)
+            return mean + penalty, slope.flat[: len(parameters)] + 2 * GRID.ridge * parameters
 
         found = minimize(
             value,
             begin,
             jac=True,
             method="L-BFGS-B",
-            bounds=[(-LARGEST, LARGEST)] * begin.size,
+            bounds=[(-GRID.max_speed, GRID.max_speed)] * begin.size,
             options={"maxiter": steps},
         )
         return start.filled(found.x)
@@ -526,7 +481,7 @@ class _Search:
     ) -> PairLoss:
         """On one half of the rows, or on all."""
         pictures = np.concatenate(self.halves, axis=3) if half is None else self.halves[half]
-        slices = draw_slices(N_SLICES, self.n_channels, self.grid, widths, self.seed)
+        slices = draw_slices(GRID.n_slices, self.n_channels, self.grid, widths, self.seed)
         pairs = neighbor_pairs(self.distances, ranks, self.seed)
         features = self._trend(trend).features(self.index)
         return PairLoss(pictures, self.grid, slices, pairs, features)
@@ -547,7 +502,7 @@ def _is_better(losses: Floats, others: Floats, errors: float) -> bool:
     """By so many standard errors of the paired difference over domains, and by a little."""
     gain = others - losses
     error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
-    return bool(gain.mean() > max(errors * error, LEAST_GAIN * others.mean()))
+    return bool(gain.mean() > max(errors * error, GRID.min_gain * others.mean()))
 
 
 def _ridge(features: Floats) -> Floats:

@@ -1,206 +1,146 @@
-"""Beyond so many domains, the map is drawn from some of them: landmarks, to which others are held.
+"""Who is near to whom on a map: graphs, trees, and distances that few or many domains can hold.
 
-Distances between all pairs, geodesics and scaling grow with the square and the cube of the number
-of domains. So the geometry of many domains is solved on landmarks, and all others are placed by
-their distances to these, by the formula that places new domains. How much that costs is measured
-on random pairs.
+Of more than `max_drawn` domains nothing is formed for every pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
+from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist, pdist, squareform
-from scipy.stats import rankdata
 from sklearn.neighbors import NearestNeighbors
 
 from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
-from domindex.geometry.transport import transport_of_pairs
-
-MOST_DRAWN = 500
-"""Domains up to which the map is drawn from all of them, and landmarks beyond. For time and memory:
-with 500 a map of 1,000 domains agrees with that drawn from all (docs/scaling.md)."""
-
-LEAST_SOURCE_SHARE = 0.1
-"""Of the landmarks that are sources, where there are so many: the flow, and the cut of a ring, are
-told from where the labels are. Not tuned."""
-
-SUMMARY_LEVELS = (0.1, 0.5, 0.9)
-"""Quantiles of every feature that stand beside its mean and deviation in a domain's summary."""
-
-N_PAIRS = 300
-"""Random pairs of domains, and of landmarks, whose exact distances say what the map is worth."""
+from domindex.geometry.scaling import DomainIndex, Links, nearest_links
+from domindex.geometry.settings import MAP
+from domindex.geometry.transport import check_distances
 
 
-def choose_landmarks(
-    clouds: Sequence[Floats], is_source: NDArray[np.bool_] | None = None, most: int = MOST_DRAWN
-) -> Ints:
-    """The rising numbers of at most `most` of the clouds (rows, features), spread over all.
+def domain_graph(
+    index: DomainIndex | ArrayLike,
+    *,
+    threshold: float | None = None,
+    quantile: float | None = None,
+    n_neighbors: int | None = None,
+    domains: Sequence[Hashable] | None = None,
+) -> nx.Graph:
+    """Join domains that are close; edges carry their length as `distance`.
 
-    As k-means++ starts: one after the other, each with a chance that grows with the square of its
-    distance to the nearest chosen so far. Farthest points would be those with the noisiest rows;
-    plain chance would leave what is rare to itself. Sources have their share, and a tenth at least.
+    Exactly one of `threshold`, `quantile` and `n_neighbors` says which pairs are close.
+
+    Parameters
+    ----------
+    index : a `DomainIndex` (distances on the map are used) or an (N, N) distance matrix
+    threshold : join pairs no farther apart than this
+    quantile : join the closest share of all pairs, between 0 and 1
+    n_neighbors : join each domain to its nearest others
+    domains : names of the nodes for a plain matrix; 0 … N − 1 where None
 
     Examples
     --------
-    Of two dense places both are chosen, and the single domain far away:
-
-    >>> import numpy as np
-    >>> from domindex.geometry.neighbors import choose_landmarks
-    >>> cloud = np.random.default_rng(0).normal(size=(20, 2))
-    >>> places = [0.0] * 50 + [9.0] * 50 + [90.0]
-    >>> choose_landmarks([cloud + place for place in places], most=3).tolist()[-1]
-    100
+    >>> from domindex.geometry import domain_graph
+    >>> distances = [[0, 1, 9], [1, 0, 9], [9, 9, 0]]
+    >>> sorted(domain_graph(distances, threshold=2, domains=["a", "b", "c"]).edges)
+    [('a', 'b')]
     """
-    n_clouds = len(clouds)
-    if n_clouds <= most:
-        return np.arange(n_clouds)
-    summaries, rng = domain_summaries(clouds), np.random.default_rng(0)
-    away = np.full(n_clouds, np.inf)
-    chosen: list[int] = []
-    for group, count in _shares(n_clouds, is_source, most):
-        for _ in range(count):
-            chosen.append(_draw(group, away, chosen, rng))
-            gaps = ((summaries - summaries[chosen[-1]]) ** 2).sum(axis=1)
-            away = np.minimum(away, gaps)
-    return np.sort(np.array(chosen, dtype=np.int64))
+    rule = (threshold, quantile, n_neighbors)
+    if isinstance(index, DomainIndex):
+        return point_graph(index.coordinates, index.domains, *rule)
+    distances = check_distances(index)
+    names = list(range(len(distances)) if domains is None else domains)
+    if len(names) != len(distances):
+        raise InputError(
+            f"domains names {len(names)} nodes, but there are {len(distances)} rows of distances."
+        )
+    _check_rule(len(distances), *rule)
+    if threshold is not None:
+        links = distances <= threshold
+    elif quantile is not None:
+        links = closest_pairs(distances, quantile)
+    else:
+        assert n_neighbors is not None
+        links = nearest_links(distances, n_neighbors)
+    first, second = np.nonzero(np.triu(links, k=1))
+    return _graph(names, first, second, distances[first, second])
 
 
-def _shares(
-    n_clouds: int, is_source: NDArray[np.bool_] | None, most: int
-) -> Iterator[tuple[Ints, int]]:
-    """Who is to be chosen from, and how many."""
-    if is_source is None or not is_source.any() or is_source.all():
-        yield np.arange(n_clouds), most
-        return
-    n_sources = int(is_source.sum())
-    count = max(round(most * n_sources / n_clouds), min(n_sources, int(LEAST_SOURCE_SHARE * most)))
-    count = max(1, min(count, most - 1))
-    yield np.flatnonzero(is_source), count
-    yield np.flatnonzero(~is_source), min(most - count, n_clouds - n_sources)
+def point_graph(
+    points: Floats,
+    names: Sequence[Hashable],
+    threshold: float | None = None,
+    quantile: float | None = None,
+    n_neighbors: int | None = None,
+) -> nx.Graph:
+    """`domain_graph` of the points of a map, (domains, index_dim); of many points by a tree."""
+    rule = (threshold, quantile, n_neighbors)
+    if len(points) <= MAP.max_drawn:
+        kinds = dict(zip(("threshold", "quantile", "n_neighbors"), rule))
+        return domain_graph(squareform(pdist(points)), **kinds, domains=names)  # type: ignore[arg-type]
+    _check_rule(len(points), *rule)
+    first, second = _near_pairs(points, *rule).T
+    lengths = np.linalg.norm(points[first] - points[second], axis=1)
+    return _graph(names, first, second, lengths)
 
 
-def _draw(group: Ints, away: Floats, chosen: list[int], rng: np.random.Generator) -> int:
-    """One of the group by its squared distance to what was chosen; any where all coincide."""
-    weights = np.where(np.isfinite(away[group]), away[group], 1.0)
-    if weights.sum() <= 0.0:
-        left = np.setdiff1d(group, chosen)
-        return int(rng.choice(left))
-    return int(rng.choice(group, p=weights / weights.sum()))
+def _graph(names: Sequence[Hashable], first: Ints, second: Ints, lengths: Floats) -> nx.Graph:
+    graph = nx.Graph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from(
+        (names[i], names[j], {"distance": length})
+        for i, j, length in zip(first.tolist(), second.tolist(), lengths.tolist())
+    )
+    return graph
 
 
-def domain_summaries(clouds: Sequence[Floats]) -> Floats:
-    """(clouds, summaries): means, deviations and a few quantiles of every feature.
+def _near_pairs(
+    points: Floats, threshold: float | None, quantile: float | None, n_neighbors: int | None
+) -> Ints:
+    """(pairs, 2) of many points that are joined, the smaller number first."""
+    if n_neighbors is not None:
+        near, _ = nearest_points(points, n_neighbors)
+        pairs = np.stack([np.repeat(np.arange(len(points)), n_neighbors), near.ravel()], axis=1)
+        return np.unique(np.sort(pairs, axis=1), axis=0)
+    tree = cKDTree(points)
+    if threshold is not None:
+        return tree.query_pairs(threshold, output_type="ndarray")
+    assert quantile is not None
+    count = max(1, round(quantile * len(points) * (len(points) - 1) / 2))
+    reach, pairs = _quantile_of_pairs(points, quantile), np.empty((0, 2), dtype=np.int64)
+    while len(pairs) < count:  # the reach comes from a sample: a little more, until all are there
+        reach = 1.1 * reach + 1e-9 * float(np.ptp(points)) + np.finfo(np.float64).tiny
+        pairs = tree.query_pairs(reach, output_type="ndarray")
+    lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0], lengths))[:count]]
 
-    Clouds of one size are summarised at once.
-    """
-    by_size: dict[int, list[int]] = {}
-    for number, cloud in enumerate(clouds):
-        by_size.setdefault(len(cloud), []).append(number)
-    n_features = clouds[0].shape[1]
-    result = np.empty((len(clouds), (2 + len(SUMMARY_LEVELS)) * n_features))
-    for numbers in by_size.values():
-        rows = np.stack([clouds[number] for number in numbers])
-        levels = np.quantile(rows, SUMMARY_LEVELS, axis=1)
-        result[numbers] = np.hstack([rows.mean(axis=1), rows.std(axis=1), *levels])
-    return result
 
-
-@dataclass(frozen=True)
-class LandmarkError:
-    """How well distances on a map that was drawn from landmarks follow exact transport.
-
-    The map shows few dimensions, and geodesics: so even between landmarks, which it was drawn from,
-    the two differ. What placing the others by landmarks adds is the difference between the figures
-    of all domains and those of the landmarks.
-
-    Attributes
-    ----------
-    n_landmarks, n_domains : how many there are
-    n_pairs : random pairs that were measured exactly, of each kind
-    spearman : rank correlation of map distances with exact ones, pairs of any domains
-    stress : share of the exact distances that the map, at its best scale, does not show
-    landmark_spearman, landmark_stress : the same of pairs of landmarks
-    """
-
-    n_landmarks: int
-    n_domains: int
-    n_pairs: int
-    spearman: float
-    stress: float
-    landmark_spearman: float
-    landmark_stress: float
-
-    def __str__(self) -> str:
-        return (
-            f"The map was drawn from {self.n_landmarks} of {self.n_domains} domains; on "
-            f"{self.n_pairs} random pairs its distances follow exact ones with a rank correlation "
-            f"of {self.spearman:.3f} (landmarks: {self.landmark_spearman:.3f}) and a stress of "
-            f"{self.stress:.3f} ({self.landmark_stress:.3f})."
+def _check_rule(
+    n_domains: int, threshold: float | None, quantile: float | None, n_neighbors: int | None
+) -> None:
+    given = [rule for rule in (threshold, quantile, n_neighbors) if rule is not None]
+    if len(given) != 1:
+        raise InputError(
+            f"{len(given)} of threshold, quantile and n_neighbors are given. Choose exactly one."
+        )
+    if isinstance(given[0], bool) or not isinstance(given[0], int | float | np.number):
+        raise InputError(f"The rule of the graph is {given[0]!r:.60}. Pass a number.")
+    if quantile is not None and not 0.0 < quantile <= 1.0:
+        raise InputError(f"quantile is {quantile}. Choose a share of the pairs in (0, 1].")
+    if n_neighbors is not None and not 1 <= n_neighbors < n_domains:
+        raise InputError(
+            f"n_neighbors is {n_neighbors}. With {n_domains} domains choose 1 to {n_domains - 1}."
         )
 
 
-def measure_error(
-    clouds: Sequence[Floats], coordinates: Floats, landmarks: Ints, n_pairs: int = N_PAIRS
-) -> LandmarkError:
-    """Exact transport between clouds against distances of coordinates (domains, index_dim)."""
-    rng = np.random.default_rng(0)
-    found = []
-    for numbers in (np.arange(len(clouds)), landmarks):
-        pairs = random_pairs(numbers, n_pairs, rng)
-        exact = transport_of_pairs(clouds, pairs)
-        first, second = pairs.T
-        shown = np.linalg.norm(coordinates[first] - coordinates[second], axis=1)
-        found += [rank_correlation(shown, exact), _stress(shown, exact)]
-    return LandmarkError(len(landmarks), len(clouds), n_pairs, *found)
-
-
-def random_pairs(numbers: Ints, count: int, rng: np.random.Generator) -> Ints:
-    """(count, 2) of the numbers, two different ones each."""
-    first = rng.integers(len(numbers), size=count)
-    second = (first + rng.integers(1, len(numbers), size=count)) % len(numbers)
-    return np.stack([numbers[first], numbers[second]], axis=1)
-
-
-def rank_correlation(first: Floats, second: Floats) -> float:
-    """Spearman's; 1 where one of the two has no order to be missed."""
-    if np.ptp(first) == 0.0 or np.ptp(second) == 0.0:
-        return 1.0
-    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
-
-
-def _stress(shown: Floats, exact: Floats) -> float:
-    scale = float(shown @ exact) / (float(shown @ shown) or 1.0)
-    return float(np.linalg.norm(scale * shown - exact) / (np.linalg.norm(exact) or 1.0))
-
-
-NEAR_POINTS = 12
-SAMPLED_PAIRS = 100_000
-"""Nearest points that a step of a tree of many points may lead to, and random pairs that say how
-far apart they are; for time and memory, not tuned."""
-
-
-def nearest_links(distances: NDArray[np.float64], n_neighbors: int) -> NDArray[np.bool_]:
-    """Join two domains when either is among the other's `n_neighbors` nearest."""
-    n_domains = len(distances)
-    if n_neighbors < 1:
-        raise InputError(f"n_neighbors is {n_neighbors}. Join each domain to 1 or more others.")
-    others = distances + np.diag(np.full(n_domains, np.inf))
-    nearest = np.argsort(others, axis=1, kind="stable")[:, : min(n_neighbors, n_domains - 1)]
-    links = np.zeros((n_domains, n_domains), dtype=bool)
-    links[np.arange(n_domains)[:, None], nearest] = True
-    return links | links.T
-
-
-def closest_pairs(distances: NDArray[np.float64], quantile: float) -> NDArray[np.bool_]:
+def closest_pairs(distances: Floats, quantile: float) -> Links:
     """Join the closest `quantile` of all pairs, at least one."""
-    check_quantile(quantile)
     rows, columns = np.triu_indices(len(distances), k=1)
     count = max(1, round(quantile * len(rows)))
     chosen = np.argsort(distances[rows, columns], kind="stable")[:count]
@@ -209,25 +149,13 @@ def closest_pairs(distances: NDArray[np.float64], quantile: float) -> NDArray[np
     return links | links.T
 
 
-def check_quantile(quantile: float) -> None:
-    """A share of the pairs."""
-    if not 0.0 < quantile <= 1.0:
-        raise InputError(f"quantile is {quantile}. Choose a share of the pairs in (0, 1].")
-
-
-def bridge_components(
-    links: NDArray[np.bool_], distances: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Add the shortest missing pair between two components until there is only one."""
-    bridged = links.copy()
-    n_components, component = connected_components(bridged, directed=False)
-    for _ in range(n_components - 1):
-        apart = component[:, None] != component[None, :]
-        gaps = np.where(apart, distances, np.inf)
-        first, second = np.unravel_index(np.argmin(gaps), gaps.shape)
-        bridged[first, second] = bridged[second, first] = True
-        component[component == component[second]] = component[first]
-    return bridged
+def _quantile_of_pairs(points: Floats, quantile: float, n_pairs: int = 100_000) -> float:
+    """Length that this share of all pairs does not exceed, by random ones."""
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(len(points), size=(2, n_pairs))
+    apart = first != second
+    lengths = np.linalg.norm(points[first[apart]] - points[second[apart]], axis=1)
+    return float(np.quantile(lengths, quantile))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,47 +166,43 @@ class DomainWeb:
     ----------
     points : (domains, index_dim)
     tree : (domains, domains) symmetric and sparse, an entry where two are next to each other
-    arrival : (domains,) when each is reached from the starts, see `order_of_arrival`
+    arrival : (domains,) in [0, 1], when each is reached from the starts along the tree: these are
+        there at 0, the others follow in the order of their path lengths, the last at 1
     links : (domains, domains) which are joined; None where points are many
     reach : distance up to which two of many points are joined
     """
 
-    points: NDArray[np.float64]
+    points: Floats
     tree: csr_array
-    arrival: NDArray[np.float64]
-    links: NDArray[np.bool_] | None
+    arrival: Floats
+    links: Links | None
     reach: float = 0.0
 
     @classmethod
     def of(
         cls,
-        points: NDArray[np.float64],
+        points: Floats,
         starts: NDArray[np.bool_],
         quantile: float,
-        links: NDArray[np.bool_] | None = None,
+        links: Links | None = None,
     ) -> DomainWeb:
-        """Joins the closest `quantile` of all pairs, unless `links` says who is joined.
-
-        Of more than `MOST_DRAWN` points nothing is formed for every pair: the tree is the shortest
-        among steps to near points, and a quantile of random pairs is the reach of links.
-        """
-        if len(points) <= MOST_DRAWN:
+        """Joins the closest `quantile` of all pairs, unless `links` says who is joined."""
+        reach = 0.0
+        if len(points) <= MAP.max_drawn:
             distances = np.linalg.norm(points[:, None, :] - points[None, :, :], axis=-1)
-            if links is None:
-                links = closest_pairs(distances, quantile)
-            tree = spanning_tree(distances)
-            return cls(points, csr_array(tree), order_of_arrival(distances, starts), links)
-        tree = tree_of_points(points)
-        arrival = _ranks_along(tree, starts)
-        reach = 0.0 if links is not None else quantile_of_pairs(points, quantile)
-        return cls(points, tree, arrival, links, reach)
+            tree = _spanning_tree(distances)
+            links = closest_pairs(distances, quantile) if links is None else links
+        else:
+            tree = _tree_of_many(points)
+            reach = 0.0 if links is not None else _quantile_of_pairs(points, quantile)
+        return cls(points, tree, _arrival(tree, starts), links, reach)
 
-    def next_to(self, domain: int, present: NDArray[np.int64]) -> NDArray[np.int64]:
+    def next_to(self, domain: int, present: Ints) -> Ints:
         """Those of the `present` that are next to a domain on the tree, in their order."""
         near = self.tree.indices[self.tree.indptr[domain] : self.tree.indptr[domain + 1]]
         return present[np.isin(present, near)]
 
-    def links_among(self, domains: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def links_among(self, domains: Ints) -> Links:
         """(domains, domains) which of some domains are joined."""
         if self.links is not None:
             return self.links[np.ix_(domains, domains)]
@@ -287,60 +211,36 @@ class DomainWeb:
         return near
 
 
-def tree_of_points(points: NDArray[np.float64]) -> csr_array:
-    """A spanning tree of short steps between many points, symmetric, entries are lengths.
+def _spanning_tree(distances: Floats) -> csr_array:
+    """The fewest and shortest steps that reach every domain, symmetric, with their lengths."""
+    # A zero means "no edge" to SciPy; adding the same length to all leaves the tree as it is.
+    offset = max(float(distances.max()), 1.0)
+    tree = minimum_spanning_tree(distances + offset).toarray() > 0.0
+    first, second = np.nonzero(tree | tree.T)
+    return csr_array((distances[first, second], (first, second)), shape=distances.shape)
 
-    The shortest of all trees whose steps lead to one of `NEAR_POINTS` nearest, or to the next
-    point along the first axis, which keep it in one piece.
+
+def _tree_of_many(points: Floats, n_near: int = 12) -> csr_array:
+    """The shortest tree whose steps lead to one of the nearest points, or along the first axis.
+
+    The steps along that axis keep it in one piece.
     """
     n_points = len(points)
-    near = NearestNeighbors(n_neighbors=min(NEAR_POINTS, n_points - 1)).fit(points).kneighbors()[1]
+    near = NearestNeighbors(n_neighbors=min(n_near, n_points - 1)).fit(points).kneighbors()[1]
     along = np.argsort(points[:, 0], kind="stable")
     first = np.append(np.repeat(np.arange(n_points), near.shape[1]), along[:-1])
     second = np.append(near.ravel(), along[1:])
     pairs = np.unique(np.sort(np.stack([first, second], axis=1), axis=1), axis=0)
     lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
-    # As in `spanning_tree`: a zero would be no edge.
-    offset = max(float(lengths.max()), 1.0)
-    shape = (n_points, n_points)
+    offset, shape = max(float(lengths.max()), 1.0), (n_points, n_points)
     tree = minimum_spanning_tree(csr_array((lengths + offset, pairs.T), shape=shape)).tocoo()
     steps = np.maximum(tree.data - offset, np.finfo(np.float64).tiny)
     both = (np.append(tree.row, tree.col), np.append(tree.col, tree.row))
     return csr_array((np.append(steps, steps), both), shape=shape)
 
 
-def quantile_of_pairs(points: NDArray[np.float64], quantile: float) -> float:
-    """Length that this share of all pairs does not exceed, by random ones."""
-    rng = np.random.default_rng(0)
-    first, second = rng.integers(len(points), size=(2, SAMPLED_PAIRS))
-    apart = first != second
-    lengths = np.linalg.norm(points[first[apart]] - points[second[apart]], axis=1)
-    return float(np.quantile(lengths, quantile))
-
-
-def spanning_tree(distances: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """The fewest and shortest steps that reach every domain."""
-    # A zero means "no edge" to SciPy; adding the same length to all leaves the tree as it is.
-    offset = max(float(distances.max()), 1.0)
-    tree = minimum_spanning_tree(distances + offset).toarray() > 0.0
-    return tree | tree.T
-
-
-def order_of_arrival(
-    distances: NDArray[np.float64], starts: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """When each domain is reached from the `starts` along the spanning tree, in [0, 1].
-
-    Starts are there at 0; the others follow in the order of their path lengths, the last at 1.
-    """
-    first, second = np.nonzero(spanning_tree(distances))
-    edges = csr_array((distances[first, second], (first, second)), shape=distances.shape)
-    return _ranks_along(edges, starts)
-
-
-def _ranks_along(edges: csr_array, starts: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(domains,) in [0, 1]: 0 for the starts, the others by their path lengths."""
-    paths = dijkstra(edges, directed=False, indices=np.flatnonzero(starts), min_only=True)
+def _arrival(tree: csr_array, starts: NDArray[np.bool_]) -> Floats:
+    paths = dijkstra(tree, directed=False, indices=np.flatnonzero(starts), min_only=True)
     arrival = np.zeros(len(paths))
     others = np.flatnonzero(~starts)
     ranked = others[np.argsort(paths[others], kind="stable")]
@@ -355,7 +255,7 @@ class PointDistances:
     Attributes
     ----------
     points : (domains, index_dim)
-    matrix : (domains, domains) where domains are few; None beyond `MOST_DRAWN`
+    matrix : (domains, domains) where domains are few; None where they are many
 
     Examples
     --------
@@ -372,7 +272,7 @@ class PointDistances:
     @classmethod
     def of(cls, points: Floats) -> PointDistances:
         """Of the coordinates of a map."""
-        return cls(points, squareform(pdist(points)) if len(points) <= MOST_DRAWN else None)
+        return cls(points, squareform(pdist(points)) if len(points) <= MAP.max_drawn else None)
 
     @classmethod
     def of_matrix(cls, matrix: Floats) -> PointDistances:
@@ -406,7 +306,7 @@ def nearest_points(
         goals, own = points, np.arange(len(points))
     if own is None:
         own = np.full(len(points), -1)
-    if max(len(points), len(goals)) <= MOST_DRAWN:
+    if max(len(points), len(goals)) <= MAP.max_drawn:
         gaps = cdist(points, goals)
         left_out = np.flatnonzero(own >= 0)
         gaps[left_out, own[left_out]] = np.inf

@@ -1,4 +1,8 @@
-"""What a domain looks like from all sides: quantiles of its rows along many fixed directions."""
+"""Whether a domain lies off the map: whether known domains explain what it looks like.
+
+A domain's signature are quantiles of its rows along many fixed directions. It is held against a mix
+of the nearest known signatures, and what is left over against that of known domains left out.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from scipy.stats import t as student
 
-from domindex.arrays import Floats
+from domindex.arrays import Floats, Ints
+from domindex.geometry.settings import OFF_MAP
 from domindex.geometry.subspace import principal_components
 from domindex.geometry.transport import column_quantiles
-
-N_QUANTILES = 16
-N_DIRECTIONS = 48
-MOST_COMPONENTS = 32
-"""Quantiles along each direction, directions at random, and principal components that inputs are
-reduced to first: for memory, some kilobytes a domain; not tuned."""
-
-TOTAL_SHARE = 0.01
-"""Share of the covariance of all rows in the scale of a direction: where domains do not vary at all
-within, differences between them count ten times less than they would; for safety, not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,21 +44,24 @@ class Views:
         """From the domains' scaled rows; `local` (features, local_dim) is where u starts."""
         rows = np.concatenate(clouds)
         offset, n_features = rows.mean(axis=0), rows.shape[1]
-        basis = principal_components(rows, MOST_COMPONENTS)
+        basis = principal_components(rows, OFF_MAP.max_components)
         size = basis.shape[1]
         residual = np.concatenate([(cloud - cloud.mean(axis=0)) @ basis for cloud in clouds])
         total = np.cov(((rows - offset) @ basis).T, bias=True).reshape(size, size)
-        within = residual.T @ residual / len(residual) + TOTAL_SHARE * total
+        within = residual.T @ residual / len(residual) + OFF_MAP.total_share * total
         within += 1e-3 * (np.trace(total) / size or 1.0) * np.eye(size)
         values, vectors = eigh(within)
         axes = basis @ (vectors / np.sqrt(values))
-        mixed = np.random.default_rng(0).normal(size=(size, N_DIRECTIONS if size > 1 else 0))
-        along = local @ np.diag(1.0 / _lengths(local.T @ basis @ within @ basis.T @ local))
+        mixed = np.random.default_rng(0).normal(
+            size=(size, OFF_MAP.n_directions if size > 1 else 0)
+        )
+        lengths = np.sqrt(np.diag(local.T @ basis @ within @ basis.T @ local))
+        along = local @ np.diag(1.0 / np.where(lengths > 0.0, lengths, 1.0))
         directions = np.hstack([axes, axes @ (mixed / np.linalg.norm(mixed, axis=0)), along])
         if size == n_features:
             return cls(offset, directions, np.zeros((n_features, 0)), 1.0)
         outside, length = _outside(rows - offset, basis), np.sqrt(np.trace(total))
-        unit = np.hypot(np.sqrt((outside**2).mean()), TOTAL_SHARE * length)
+        unit = np.hypot(np.sqrt((outside**2).mean()), OFF_MAP.total_share * length)
         return cls(offset, directions, basis, float(unit) or 1.0)
 
     def signature(self, cloud: Floats) -> Floats:
@@ -73,7 +70,7 @@ class Views:
         seen = centred @ self.directions
         if self.basis.shape[1]:
             seen = np.column_stack([seen, _outside(centred, self.basis) / self.unit])
-        levels = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
+        levels = (np.arange(OFF_MAP.n_quantiles) + 0.5) / OFF_MAP.n_quantiles
         return column_quantiles(seen, levels).T
 
     @property
@@ -97,50 +94,9 @@ class Views:
         return cls(state["offset"], state["directions"], state["basis"], float(state["unit"]))
 
 
-def _lengths(products: Floats) -> Floats:
-    """(k,) square roots of the diagonal of inner products, 1 where there is no length."""
-    lengths = np.sqrt(np.diag(products))
-    return np.where(lengths > 0.0, lengths, 1.0)
-
-
 def _outside(centred: Floats, basis: Floats) -> Floats:
     """(rows,) lengths of what the basis does not span."""
     return np.linalg.norm(centred - centred @ basis @ basis.T, axis=1)
-
-
-FALSE_ALARMS = 0.05
-"""Share of domains of the family that may be flagged; a definition."""
-
-LEAST_DOMAINS = 4
-"""Known domains below which there is nothing to calibrate on, and nothing is flagged."""
-
-N_MIXED = 4
-"""Nearest known domains that a signature is explained by: two along each axis of a map of two.
-Not tuned."""
-
-MIX_RIDGE = 0.1
-"""Share of the mean squared gap added to each one's own: weights stay moderate, so that what lies
-far out in line with known domains is not explained by them. Not tuned."""
-
-EXPONENT = 4.0
-"""Of the mean over views: a domain that differs in few of them counts as one that differs a little
-in all. Of 2 (the mean square), 4 and 8, set on families of `make_drift` and `make_domain_graph`,
-with the inputs of Circle, DG-15, DG-60 and TPT-48 in view; no labels are involved."""
-
-LEAST_SHARE = 0.1
-"""Of the mean spread that a view has at least; for safety, not tuned."""
-
-DRAWS = 3
-"""Of rows, where known domains are cut; thresholds are averaged over them. For time."""
-
-MOST_ROWS = 1000
-MOST_REFERENCES = 1000
-MOST_CALIBRATED = 200
-"""Rows of a domain, domains, and domains left out in turn; more are thinned by a fixed random
-choice. For time and memory."""
-
-LEAST_RESIDUAL = 1e-6
-"""In deviations within domains: below it two domains are the same. Rounding, not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +113,7 @@ class OffMapTest:
     spreads : (k, views) root mean square residuals of domains that were left out: where known
         domains are all alike, little is much
     thresholds : (k,) scores that a domain of the family with so many rows exceeds with
-        probability `FALSE_ALARMS`
+        probability `false_alarms`
 
     Examples
     --------
@@ -189,15 +145,17 @@ class OffMapTest:
         `local` (features, local_dim) are the directions of the local index.
         """
         rng = np.random.default_rng(0)
-        kept = np.sort(rng.permutation(len(clouds))[:MOST_REFERENCES])
-        cut = [_some(clouds[number], MOST_ROWS, rng) for number in kept]
+        kept = np.sort(rng.permutation(len(clouds))[: OFF_MAP.max_references])
+        cut = [_some(clouds[number], OFF_MAP.max_rows, rng) for number in kept]
         views = Views.fit(cut, local)
         signatures = np.stack([views.signature(cloud) for cloud in cut])
         names = tuple(domains[number] for number in kept)
-        left_out = np.sort(rng.permutation(len(cut))[:MOST_CALIBRATED])
+        left_out = np.sort(rng.permutation(len(cut))[: OFF_MAP.max_calibrated])
         rows = np.array([len(cloud) for cloud in cut])
         bare = cls(views, names, signatures, *(np.zeros(0) for _ in range(3)))
-        sizes = [size for size in _grid(int(np.median(rows))) if _enough(rows[left_out], size)]
+        largest = min(int(np.median(rows)), OFF_MAP.max_rows)
+        sizes = [*(2**power for power in range(12) if 2**power < largest), largest]
+        sizes = [n for n in sizes if (rows[left_out] >= n).sum() >= OFF_MAP.min_domains]
         if not sizes:
             return bare
         parts = [bare._calibrate(cut, left_out[rows[left_out] >= n], n, rng) for n in sizes]
@@ -217,17 +175,20 @@ class OffMapTest:
     def _calibrate(
         self,
         clouds: Sequence[Floats],
-        left_out: NDArray[np.int64],
+        left_out: Ints,
         size: int,
         rng: np.random.Generator,
     ) -> tuple[Floats, float]:
         """Spreads (views,) of domains left out in turn, cut to so many rows, and the threshold."""
         squares, thresholds = [], []
-        for _ in range(DRAWS if size < max(map(len, clouds)) else 1):
+        for _ in range(OFF_MAP.draws if size < max(map(len, clouds)) else 1):
             cut = (_some(clouds[number], size, rng) for number in left_out)
             found = np.stack([self.views.signature(cloud) for cloud in cut])
             squares.append(_residuals(found, self.signatures, left_out))
-            thresholds.append(alarm_threshold(_left_out_scores(squares[-1])))
+            # By the spreads of all others, as a new domain has them.
+            others = (squares[-1].sum(axis=0) - squares[-1]) / (len(left_out) - 1)
+            scores = _score(squares[-1], np.sqrt(np.maximum(others, 0.0)))
+            thresholds.append(alarm_threshold(scores))
         return np.sqrt(np.mean(squares, axis=(0, 1))), float(np.mean(thresholds))
 
     def ratios(
@@ -241,7 +202,7 @@ class OffMapTest:
             return np.full(len(clouds), np.nan)
         numbers = {name: number for number, name in enumerate(self.domains)}
         own = np.array([numbers.get(name, -1) for name in names or [None] * len(clouds)])
-        cut = [_some(cloud, MOST_ROWS, np.random.default_rng(0)) for cloud in clouds]
+        cut = [_some(cloud, OFF_MAP.max_rows, np.random.default_rng(0)) for cloud in clouds]
         found = np.stack([self.views.signature(cloud) for cloud in cut])
         squares = _residuals(found, self.signatures, own)
         rows = np.log([len(cloud) for cloud in cut])
@@ -263,7 +224,7 @@ class OffMapTest:
     def from_state(cls, state: dict[str, Any]) -> OffMapTest:
         views, domains = Views.from_state(state["views"]), tuple(state["domains"])
         sizes, thresholds, spreads = state["sizes"], state["thresholds"], state["spreads"]
-        if state["signatures"].shape != (len(domains), views.n_views, N_QUANTILES):
+        if state["signatures"].shape != (len(domains), views.n_views, OFF_MAP.n_quantiles):
             raise ValueError("the signatures do not fit the domains")
         if sizes.shape != thresholds.shape or not ((sizes >= 1).all() and (thresholds > 0).all()):
             raise ValueError("the thresholds of the flag are not usable numbers")
@@ -272,7 +233,7 @@ class OffMapTest:
         return cls(views, domains, state["signatures"], sizes, spreads, thresholds)
 
 
-def _residuals(signatures: Floats, known: Floats, own: NDArray[np.int64]) -> Floats:
+def _residuals(signatures: Floats, known: Floats, own: Ints) -> Floats:
     """(queries, views) mean squares of what no mix of the nearest known signatures explains.
 
     `own` numbers a query among the known, to be left out; -1 where it is none of them.
@@ -281,22 +242,16 @@ def _residuals(signatures: Floats, known: Floats, own: NDArray[np.int64]) -> Flo
     gaps = cdist(flat, others)
     left_out = np.flatnonzero(own >= 0)
     gaps[left_out, own[left_out]] = np.inf
-    count = min(N_MIXED, len(known) - 1)
+    count = min(OFF_MAP.n_mixed, len(known) - 1)
     nearest = np.argsort(gaps, axis=1, kind="stable")[:, :count]
     result = np.empty(signatures.shape)
     for number, neighbors in enumerate(nearest):
         ways = others[neighbors] - flat[number]
         inner = ways @ ways.T
-        ridge = MIX_RIDGE * np.trace(inner) / count + LEAST_RESIDUAL**2
+        ridge = OFF_MAP.mix_ridge * np.trace(inner) / count + OFF_MAP.min_residual**2
         weights = np.linalg.solve(inner + ridge * np.eye(count), np.ones(count))
         result[number] = (weights / weights.sum() @ ways).reshape(signatures.shape[1:])
     return (result**2).mean(axis=-1)
-
-
-def _left_out_scores(squares: Floats) -> Floats:
-    """(domains,) scores by the spreads of all others, as a new domain has them."""
-    others = (squares.sum(axis=0) - squares) / (len(squares) - 1)
-    return _score(squares, np.sqrt(np.maximum(others, 0.0)))
 
 
 def _score(squares: Floats, spreads: Floats) -> Floats:
@@ -305,11 +260,11 @@ def _score(squares: Floats, spreads: Floats) -> Floats:
     A view along which known domains hardly vary still has a share of the mean spread.
     """
     typical = np.sqrt((spreads**2).mean(axis=1, keepdims=True))
-    units = np.hypot(spreads, LEAST_SHARE * typical) + LEAST_RESIDUAL
-    return ((squares / units**2) ** (EXPONENT / 2)).mean(axis=1) ** (1 / EXPONENT)
+    units = np.hypot(spreads, OFF_MAP.min_share * typical) + OFF_MAP.min_residual
+    return ((squares / units**2) ** (OFF_MAP.exponent / 2)).mean(axis=1) ** (1 / OFF_MAP.exponent)
 
 
-def alarm_threshold(scores: Floats, alarms: float = FALSE_ALARMS) -> float:
+def alarm_threshold(scores: Floats, alarms: float = OFF_MAP.false_alarms) -> float:
     """What one more score of the same kind exceeds with probability `alarms` at most.
 
     Of n exchangeable scores one more exceeds the ⌈(n + 1)(1 − alarms)⌉-th smallest with that
@@ -324,7 +279,7 @@ def alarm_threshold(scores: Floats, alarms: float = FALSE_ALARMS) -> float:
     >>> alarm_threshold(np.arange(1.0, 100.0))
     95.0
     """
-    ordered = np.sort(np.maximum(scores, LEAST_RESIDUAL))
+    ordered = np.sort(np.maximum(scores, OFF_MAP.min_residual))
     n_known = len(ordered)
     rank = int(np.ceil((n_known + 1) * (1.0 - alarms)))
     if rank <= n_known:
@@ -333,17 +288,6 @@ def alarm_threshold(scores: Floats, alarms: float = FALSE_ALARMS) -> float:
     margin = student.ppf(1.0 - alarms, n_known - 1) * logs.std(ddof=1)
     bound = np.exp(logs.mean() + margin * np.sqrt(1.0 + 1.0 / n_known))
     return float(max(bound, ordered[-1]))
-
-
-def _enough(rows: NDArray[np.int64], size: int) -> bool:
-    """Whether there are domains with so many rows to calibrate on."""
-    return int((rows >= size).sum()) >= LEAST_DOMAINS
-
-
-def _grid(largest: int) -> list[int]:
-    """1, 2, 4, … and `largest`, at most `MOST_ROWS`."""
-    largest = min(largest, MOST_ROWS)
-    return [*(2**power for power in range(12) if 2**power < largest), largest]
 
 
 def _some(cloud: Floats, most: int, rng: np.random.Generator) -> Floats:

@@ -1,4 +1,4 @@
-"""How domains wind around a circle: when a loop of them appears, and when it is filled.
+"""Domains on a ring: whether there is one, the angle of every domain, and the two ways round.
 
 Let every domain have an angle. Join domains that are closer than some length ε. The angles' steps
 along the joins, each taken the short way, add up to a whole number of turns around every closed
@@ -21,24 +21,17 @@ from scipy.sparse import csr_array
 from sklearn.isotonic import isotonic_regression
 
 from domindex.arrays import Floats, Ints
-from domindex.geometry.neighbors import nearest_links
-from domindex.geometry.scaling import classical_scaling, geodesic_distances
+from domindex.geometry.scaling import classical_scaling, geodesic_distances, nearest_links
+from domindex.geometry.settings import RING
 from domindex.geometry.transport import check_distances, thin, transport_distances
 
 TURN = 2.0 * np.pi
-HALF_TURN_ROUNDING = 1e-9
-"""Angles this close to −π are π: processors round differently, and half a turn has one name."""
-
-ROUNDS = 3
-"""Of least squares: directions of close domains may change in the first."""
-
-SHORTEST = 1e-3
-"""Share of the median distance that a join counts for at least: equal domains must not divide by
-zero. Rounding, not tuned."""
 
 
 def wrap_angle(angles: Floats) -> Floats:
-    """The same angles in (−π, π]; what is within rounding of half a turn is π, never −π.
+    """The same angles in (−π, π].
+
+    Half a turn is π, never −π: whatever is within rounding of it, as processors round differently.
 
     Examples
     --------
@@ -47,7 +40,7 @@ def wrap_angle(angles: Floats) -> Floats:
     [3.142, 0.0, -1.571, 3.142]
     """
     wrapped = np.pi - np.mod(np.pi - angles, TURN)
-    return np.where(wrapped < HALF_TURN_ROUNDING - np.pi, np.pi, wrapped)
+    return np.where(wrapped < 1e-9 - np.pi, np.pi, wrapped)
 
 
 def birth_of_winding(distances: Floats, angles: Floats) -> float:
@@ -60,8 +53,7 @@ def birth_of_winding(distances: Floats, angles: Floats) -> float:
     order = np.argsort(distances[first, second], kind="stable")
     component, lifted = np.arange(len(angles)), np.array(angles, dtype=np.float64)
     for one, other in zip(first[order].tolist(), second[order].tolist()):
-        step = float(wrap_angle(angles[other] - angles[one]))
-        off = lifted[one] + step - lifted[other]
+        off = lifted[one] + float(wrap_angle(angles[other] - angles[one])) - lifted[other]
         if component[one] != component[other]:
             joined = component == component[other]
             lifted[joined] += off
@@ -92,7 +84,7 @@ def harmonic_angles(distances: Floats, angles: Floats, reach: float) -> Floats:
     """
     n_domains = len(angles)
     first, second = _joins(distances, reach)
-    weights = join_weights(distances[first, second], typical_distance(distances))
+    weights = _join_weights(distances[first, second], _typical_distance(distances))
     jump = angles[second] - angles[first]
     turns = np.round((jump - wrap_angle(jump)) / TURN)
     laplacian = np.zeros((n_domains, n_domains))
@@ -101,8 +93,7 @@ def harmonic_angles(distances: Floats, angles: Floats, reach: float) -> Floats:
     pull = np.zeros(n_domains)
     np.add.at(pull, second, TURN * weights * turns)
     np.add.at(pull, first, -TURN * weights * turns)
-    smooth = np.linalg.lstsq(laplacian, pull, rcond=None)[0]
-    return wrap_angle(smooth.astype(np.float64))
+    return wrap_angle(np.linalg.lstsq(laplacian, pull, rcond=None)[0].astype(np.float64))
 
 
 def arc_angles(distances: Floats, angles: Floats, reach: float) -> tuple[Floats, float]:
@@ -114,67 +105,36 @@ def arc_angles(distances: Floats, angles: Floats, reach: float) -> tuple[Floats,
     """
     n_domains = len(angles)
     first, second = _joins(distances, reach)
-    lengths, pairs = distances[first, second], np.arange(len(first))
-    rate = 0.0
-    for _ in range(ROUNDS):
+    n_pairs, rate = len(first), 0.0
+    rows = np.tile(np.arange(n_pairs), 3)
+    columns = np.concatenate([second, first, np.full(n_pairs, n_domains)])
+    for _ in range(RING.rounds):
         jump = angles[second] - angles[first]
         step = wrap_angle(jump)
-        design = csr_array(
-            (
-                np.concatenate(
-                    [np.ones(len(pairs)), -np.ones(len(pairs)), -np.sign(step) * lengths]
-                ),
-                (
-                    np.tile(pairs, 3),
-                    np.concatenate([second, first, np.full(len(pairs), n_domains)]),
-                ),
-            ),
-            shape=(len(pairs), n_domains + 1),
-        )
+        along = -np.sign(step) * distances[first, second]
+        entries = np.concatenate([np.ones(n_pairs), -np.ones(n_pairs), along])
+        design = csr_array((entries, (rows, columns)), shape=(n_pairs, n_domains + 1))
         goal = design.T @ (TURN * np.round((jump - step) / TURN))
         solved = np.linalg.lstsq((design.T @ design).toarray(), goal, rcond=None)[0]
         angles, rate = wrap_angle(solved[:-1]), float(solved[-1])
     return angles, rate
 
 
-def _joins(distances: Floats, reach: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _joins(distances: Floats, reach: float) -> tuple[Ints, Ints]:
     """Pairs within `reach`, and every domain with its two nearest."""
     joined = (distances <= reach) | nearest_links(distances, 2)
     first, second = np.nonzero(np.triu(joined, k=1))
     return first, second
 
 
-def typical_distance(distances: Floats) -> float:
+def _typical_distance(distances: Floats) -> float:
     """The median distance of two domains that do not coincide."""
     return float(np.median(distances[distances > 0.0]))
 
 
-def join_weights(lengths: Floats, typical: float) -> Floats:
+def _join_weights(lengths: Floats, typical: float) -> Floats:
     """1 / length of each join, bounded where domains coincide; `typical` is the unit."""
-    return 1.0 / np.maximum(lengths, SHORTEST * typical)
-
-
-FEWEST_DOMAINS = 6
-"""Below which no loop is believed: five points on an arc look like five on a ring. A regular ring
-of 6 has a persistence of 1.73 and one of 7 has 2.25, so in practice it takes 7."""
-
-LEAST_PERSISTENCE = 2.0
-EVEN_PERSISTENCE, EVEN_STEP = 1.85, 1.15
-"""Width of the hole over the widest step around it from which a loop is believed; and the same
-where that step is at most so many times the median one, as in an evenly filled ring of few domains.
-An arc of 300 degrees has 1.73 however many domains lie on it. Set on generated rings, arcs, lines,
-blobs, spheres, grids, trees and random walks of 8 to 48 domains, see docs/loops.md; with the maps
-of rotating digits (2.47) and of all other datasets at hand (at most 1.51) in view."""
-
-MOST_OFF_RING = 0.75
-"""Length, in widths of the hole, that a step to the next domain, or between two domains at one
-angle, may have: what is longer is a tail, a second loop or a filled disc. Set with the above."""
-
-SHORT_NEIGHBORHOODS = (2, 3, 4, 5)
-"""Neighbours through which geodesics are drawn to find angles to begin with."""
-
-MOST_LANDMARKS = 100
-"""Domains, spread as evenly as they can be, on which a loop is looked for; for time."""
+    return 1.0 / np.maximum(lengths, RING.min_length * typical)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,13 +184,17 @@ class Loop:
 
     @property
     def order(self) -> Ints:
-        """Ints of the domains, once around from angle 0."""
+        """Numbers of the domains, once around from angle 0."""
         return np.argsort(np.mod(self.angles, TURN), kind="stable")
 
+    @property
+    def steps(self) -> Floats:
+        """(domains,) from each to the next around the ring."""
+        return self.distances[self.order, np.roll(self.order, -1)]
+
     @cached_property
-    def typical(self) -> float:
-        """The median distance of two domains that do not coincide."""
-        return typical_distance(self.distances)
+    def _typical(self) -> float:
+        return _typical_distance(self.distances)
 
     def locate(self, gaps: Floats) -> float:
         """The angle of a new domain at distances `gaps` (domains,) from the known ones.
@@ -239,10 +203,10 @@ class Loop:
         angle and the distance, on the side where the closest ones lie, and the mean counts.
         """
         near = gaps <= max(self.reach, float(np.partition(gaps, 1)[1]))
-        angles, weights = self.angles[near], join_weights(gaps[near], self.typical)
+        angles, weights = self.angles[near], _join_weights(gaps[near], self._typical)
         centre = angles[np.argmin(gaps[near])]
         centre += weights @ wrap_angle(angles - centre) / weights.sum()
-        for _ in range(ROUNDS):
+        for _ in range(RING.rounds):
             steps = wrap_angle(angles - centre)
             centre += float(np.mean(steps - np.sign(steps) * self.rate * gaps[near]))
         return float(wrap_angle(centre))
@@ -271,21 +235,32 @@ def find_loop(distances: ArrayLike) -> Loop | None:
     the widest step around it, and no domain lies off the ring.
     """
     matrix = check_distances(distances)
-    if len(matrix) < FEWEST_DOMAINS or not matrix.any():
+    if len(matrix) < RING.min_domains or not matrix.any():
         return None
     landmarks = _spread_out(matrix)
     near = matrix[np.ix_(landmarks, landmarks)]
-    found = [_measured(near, neighbors) for neighbors in SHORT_NEIGHBORHOODS]
-    loops = [loop for loop in found if loop is not None]
+    loops = [loop for number in RING.neighbors if (loop := _measured(near, number)) is not None]
     if not loops:
         return None
     best = max(loops, key=lambda loop: loop.persistence)
-    if not _believed(best):
+    is_even = best.birth <= RING.even_step * float(np.median(best.steps))
+    if best.persistence < (RING.even_persistence if is_even else RING.min_persistence):
         return None
     angles, rate = arc_angles(near, best.angles, best.reach)
     best = replace(best, angles=angles, rate=rate)
-    loop = replace(best, angles=_of_all(best, landmarks, matrix), distances=matrix)
-    return loop if rate > 0.0 and _on_ring(loop) else None
+    loop = replace(best, angles=_all_angles(best, landmarks, matrix), distances=matrix)
+    return loop if rate > 0.0 and _is_on_ring(loop) else None
+
+
+def _spread_out(distances: Floats) -> Ints:
+    """Domains, each as far from the ones before as can be; all where they are few."""
+    if len(distances) <= RING.max_landmarks:
+        return np.arange(len(distances))
+    chosen, away = [0], distances[0].copy()
+    while len(chosen) < RING.max_landmarks:
+        chosen.append(int(np.argmax(away)))
+        away = np.minimum(away, distances[chosen[-1]])
+    return np.sort(chosen)
 
 
 def _measured(distances: Floats, neighbors: int) -> Loop | None:
@@ -302,23 +277,7 @@ def _measured(distances: Floats, neighbors: int) -> Loop | None:
     return rough
 
 
-def _believed(loop: Loop) -> bool:
-    order = loop.order
-    typical = float(np.median(loop.distances[order, np.roll(order, -1)]))
-    is_even = loop.birth <= EVEN_STEP * typical
-    return loop.persistence >= (EVEN_PERSISTENCE if is_even else LEAST_PERSISTENCE)
-
-
-def _on_ring(loop: Loop) -> bool:
-    """Whether domains that follow each other, or share an angle, are close."""
-    order = loop.order
-    steps = loop.distances[order, np.roll(order, -1)]
-    apart = np.abs(wrap_angle(loop.angles[:, None] - loop.angles[None, :]))
-    beside = loop.distances[apart <= TURN / len(order) / 2]
-    return bool(max(steps.max(), beside.max()) <= MOST_OFF_RING * loop.death)
-
-
-def _of_all(loop: Loop, landmarks: Ints, distances: Floats) -> Floats:
+def _all_angles(loop: Loop, landmarks: Ints, distances: Floats) -> Floats:
     """Angles of all domains from those of the landmarks, in a direction of their own."""
     angles = np.empty(len(distances))
     angles[landmarks] = loop.angles
@@ -329,30 +288,17 @@ def _of_all(loop: Loop, landmarks: Ints, distances: Floats) -> Floats:
     return wrap_angle(angles if rises else -angles)
 
 
-def _spread_out(distances: Floats) -> Ints:
-    """Domains, each as far from the ones before as can be; all where they are few."""
-    if len(distances) <= MOST_LANDMARKS:
-        return np.arange(len(distances))
-    chosen, away = [0], distances[0].copy()
-    while len(chosen) < MOST_LANDMARKS:
-        chosen.append(int(np.argmax(away)))
-        away = np.minimum(away, distances[chosen[-1]])
-    return np.sort(chosen)
-
-
-MOST_OPENING = np.deg2rad(25.0)
-"""From which a ring of the map is one turn of a helix in the inputs. Generated rings open by up to
-8 degrees, rotating digits (8 by 8 pixels, 180 degrees) by 18, rotating MNIST (28 by 28, the same
-motion) by 33: its upside-down digits are told from upright ones. Set with these in view."""
-
-ACROSS = np.pi / 2
-"""Pairs up to so far apart speak for an opening between them; not tuned."""
+def _is_on_ring(loop: Loop) -> bool:
+    """Whether domains that follow each other, or share an angle, are close."""
+    apart = np.abs(wrap_angle(loop.angles[:, None] - loop.angles[None, :]))
+    beside = loop.distances[apart <= TURN / len(loop.angles) / 2]
+    return bool(max(loop.steps.max(), beside.max()) <= RING.max_off_ring * loop.death)
 
 
 def comes_back(loop: Loop, clouds: Sequence[Floats]) -> bool:
     """Whether the loop closes among all inputs (rows, features) of each domain, too."""
     distances = transport_distances([thin(cloud) for cloud in clouds], method="sliced")
-    return opening(distances, loop.angles) <= MOST_OPENING
+    return opening(distances, loop.angles) <= np.deg2rad(RING.max_opening)
 
 
 def opening(distances: Floats, angles: Floats) -> float:
@@ -365,12 +311,12 @@ def opening(distances: Floats, angles: Floats) -> float:
     first, second = np.triu_indices(len(angles), k=1)
     apart = np.abs(wrap_angle(angles[second] - angles[first]))
     usual = _usual_angles(apart, distances[first, second])
-    order = np.argsort(np.mod(angles, 2 * np.pi), kind="stable")
-    steps = np.mod(angles[np.roll(order, -1)] - angles[order], 2 * np.pi)
+    order = np.argsort(np.mod(angles, TURN), kind="stable")
+    steps = np.mod(angles[np.roll(order, -1)] - angles[order], TURN)
     widest = 0.0
     for middle in angles[order] + steps / 2:
         one, other = wrap_angle(angles[first] - middle), wrap_angle(angles[second] - middle)
-        across = (one * other < 0) & (np.abs(one - other) <= ACROSS)
+        across = (one * other < 0) & (np.abs(one - other) <= np.deg2rad(RING.across))
         if across.any():
             widest = max(widest, float(np.median((usual - apart)[across])))
     return widest
@@ -385,13 +331,9 @@ def _usual_angles(apart: Floats, distances: Floats) -> Floats:
     return np.interp(distances, levels, means)
 
 
-LEAST_CHANCE = 0.1
-"""From which the other way round is in question: an interval of 80 % leaves out as much a side."""
-
-
 @dataclass(frozen=True)
 class RingCoordinate:
-    """Angles told from the middle of the sources, with the cut opposite.
+    """Angles from the middle of the sources, with the cut opposite.
 
     Domains at the cut can be reached both ways: at t, and at t minus a full turn.
 
@@ -446,7 +388,7 @@ class RingCoordinate:
 
     def in_question(self, angles: ArrayLike) -> NDArray[np.bool_]:
         """Where that chance is too large to be left out of an interval of 80 %."""
-        return self.chance_of_other_way(angles) >= LEAST_CHANCE
+        return self.chance_of_other_way(angles) >= RING.min_chance
 
     def state(self) -> dict[str, Any]:
         return {"middle": float(self.middle), "half_width": float(self.half_width)}

@@ -1,26 +1,27 @@
-"""Classical scaling: from distances to a map, turned onto an older one, with room for newcomers."""
+"""From distances to a map: classical scaling, geodesics, and places for new domains."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh, orthogonal_procrustes
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra, shortest_path
+from scipy.spatial.distance import cdist, pdist, squareform
 
-from domindex.arrays import Floats
+from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
-from domindex.geometry.neighbors import bridge_components, nearest_links
+from domindex.geometry.settings import MAP
 from domindex.geometry.transport import check_distances
 
-FLAT_AXIS = 1e-3
-"""Spread of an axis, relative to the widest, below which it cannot tell where a newcomer lies."""
+Links = NDArray[np.bool_]
 
 
-def classical_scaling(distances: ArrayLike, n_components: int) -> NDArray[np.float64]:
+def classical_scaling(distances: ArrayLike, n_components: int) -> Floats:
     """Coordinates (N, n_components), centred, whose distances come closest in inner products.
 
     With B = −½ J D² J (J centres), X = V √Λ from B's largest eigenpairs; negative eigenvalues,
@@ -48,13 +49,7 @@ def classical_scaling(distances: ArrayLike, n_components: int) -> NDArray[np.flo
     return np.pad(coordinates, ((0, 0), (0, n_components - kept)))
 
 
-def unit_scale(coordinates: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Points divided by their root mean square length, and that length (1 where all are zero)."""
-    length = float(np.sqrt((coordinates**2).sum(axis=1).mean())) or 1.0
-    return coordinates / length, length
-
-
-def scaling_spectrum(distances: ArrayLike) -> NDArray[np.float64]:
+def scaling_spectrum(distances: ArrayLike) -> Floats:
     """All N eigenvalues of B in falling order: how many directions the map really has.
 
     Examples
@@ -68,7 +63,127 @@ def scaling_spectrum(distances: ArrayLike) -> NDArray[np.float64]:
     return eigh(_centred_products(check_distances(distances)), eigvals_only=True)[::-1]
 
 
-def procrustes_align(embedding: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
+def _centred_products(matrix: Floats) -> Floats:
+    squares = matrix**2
+    means = squares.mean(axis=0)
+    return -0.5 * (squares - means[:, None] - means[None, :] + means.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class DomainIndex:
+    """One point per domain, and what it was made from.
+
+    Attributes
+    ----------
+    domains : names, in the order of all rows below
+    coordinates : (domains, components)
+    distances : (domains, domains), what the coordinates were scaled from; (domains, landmarks)
+        where there are landmarks
+    eigenvalues : (domains,), falling; a gap shows how many components the map needs. Of landmarks
+        only where there are any
+    angles : (domains,) in (−π, π] around the ring that the domains lie on; None on an open map
+    landmarks : rising numbers of the domains that the map was drawn from, where there are too many
+        to draw it from all; None where it was
+
+    Examples
+    --------
+    >>> from domindex.geometry import DomainIndex
+    >>> index = DomainIndex.from_distances(["a", "b", "c"], [[0, 1, 3], [1, 0, 2], [3, 2, 0]], 1)
+    >>> index.find("c").round(3).tolist(), round(index.stress, 6)
+    ([1.667], 0.0)
+    """
+
+    domains: tuple[Hashable, ...]
+    coordinates: Floats
+    distances: Floats
+    eigenvalues: Floats
+    angles: Floats | None = None
+    landmarks: Ints | None = None
+
+    def __post_init__(self) -> None:
+        arrays = (self.coordinates, self.distances, self.eigenvalues, self.angles, self.landmarks)
+        for array in arrays:
+            if array is not None:
+                array.setflags(write=False)
+
+    @classmethod
+    def from_distances(
+        cls, domains: Sequence[Hashable], distances: ArrayLike, n_components: int = 2
+    ) -> DomainIndex:
+        """The map that classical scaling makes of `distances`."""
+        matrix = np.array(distances, dtype=np.float64)
+        if len(domains) != len(matrix):
+            raise InputError(
+                f"There are {len(domains)} domain names, but distances has {len(matrix)} rows. "
+                "Name each row once."
+            )
+        coordinates = classical_scaling(matrix, n_components)
+        return cls(tuple(domains), coordinates, matrix, scaling_spectrum(matrix))
+
+    def find(self, name: Hashable) -> Floats | None:
+        """The point of a domain, None where it is not on the map."""
+        if name not in self.domains:
+            return None
+        return self.coordinates[self.domains.index(name)]
+
+    @property
+    def map_distances(self) -> Floats:
+        """Distances between the points of the map, (domains, domains): not for thousands."""
+        return squareform(pdist(self.coordinates))
+
+    @property
+    def stress(self) -> float:
+        """Kruskal's stress: the share of the distances that the map does not show, 0 is perfect."""
+        total = float((self.distances**2).sum())
+        if self.landmarks is None:
+            shown = self.map_distances
+        else:
+            shown = cdist(self.coordinates, self.coordinates[self.landmarks])
+        return float(np.sqrt(((shown - self.distances) ** 2).sum() / (total or 1.0)))
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = {
+            "domains": self.domains,
+            "coordinates": self.coordinates,
+            "distances": self.distances,
+            "eigenvalues": self.eigenvalues,
+        }
+        if self.landmarks is not None:
+            state["landmarks"] = self.landmarks.tolist()
+        return state if self.angles is None else state | {"angles": self.angles}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> DomainIndex:
+        domains, n_domains = tuple(state["domains"]), len(state["domains"])
+        if not domains or len(set(domains)) < n_domains:
+            raise ValueError("the domains do not have a name each")
+        names = ("coordinates", "distances", "eigenvalues")
+        coordinates, distances, eigenvalues = (state[name] for name in names)
+        shapes = [coordinates.shape, distances.shape, eigenvalues.shape]
+        landmarks = _checked_landmarks(state.get("landmarks"), n_domains)
+        n_drawn = n_domains if landmarks is None else len(landmarks)
+        if shapes != [(n_domains, shapes[0][-1]), (n_domains, n_drawn), (n_drawn,)]:
+            raise ValueError(f"arrays of shapes {shapes} are no map of {n_domains} domains")
+        angles = state.get("angles")  # only maps that close have them
+        if angles is not None and angles.shape != (n_domains,):
+            raise ValueError("the angles do not match the domains")
+        return cls(domains, coordinates, distances, eigenvalues, angles, landmarks)
+
+
+def _checked_landmarks(numbers: list[int] | None, n_domains: int) -> Ints | None:
+    if numbers is None:
+        return None
+    if not numbers or any(type(number) is not int for number in numbers):
+        raise ValueError("the landmarks are no numbers of domains")
+    landmarks = np.array(numbers, dtype=np.int64)
+    if landmarks[0] < 0 or landmarks[-1] >= n_domains:
+        raise ValueError("the landmarks are no numbers of domains")
+    if (np.diff(landmarks) <= 0).any():
+        raise ValueError("the landmarks do not rise")
+    return landmarks
+
+
+def procrustes_align(embedding: ArrayLike, reference: ArrayLike) -> Floats:
     """Rotate, reflect and shift `embedding` onto `reference`, both (domains, components).
 
     Scaling fixes distances, not orientation: unaligned, the index would flip between epochs.
@@ -100,8 +215,8 @@ def place(
     distances_to_known: ArrayLike,
     embedding: ArrayLike,
     known_distances: ArrayLike | None = None,
-    flat_axis: float = FLAT_AXIS,
-) -> NDArray[np.float64]:
+    flat_axis: float = MAP.flat_axis,
+) -> Floats:
     """Put new domains into an existing map without moving it.
 
     Gower's formula, with X the centred map and δ² the squared distances to its points:
@@ -145,13 +260,38 @@ def place(
     return centre + 0.5 * (squares.mean(axis=0) - gaps**2) @ inverse.T
 
 
-def _centred_products(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    squares = matrix**2
-    means = squares.mean(axis=0)
-    return -0.5 * (squares - means[:, None] - means[None, :] + means.mean())
+def nearest_links(distances: Floats, n_neighbors: int) -> Links:
+    """Join two domains when either is among the other's `n_neighbors` nearest."""
+    n_domains = len(distances)
+    if n_neighbors < 1:
+        raise InputError(f"n_neighbors is {n_neighbors}. Join each domain to 1 or more others.")
+    others = distances + np.diag(np.full(n_domains, np.inf))
+    nearest = np.argsort(others, axis=1, kind="stable")[:, : min(n_neighbors, n_domains - 1)]
+    links = np.zeros((n_domains, n_domains), dtype=bool)
+    links[np.arange(n_domains)[:, None], nearest] = True
+    return links | links.T
 
 
-def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> NDArray[np.float64]:
+def bridge_components(links: Links, distances: Floats) -> Links:
+    """Add the shortest missing pair between two components until there is only one."""
+    bridged = links.copy()
+    n_components, component = connected_components(bridged, directed=False)
+    for _ in range(n_components - 1):
+        apart = component[:, None] != component[None, :]
+        gaps = np.where(apart, distances, np.inf)
+        first, second = np.unravel_index(np.argmin(gaps), gaps.shape)
+        bridged[first, second] = bridged[second, first] = True
+        component[component == component[second]] = component[first]
+    return bridged
+
+
+def _edges(links: Links, distances: Floats) -> csr_array:
+    """Sparse, because a zero in a dense matrix is no edge to SciPy, while domains may coincide."""
+    first, second = np.nonzero(links)
+    return csr_array((distances[first, second], (first, second)), shape=links.shape)
+
+
+def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> Floats:
     """Lengths of the shortest paths on the k-nearest-neighbour graph of the domains, (N, N).
 
     Two domains are joined when either is among the other's `n_neighbors` nearest. Where the graph
@@ -170,14 +310,10 @@ def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> NDArray[np.flo
     """
     matrix = check_distances(distances)
     links = bridge_components(nearest_links(matrix, n_neighbors), matrix)
-    # Sparse, because a zero (or nearly so) in a dense matrix means "no edge" to SciPy, while two
-    # domains may be identical.
-    first, second = np.nonzero(links)
-    edges = csr_array((matrix[first, second], (first, second)), shape=matrix.shape)
-    return shortest_path(edges, directed=False)
+    return shortest_path(_edges(links, matrix), directed=False)
 
 
-def mean_geodesics(distances: NDArray[np.float64], neighbors: Sequence[int]) -> NDArray[np.float64]:
+def mean_geodesics(distances: Floats, neighbors: Sequence[int]) -> Floats:
     """Geodesic distances averaged over several numbers of neighbours, (N, N).
 
     Each is brought to the mean length of the first: more neighbours make shorter paths. A single
@@ -187,16 +323,13 @@ def mean_geodesics(distances: NDArray[np.float64], neighbors: Sequence[int]) -> 
     return np.mean([path * _share(paths[0], path) for path in paths], axis=0)
 
 
-def extend_mean_geodesics(
-    gaps: NDArray[np.float64], distances: NDArray[np.float64], neighbors: Sequence[int]
-) -> NDArray[np.float64]:
-    """`mean_geodesics` (known,) from a new domain at direct distances `gaps` (known,)."""
-    return extend_paths(gaps, known_paths(distances, neighbors))
+def _share(first: Floats, other: Floats) -> float:
+    return float(first.sum() / other.sum()) if other.any() else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class KnownPaths:
-    """Paths between known domains through one number of neighbours, to be gone on by new ones.
+    """Paths between known domains through one number of neighbours, which new ones continue.
 
     Attributes
     ----------
@@ -210,14 +343,14 @@ class KnownPaths:
     """
 
     n_neighbors: int
-    lengths: NDArray[np.float64]
+    lengths: Floats
     share: float
-    reach: NDArray[np.float64]
-    nearest: NDArray[np.int64]
+    reach: Floats
+    nearest: Ints
 
 
-def known_paths(distances: NDArray[np.float64], neighbors: Sequence[int]) -> list[KnownPaths]:
-    """What `extend_paths` needs of the known domains, for each number of neighbours."""
+def known_paths(distances: Floats, neighbors: Sequence[int]) -> list[KnownPaths]:
+    """Paths of the known domains, for each number of neighbours."""
     lengths = [geodesic_distances(distances, number) for number in neighbors]
     others = distances + np.diag(np.full(len(distances), np.inf))
     order = np.argsort(others, axis=1, kind="stable")[:, : max(len(distances) - 1, 1)]
@@ -235,49 +368,26 @@ def known_paths(distances: NDArray[np.float64], neighbors: Sequence[int]) -> lis
     ]
 
 
-def extend_paths(gaps: NDArray[np.float64], paths: Sequence[KnownPaths]) -> NDArray[np.float64]:
-    """`extend_mean_geodesics` along paths that were found once for many new domains.
+def extend_paths(gaps: Floats, paths: Sequence[KnownPaths]) -> Floats:
+    """(new, known) mean path lengths of new domains at direct distances `gaps` (new, known).
 
-    `gaps` (known,) of one new domain or (new, known) of many.
+    The first step leads to one of the nearest known domains, or to one that would have the new one
+    among its own nearest; the rest goes along known paths.
     """
-    many = np.atleast_2d(gaps)
-    extended = [
-        extend_geodesics(many, one.lengths, one.n_neighbors, one.reach) * one.share for one in paths
-    ]
-    return np.mean(extended, axis=0).reshape(gaps.shape)
-
-
-def _share(first: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    return float(first.sum() / other.sum()) if other.any() else 1.0
-
-
-def extend_geodesics(
-    gaps: NDArray[np.float64],
-    geodesics: NDArray[np.float64],
-    n_neighbors: int,
-    reach: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """Path lengths, shaped like `gaps`, from new domains at direct distances `gaps` (…, known).
-
-    The first step leads to one of its `n_neighbors` nearest, or to a domain that would have it
-    among its own, no farther than `reach` (known,); the rest along known paths.
-    """
-    many = np.atleast_2d(gaps)
-    rows = np.arange(len(many))
-    joined = np.zeros(many.shape, dtype=bool)
-    joined[rows[:, None], np.argsort(many, axis=1, kind="stable")[:, :n_neighbors]] = True
-    if reach is not None:
-        joined |= np.isfinite(many) & (many <= reach)
-    steps = np.argsort(~joined, axis=1, kind="stable")
-    counts, result = joined.sum(axis=1), np.full(many.shape, np.inf)
-    for rank in range(int(counts.max(initial=0))):
-        going = rows[counts > rank]
-        via = steps[going, rank]
-        result[going] = np.minimum(result[going], many[going, via][:, None] + geodesics[via])
-    return result.reshape(gaps.shape)
-
-
-Links = NDArray[np.bool_]
+    rows, extended = np.arange(len(gaps)), []
+    for one in paths:
+        joined = np.isfinite(gaps) & (gaps <= one.reach)
+        nearest = np.argsort(gaps, axis=1, kind="stable")[:, : one.n_neighbors]
+        joined[rows[:, None], nearest] = True
+        steps = np.argsort(~joined, axis=1, kind="stable")
+        counts, lengths = joined.sum(axis=1), np.full(gaps.shape, np.inf)
+        for rank in range(int(counts.max(initial=0))):
+            going = rows[counts > rank]
+            via = steps[going, rank]
+            onward = gaps[going, via][:, None] + one.lengths[via]
+            lengths[going] = np.minimum(lengths[going], onward)
+        extended.append(lengths * one.share)
+    return np.mean(extended, axis=0)
 
 
 def join_paths(gaps: Floats, distances: Floats, paths: Sequence[KnownPaths]) -> Floats:
@@ -301,8 +411,7 @@ def join_paths(gaps: Floats, distances: Floats, paths: Sequence[KnownPaths]) -> 
     On a line, halfway between two of its points:
 
     >>> import numpy as np
-    >>> from domindex.geometry.scaling import known_paths
-    >>> from domindex.geometry.scaling import join_paths
+    >>> from domindex.geometry.scaling import join_paths, known_paths
     >>> points = np.arange(4.0)
     >>> distances = np.abs(points[:, None] - points)
     >>> join_paths(np.abs(1.5 - points)[None], distances, known_paths(distances, (2,))).tolist()
@@ -321,16 +430,22 @@ def join_paths(gaps: Floats, distances: Floats, paths: Sequence[KnownPaths]) -> 
     return result
 
 
-def _lengths_beside(joined: Floats, near: NDArray[np.int64], paths: KnownPaths) -> Floats:
+def _lengths_beside(joined: Floats, near: Ints, paths: KnownPaths) -> Floats:
     """(known,) δ of the last domain of `joined`, through one number of neighbours."""
     n_known = len(joined) - 1
-    edges = _edges(_links(joined[n_known, :n_known], paths), joined)
+    links = _links_with_one_more(joined[n_known, :n_known], paths)
+    edges = _edges(links, joined)
+    if connected_components(edges, directed=False)[0] > 1:
+        edges = _edges(bridge_components(links, joined), joined)
     found = dijkstra(edges, directed=False, indices=np.append(n_known, near))[:, :n_known]
-    longer = _inverse(joined[n_known, near]) @ (found[1:] - paths.lengths[near])
+    gaps = joined[n_known, near]
+    same = gaps == 0.0
+    weights = same.astype(np.float64) if same.any() else gaps.min() / gaps
+    longer = weights / weights.sum() @ (found[1:] - paths.lengths[near])
     return paths.share * (found[0] - longer)
 
 
-def _links(gap: Floats, paths: KnownPaths) -> Links:
+def _links_with_one_more(gap: Floats, paths: KnownPaths) -> Links:
     """(known + 1, known + 1): either is among the other's nearest, now that there is one more."""
     n_known, n_nearest = paths.nearest.shape
     nearer = np.flatnonzero(np.isfinite(gap))
@@ -342,23 +457,3 @@ def _links(gap: Floats, paths: KnownPaths) -> Links:
     chosen[nearer, n_known] = True
     chosen[n_known, np.argsort(gap, kind="stable")[: paths.n_neighbors]] = True
     return chosen | chosen.T
-
-
-def _edges(links: Links, distances: Floats) -> csr_array:
-    """Sparse, as a zero in a dense matrix would be no edge; in one piece."""
-    edges = _lengths(links, distances)
-    if connected_components(edges, directed=False)[0] == 1:
-        return edges
-    return _lengths(bridge_components(links, distances), distances)
-
-
-def _lengths(links: Links, distances: Floats) -> csr_array:
-    first, second = np.nonzero(links)
-    return csr_array((distances[first, second], (first, second)), shape=links.shape)
-
-
-def _inverse(gaps: Floats) -> Floats:
-    """Weights by inverse distance; where some are zero, only these count."""
-    same = gaps == 0.0
-    weights = same.astype(np.float64) if same.any() else gaps.min() / gaps
-    return weights / weights.sum()

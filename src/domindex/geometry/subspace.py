@@ -11,20 +11,8 @@ from scipy.linalg import eigh, null_space
 from scipy.optimize import minimize
 
 from domindex.arrays import Floats
+from domindex.geometry.settings import MAP
 from domindex.geometry.transport import Method, thin, transport_distances
-
-MAX_DIRECTIONS = 4
-"""Directions beyond which a family of domains is not taken to be low-dimensional."""
-
-MAX_FEATURES = 32
-"""Features that are kept; more are reduced to their principal components first."""
-
-MANY_FEATURES = 2048
-MOST_ROWS_OF_MANY = 1024
-"""Beyond how many features principal components rest on rows instead of a covariance, and on how
-many of them at most: for memory and time. Not tuned."""
-
-FALLBACK_DIRECTIONS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +58,14 @@ def moving_directions(clouds: Sequence[Floats]) -> Subspace:
     One or two features are left as they are.
     """
     n_features = clouds[0].shape[1]
-    if n_features <= FALLBACK_DIRECTIONS:
+    if n_features <= MAP.fallback_directions:
         return Subspace(np.eye(n_features), n_features)
-    reduce = principal_components(np.concatenate(clouds), MAX_FEATURES)
+    reduce = principal_components(np.concatenate(clouds), MAP.max_features)
     reduced = [cloud @ reduce for cloud in clouds]
     spread = _Spread.of(reduced)
-    directions = spread.search(min(MAX_DIRECTIONS, reduce.shape[1] - 1))
+    directions = spread.search(min(MAP.max_directions, reduce.shape[1] - 1))
     if directions is None:
-        directions = principal_components(np.concatenate(reduced), FALLBACK_DIRECTIONS)
+        directions = principal_components(np.concatenate(reduced), MAP.fallback_directions)
     return Subspace(reduce @ _complete(directions, spread.within), directions.shape[1])
 
 
@@ -155,25 +143,21 @@ def principal_components(rows: Floats, most: int) -> Floats:
     """(features, ≤ most): all features as they are, or the widest directions of more.
 
     Of very many features, as large pictures have, the covariance would not fit into memory: there
-    they come from the products of some of the rows, spread evenly over all.
+    the eigenvectors v = Xᵀu / √λ of XᵀX come from those u of XXᵀ, with X at most 1024 centred rows,
+    spread evenly over all.
     """
-    if rows.shape[1] <= most:
-        return np.eye(rows.shape[1])
-    if rows.shape[1] > MANY_FEATURES:
-        return _components_of_rows(rows, most)
-    covariance = np.cov(rows.T, bias=True)
-    return eigh(covariance)[1][:, ::-1][:, :most]
-
-
-def _components_of_rows(rows: Floats, most: int) -> Floats:
-    """Eigenvectors v = Xᵀu / √λ of XᵀX by those u of XXᵀ, X centred rows."""
-    chosen = np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS_OF_MANY)).round().astype(int)
+    n_features = rows.shape[1]
+    if n_features <= most:
+        return np.eye(n_features)
+    if n_features <= 2048:
+        return eigh(np.cov(rows.T, bias=True))[1][:, ::-1][:, :most]
+    chosen = np.linspace(0, len(rows) - 1, min(len(rows), 1024)).round().astype(int)
     centred = rows[chosen] - rows[chosen].mean(axis=0)
     values, vectors = eigh(centred @ centred.T)
     values, vectors = values[::-1][:most], vectors[:, ::-1][:, :most]
     varying = values > len(rows) * np.finfo(np.float64).eps * max(values[0], 0.0)
     if not varying.any():
-        return np.eye(rows.shape[1], most)
+        return np.eye(n_features, most)
     return centred.T @ (vectors[:, varying] / np.sqrt(values[varying]))
 
 
@@ -186,9 +170,6 @@ def _complete(directions: Floats, within: Floats) -> Floats:
     return inverse_root @ np.hstack([own, null_space(own.T)])
 
 
-N_SHUFFLES = 3
-
-
 def misalignment(clouds: Sequence[Floats]) -> float:
     """Mean distance between domains relative to their spread: 0 where all clouds coincide.
 
@@ -199,16 +180,16 @@ def misalignment(clouds: Sequence[Floats]) -> float:
     return float(distances[np.triu_indices(len(clouds), k=1)].mean() / len(whiten) ** 0.5)
 
 
-def misfit(clouds: Sequence[Floats]) -> float:
+def misfit(clouds: Sequence[Floats], n_shuffles: int = 3) -> float:
     """`misalignment` relative to that of the same rows shuffled over the domains.
 
-    About 1 or less where nothing but chance tells the domains apart.
+    About 1 or less where domains differ by chance alone.
     """
     rng = np.random.default_rng(0)
     clouds = [thin(cloud) for cloud in clouds]
     pooled = np.concatenate(clouds)
     cuts = np.cumsum([len(cloud) for cloud in clouds])[:-1]
-    shuffled = [np.split(rng.permutation(pooled), cuts) for _ in range(N_SHUFFLES)]
+    shuffled = [np.split(rng.permutation(pooled), cuts) for _ in range(n_shuffles)]
     floor = float(np.mean([misalignment(parts) for parts in shuffled]))
     return misalignment(clouds) / (floor or 1.0)
 
@@ -218,19 +199,6 @@ def whitening(points: Floats) -> Floats:
     covariance = np.atleast_2d(np.cov(points.T, bias=True))
     covariance += 1e-9 * (np.trace(covariance) or 1.0) * np.eye(len(covariance))
     return np.linalg.inv(np.linalg.cholesky(covariance)).T
-
-
-RELIABLE = 0.25
-"""Correlation between halves of the domains from which their inner shapes count as real. Set with
-the maps of TPT-48 in view."""
-
-HALVINGS = 6
-"""Random halves of every domain over which reliability is averaged; not tuned."""
-
-SHAPE_ROWS = 48
-SHAPE_DOMAINS = 60
-"""Rows of a domain, and number of domains, for which levels and shapes are weighed by exact
-transport: the balance needs no more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,9 +219,8 @@ def local_projections(
     clouds: Sequence[Floats],
     subspace: Subspace,
     local_dim: int | None = None,
-    reliable: float = RELIABLE,
 ) -> list[LocalProjection]:
-    """Directions in which the domains, clouds (rows, features), may be told apart.
+    """Directions in which the domains, clouds (rows, features), may differ.
 
     The subspace that holds the differences; and, where domains differ most by level but also,
     reliably, in shape, every feature: clouds whitened, and the levels drawn together until both
@@ -261,17 +228,17 @@ def local_projections(
     """
     moving = subspace.n_moving if local_dim is None else local_dim
     found = [LocalProjection(subspace.matrix[:, :moving])]
-    balanced = _balanced(clouds, reliable)
+    balanced = _balanced(clouds)
     if balanced is not None:
         size = balanced.matrix.shape[1] if local_dim is None else local_dim
         found.append(LocalProjection(balanced.matrix[:, :size], balanced.level_share))
     return found
 
 
-def _balanced(clouds: Sequence[Floats], reliable: float) -> LocalProjection | None:
+def _balanced(clouds: Sequence[Floats]) -> LocalProjection | None:
     """Levels and shapes in balance; None where one of them is all there is."""
     rng = np.random.default_rng(0)
-    clouds = [rng.permutation(cloud)[:SHAPE_ROWS] for cloud in clouds]
+    clouds = [rng.permutation(cloud)[: MAP.shape_rows] for cloud in clouds]
     means = [cloud.mean(axis=0, keepdims=True) for cloud in clouds]
     centred = [cloud - mean for cloud, mean in zip(clouds, means)]
     if _mean_square(means, "sliced") <= _mean_square(centred, "sliced"):
@@ -279,8 +246,8 @@ def _balanced(clouds: Sequence[Floats], reliable: float) -> LocalProjection | No
     matrix = whitening(np.concatenate([cloud / len(cloud) ** 0.5 for cloud in centred]))
     matrix *= (len(clouds) / sum(len(cloud) for cloud in clouds)) ** 0.5
     white = [cloud @ matrix for cloud in centred]
-    method: Method = "exact" if len(clouds) <= SHAPE_DOMAINS else "sliced"
-    if _reliability(white, method, rng) <= reliable:
+    method: Method = "exact" if len(clouds) <= MAP.shape_domains else "sliced"
+    if _reliability(white, method, rng) <= MAP.reliable_shapes:
         return None
     levels = np.concatenate([mean @ matrix for mean in means])
     share = np.sqrt(min(1.0, _mean_square(white, method) / _mean_square(levels[:, None], method)))
@@ -298,7 +265,7 @@ def _reliability(clouds: Sequence[Floats], method: Method, rng: np.random.Genera
         return 0.0
     pairs = np.triu_indices(len(clouds), 1)
     correlations = []
-    for _ in range(HALVINGS):
+    for _ in range(MAP.halvings):
         halves = [np.array_split(rng.permutation(cloud), 2) for cloud in clouds]
         first, second = (
             transport_distances([half - half.mean(axis=0) for half in side], method)[pairs]

@@ -11,58 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from domindex.arrays import Floats
+from domindex.arrays import Floats, Ints
 from domindex.cluster import cluster_errors
 from domindex.errors import InputError
+from domindex.geometry.settings import MAP
 
-
-def check_distances(distances: ArrayLike) -> NDArray[np.float64]:
-    """A finite, symmetric, non-negative (N, N) matrix with zero diagonal, as a new array."""
-    matrix = np.array(distances, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise InputError(
-            f"distances has shape {matrix.shape}. Pass a square matrix with a row per domain."
-        )
-    if not np.isfinite(matrix).all() or (matrix < 0).any():
-        raise InputError(
-            "distances holds NaN, infinite or negative entries. "
-            "Pass finite distances, for example from transport_distances."
-        )
-    tolerance = 1e-8 * max(float(matrix.max()), np.finfo(float).tiny)
-    if np.abs(matrix - matrix.T).max() > tolerance or np.abs(np.diag(matrix)).max() > tolerance:
-        raise InputError(
-            "distances is not symmetric with a zero diagonal. "
-            "Symmetrise it with (D + D.T) / 2 and set its diagonal to zero."
-        )
-    return matrix
-
-
-Method = Literal["exact", "sinkhorn", "sliced"]
-Pair = tuple[int, int]
-PairDistance = Callable[[NDArray, NDArray], float]
-
-ASSIGNMENT_LIMIT = 130
-"""Points per cloud up to which the assignment problem is solved faster than the network simplex."""
-
-ENTROPY = 0.1
-"""Regularisation of `sinkhorn`, relative to the mean squared distance of all points."""
-
-LARGEST_EXPONENT = 500.0
-"""Beyond this the kernel of `sinkhorn` would underflow; logarithms are slower, and safe."""
-
-MAX_POINTS = 200
-"""Rows of a domain that enter its distances; more are thinned by a fixed random choice."""
-
-N_DIRECTIONS = 128
-N_QUANTILES = 128
+Method = Literal["exact", "sliced"]
 
 
 def transport_distances(
-    samples: Sequence[ArrayLike],
-    method: Method = "exact",
-    n_jobs: int | None = None,
-    random_state: int = 0,
-) -> NDArray[np.float64]:
+    samples: Sequence[ArrayLike], method: Method = "exact", n_jobs: int | None = None
+) -> Floats:
     """Distances W₂(k, j) between every two clouds, a symmetric (N, N) matrix with zero diagonal.
 
     W₂²(k, j) = min over couplings π of E_π ‖x − x'‖², each row of a cloud with equal weight.
@@ -73,11 +32,9 @@ def transport_distances(
     method : how each distance is found
 
         - "exact": the transport problem itself, pair by pair, spread over `n_jobs` processes
-        - "sinkhorn": the debiased entropic cost OT(k, j) − ½OT(k, k) − ½OT(j, j), pair by pair
         - "sliced": the mean over random directions of 1-D distances, times the dimension, so that
-          a shift costs its length as in the other two. No loop over pairs: for many domains.
+          a shift costs its length as it does exactly. No loop over pairs: for many domains.
     n_jobs : as in joblib; the result does not depend on it
-    random_state : seed of the directions of "sliced"
 
     Examples
     --------
@@ -90,49 +47,30 @@ def transport_distances(
     [[0.0, 5.0], [5.0, 0.0]]
     """
     clouds = check_clouds(samples)
-    n_domains = len(clouds)
-    pairs = list(zip(*(side.tolist() for side in np.triu_indices(n_domains, k=1))))
-    distances = np.zeros((n_domains, n_domains))
-    if not pairs:
-        return distances
-    first, second = np.array(pairs).T
-    distances[first, second] = _pair_distances(clouds, pairs, method, n_jobs, random_state)
+    pairs = np.stack(np.triu_indices(len(clouds), k=1), axis=1)
+    distances = np.zeros((len(clouds), len(clouds)))
+    if len(pairs):
+        distances[tuple(pairs.T)] = _pair_distances(clouds, pairs, method, n_jobs)
     return distances + distances.T
-
-
-def transport_distances_to(
-    sample: ArrayLike,
-    samples: Sequence[ArrayLike],
-    method: Method = "exact",
-    n_jobs: int | None = None,
-    random_state: int = 0,
-) -> NDArray[np.float64]:
-    """Distances (N,) from one cloud to each of N others, measured as in `transport_distances`."""
-    clouds = check_clouds([*samples, sample])
-    last = len(clouds) - 1
-    pairs = [(number, last) for number in range(last)]
-    return _pair_distances(clouds, pairs, method, n_jobs, random_state)
 
 
 def transport_of_pairs(
     samples: Sequence[ArrayLike], pairs: ArrayLike, method: Method = "exact"
-) -> NDArray[np.float64]:
+) -> Floats:
     """Distances (pairs,) between the clouds that each of `pairs` (pairs, 2) numbers."""
-    numbers = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
-    used, places = np.unique(numbers, return_inverse=True)
+    used, places = np.unique(np.asarray(pairs, dtype=np.int64), return_inverse=True)
     clouds = check_clouds([samples[number] for number in used])
-    first, second = places.reshape(-1, 2).T.tolist()
-    return _pair_distances(clouds, list(zip(first, second)), method, None, 0)
+    return _pair_distances(clouds, places.reshape(-1, 2), method, None)
 
 
-def thin(cloud: NDArray[np.float64]) -> NDArray[np.float64]:
-    """At most `MAX_POINTS` rows, the same ones every time."""
-    if len(cloud) <= MAX_POINTS:
+def thin(cloud: Floats) -> Floats:
+    """At most `max_points` rows, the same ones every time."""
+    if len(cloud) <= MAP.max_points:
         return cloud
-    return cloud[np.random.default_rng(0).permutation(len(cloud))[:MAX_POINTS]]
+    return cloud[np.random.default_rng(0).permutation(len(cloud))[: MAP.max_points]]
 
 
-def check_clouds(samples: Sequence[ArrayLike]) -> list[NDArray[np.float64]]:
+def check_clouds(samples: Sequence[ArrayLike]) -> list[Floats]:
     """One finite (rows, features) array per domain, all with the same features."""
     clouds = [np.asarray(sample, dtype=np.float64) for sample in samples]
     if not clouds:
@@ -153,139 +91,117 @@ def check_clouds(samples: Sequence[ArrayLike]) -> list[NDArray[np.float64]]:
     return clouds
 
 
+def check_distances(distances: ArrayLike) -> Floats:
+    """A finite, symmetric, non-negative (N, N) matrix with zero diagonal, as a new array."""
+    matrix = np.array(distances, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise InputError(
+            f"distances has shape {matrix.shape}. Pass a square matrix with a row per domain."
+        )
+    if not np.isfinite(matrix).all() or (matrix < 0).any():
+        raise InputError(
+            "distances holds NaN, infinite or negative entries. "
+            "Pass finite distances, for example from transport_distances."
+        )
+    tolerance = 1e-8 * max(float(matrix.max()), np.finfo(float).tiny)
+    if np.abs(matrix - matrix.T).max() > tolerance or np.abs(np.diag(matrix)).max() > tolerance:
+        raise InputError(
+            "distances is not symmetric with a zero diagonal. "
+            "Symmetrise it with (D + D.T) / 2 and set its diagonal to zero."
+        )
+    return matrix
+
+
 def _pair_distances(
-    clouds: list[NDArray[np.float64]],
-    pairs: list[Pair],
-    method: Method,
-    n_jobs: int | None,
-    random_state: int,
-) -> NDArray[np.float64]:
+    clouds: Sequence[Floats], pairs: Ints, method: Method, n_jobs: int | None
+) -> Floats:
     if method == "sliced":
-        return _sliced_distances(clouds, pairs, random_state)
-    if method == "exact":
-        distance = _line_distance if clouds[0].shape[1] == 1 else _exact
-        return _solve_pairs(clouds, pairs, distance, n_jobs)
-    if method == "sinkhorn":
-        return _sinkhorn_distances(clouds, pairs, n_jobs)
-    raise InputError(f"method is {method!r}. Choose 'exact', 'sinkhorn' or 'sliced'.")
-
-
-def _solve_pairs(
-    clouds: list[NDArray[np.float64]],
-    pairs: list[Pair],
-    distance: PairDistance,
-    n_jobs: int | None,
-) -> NDArray[np.float64]:
-    """`distance` of every pair, in chunks so that a process gets much work at once."""
-    n_chunks = min(4 * effective_n_jobs(n_jobs), len(pairs))
+        vectors = sliced_vectors(clouds, sliced_levels({len(cloud) for cloud in clouds}))
+        first, second = pairs.T
+        if len(pairs) < len(clouds):
+            return np.linalg.norm(vectors[first] - vectors[second], axis=1)
+        return squareform(pdist(vectors))[first, second]
+    if method != "exact":
+        raise InputError(f"method is {method!r}. Choose 'exact' or 'sliced'.")
+    n_chunks = min(4 * effective_n_jobs(n_jobs), len(pairs))  # much work at once for a process
     size = -(-len(pairs) // n_chunks)
+    numbers = pairs.tolist()
     with cluster_errors():
         results = Parallel(n_jobs=n_jobs)(
-            delayed(_chunk_distances)(clouds, pairs[start : start + size], distance)
-            for start in range(0, len(pairs), size)
+            delayed(_chunk_distances)(clouds, numbers[start : start + size], _exact)
+            for start in range(0, len(numbers), size)
         )
     return np.concatenate(results)
 
 
 def _chunk_distances(
-    clouds: list[NDArray[np.float64]], chunk: list[Pair], distance: PairDistance
+    clouds: Sequence[Floats], chunk: list[list[int]], distance: Callable[[Floats, Floats], float]
 ) -> list[float]:
     return [distance(clouds[first], clouds[second]) for first, second in chunk]
 
 
-def _exact(first: NDArray, second: NDArray) -> float:
-    cost = cdist(first, second, "sqeuclidean")
-    if len(first) == len(second) <= ASSIGNMENT_LIMIT:
-        value = cost[linear_sum_assignment(cost)].mean()
-    else:
-        import ot  # here, not above: it imports every tensor library, and workers start often
+def _exact(first: Floats, second: Floats) -> float:
+    """By assignment where that is faster than the network simplex; on a line by order."""
+    is_line = first.shape[1] == 1
+    if not is_line:
+        cost = cdist(first, second, "sqeuclidean")
+        if len(first) == len(second) <= 130:
+            return float(np.sqrt(max(cost[linear_sum_assignment(cost)].mean(), 0.0)))
+    import ot  # here, not above: it imports every tensor library, and workers start often
 
+    if is_line:
+        value = ot.wasserstein_1d(first[:, 0], second[:, 0], p=2)
+    else:
         value = ot.emd2([], [], cost, numItermax=10_000_000, check_marginals=False)
     return float(np.sqrt(max(value, 0.0)))
 
 
-def _line_distance(first: NDArray, second: NDArray) -> float:
-    """In one dimension the sorted order is the optimal plan."""
-    import ot
-
-    return float(np.sqrt(max(ot.wasserstein_1d(first[:, 0], second[:, 0], p=2), 0.0)))
-
-
-def _sinkhorn_distances(
-    clouds: list[NDArray[np.float64]], pairs: list[Pair], n_jobs: int | None
-) -> NDArray[np.float64]:
-    """One regularisation for all pairs, without which the debiasing would not cancel."""
-    scale = float(np.sqrt(2.0 * np.concatenate(clouds).var(axis=0).sum())) or 1.0
-    unit = [cloud / scale for cloud in clouds]
-    own = np.array([_entropic_cost(cloud, cloud) for cloud in unit])
-    first, second = np.array(pairs).T
-    between = _solve_pairs(unit, pairs, _entropic_cost, n_jobs)
-    return np.sqrt(np.maximum(between - (own[first] + own[second]) / 2, 0.0)) * scale
-
-
-def _entropic_cost(first: NDArray, second: NDArray) -> float:
-    import ot
-
-    cost = cdist(first, second, "sqeuclidean")
-    safe = cost.max() / ENTROPY < LARGEST_EXPONENT
-    method = "sinkhorn" if safe else "sinkhorn_log"
-    return float(ot.sinkhorn2([], [], cost, reg=ENTROPY, method=method, stopThr=1e-6, warn=False))
-
-
-def _sliced_distances(
-    clouds: list[NDArray[np.float64]], pairs: list[Pair], seed: int
-) -> NDArray[np.float64]:
-    """Every domain becomes one long vector of quantiles along fixed directions; then Euclid."""
-    vectors = sliced_vectors(clouds, sliced_levels({len(cloud) for cloud in clouds}), seed)
-    first, second = np.array(pairs).T
-    if len(pairs) < len(clouds):
-        return np.linalg.norm(vectors[first] - vectors[second], axis=1)
-    return squareform(pdist(vectors))[first, second]
-
-
-def sliced_levels(sizes: set[int]) -> NDArray[np.float64]:
+def sliced_levels(sizes: set[int]) -> Floats:
     """Of the quantiles that clouds of these sizes are compared by."""
     size = max(sizes)
-    if len(sizes) > 1 or size > N_QUANTILES:
-        size = N_QUANTILES  # else the order statistics themselves
+    if len(sizes) > 1 or size > MAP.n_quantiles:
+        size = MAP.n_quantiles  # else the order statistics themselves
     return (np.arange(size) + 0.5) / size
 
 
-def sliced_vectors(
-    clouds: Sequence[NDArray[np.float64]], levels: NDArray[np.float64], seed: int = 0
-) -> NDArray[np.float64]:
-    """(clouds, directions · levels), whose Euclidean distances are those of "sliced"."""
-    directions = _directions(clouds[0].shape[1], N_DIRECTIONS, seed)
+def sliced_vectors(clouds: Sequence[Floats], levels: Floats) -> Floats:
+    """(clouds, directions · levels): quantiles along fixed directions.
+
+    Their Euclidean distances are those of "sliced".
+    """
+    directions = _directions(clouds[0].shape[1], MAP.n_directions)
     vectors = np.stack([column_quantiles(cloud @ directions, levels).ravel() for cloud in clouds])
     vectors *= np.sqrt(len(directions) / vectors.shape[1])
     return vectors
 
 
-def sliced_vectors_at_once(
-    clouds: Sequence[NDArray[np.float64]], levels: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _sliced_vectors_at_once(clouds: Sequence[Floats], levels: Floats) -> Floats:
     """`sliced_vectors` up to order and rounding, clouds of one size in one product.
 
     Along a line there is only one direction.
     """
     n_features = clouds[0].shape[1]
-    directions = _directions(n_features, N_DIRECTIONS if n_features > 1 else 1, 0)
+    directions = _directions(n_features, MAP.n_directions if n_features > 1 else 1)
     vectors = np.empty((len(clouds), directions.shape[1] * len(levels)))
-    by_size: dict[int, list[int]] = {}
-    for number, cloud in enumerate(clouds):
-        by_size.setdefault(len(cloud), []).append(number)
-    for numbers in by_size.values():
+    for numbers in groups_by_size(clouds):
         rows = np.concatenate([clouds[number] for number in numbers]) @ directions
         columns = rows.reshape(len(numbers), -1, directions.shape[1]).swapaxes(1, 2)
-        ordered = np.sort(columns, axis=2)
-        vectors[numbers] = _at_levels(ordered, levels).reshape(len(numbers), -1)
+        vectors[numbers] = _at_levels(np.sort(columns, axis=2), levels).reshape(len(numbers), -1)
     vectors *= np.sqrt(n_features / vectors.shape[1])
     return vectors
 
 
-def _directions(n_features: int, count: int, seed: int) -> NDArray[np.float64]:
+def groups_by_size(clouds: Sequence[Floats]) -> list[list[int]]:
+    """Numbers of the clouds, those with equally many rows together."""
+    by_size: dict[int, list[int]] = {}
+    for number, cloud in enumerate(clouds):
+        by_size.setdefault(len(cloud), []).append(number)
+    return list(by_size.values())
+
+
+def _directions(n_features: int, count: int) -> Floats:
     """(n_features, count) random ones of length 1."""
-    directions = np.random.default_rng(seed).normal(size=(n_features, count))
+    directions = np.random.default_rng(0).normal(size=(n_features, count))
     directions /= np.linalg.norm(directions, axis=0)
     return directions
 
@@ -310,14 +226,6 @@ def _at_levels(ordered: NDArray, levels: NDArray) -> NDArray:
     return np.where(share < 0.5, below + step * share, above - step * (1 - share))
 
 
-SAFETY = 1e-7
-"""Relative to a bound: rounding must not make it larger than the distance it bounds."""
-
-
-BLOCK = 256
-"""New clouds that are measured together; for memory."""
-
-
 def transport_to_known(
     new: Sequence[Floats],
     known: Sequence[Floats],
@@ -327,11 +235,11 @@ def transport_to_known(
     *,
     at_once: bool = False,
 ) -> Floats:
-    """(new, known) distances, each as `transport_distances_to` measures it for one new cloud alone.
+    """(new, known) distances, each as if its new cloud had come alone.
 
     With `n_nearest`, distances beyond that many nearest, and beyond `reach` (known,), may be left
-    at infinity: geodesics start with a step to one of these, and exact transport is the dear part.
-    Which known clouds can be among them is told by a bound from moments (Gelbrich),
+    at infinity: geodesics start with a step to one of these, and exact transport takes long. Which
+    known clouds can be among them follows from a bound by moments (Gelbrich),
     W₂² ≥ ‖m − m'‖² + tr(C + C' − 2 (C½ C' C½)½), so the result is that of the full search.
     With `at_once`, sliced distances of many clouds come from one product, right up to rounding.
 
@@ -346,46 +254,50 @@ def transport_to_known(
     """
     clouds = check_clouds([*known, *new])[len(known) :]
     if method == "sliced":
-        return _sliced(clouds, known, at_once)
-    if n_nearest is None or n_nearest >= len(known) or method != "exact":
-        return np.stack([transport_distances_to(cloud, known, method=method) for cloud in clouds])
-    bounds = moment_bounds(clouds, known) * (1.0 - SAFETY)
+        return _sliced_to_known(clouds, known, at_once)
+    if n_nearest is None or n_nearest >= len(known):
+        return np.stack([_to_each(cloud, known) for cloud in clouds])
+    bounds = moment_bounds(clouds, known) * (1.0 - 1e-7)  # rounding must not make it too large
     reach = np.zeros(len(known)) if reach is None else reach
     return np.stack(
-        [_nearest(cloud, known, bound, n_nearest, reach) for cloud, bound in zip(clouds, bounds)]
+        [_to_nearest(cloud, known, bound, n_nearest, reach) for cloud, bound in zip(clouds, bounds)]
     )
 
 
-def _nearest(
+def _to_each(cloud: Floats, known: Sequence[Floats]) -> Floats:
+    return np.array([_exact(other, cloud) for other in known])
+
+
+def _to_nearest(
     cloud: Floats, known: Sequence[Floats], bounds: Floats, n_nearest: int, reach: Floats
 ) -> Floats:
     """(known,) exact distances where the bound leaves a chance to be near."""
     result = np.full(len(known), np.inf)
     order = np.argsort(bounds, kind="stable")
     first = np.union1d(order[:n_nearest], np.flatnonzero(bounds <= reach))
-    result[first] = transport_distances_to(cloud, [known[k] for k in first])
+    result[first] = _to_each(cloud, [known[number] for number in first])
     for number in order[np.isinf(result[order])]:
         if bounds[number] > np.partition(result, n_nearest - 1)[n_nearest - 1]:
             break
-        result[number] = transport_distances_to(cloud, [known[number]])[0]
+        result[number] = _exact(known[number], cloud)
     return result
 
 
-def _sliced(new: Sequence[Floats], known: Sequence[Floats], at_once: bool) -> Floats:
+def _sliced_to_known(new: Sequence[Floats], known: Sequence[Floats], at_once: bool) -> Floats:
     """Levels depend on the sizes of the clouds compared: one pass for each kind, so that a new
     cloud is measured alike whatever other new ones come with it."""
     sizes = {len(cloud) for cloud in known}
     by_levels: dict[int, list[int]] = {}
     for number, cloud in enumerate(new):
         by_levels.setdefault(len(sliced_levels(sizes | {len(cloud)})), []).append(number)
-    vectors_of = sliced_vectors_at_once if at_once else sliced_vectors
+    vectors_of = _sliced_vectors_at_once if at_once else sliced_vectors
     distances_of = _product_distances if at_once else cdist
     result = np.empty((len(new), len(known)))
     for numbers in by_levels.values():
         levels = sliced_levels(sizes | {len(new[numbers[0]])})
         goal = vectors_of(known, levels)
-        for start in range(0, len(numbers), BLOCK):
-            part = numbers[start : start + BLOCK]
+        for start in range(0, len(numbers), MAP.block):
+            part = numbers[start : start + MAP.block]
             result[part] = distances_of(vectors_of([new[n] for n in part], levels), goal)
     return result
 
@@ -413,7 +325,7 @@ def moment_bounds(new: Sequence[Floats], known: Sequence[Floats]) -> Floats:
     shape = traces + np.trace(known_covariances, axis1=1, axis2=2) - 2.0 * crossed
     scale = traces + (means**2).sum(axis=1)[:, None]
     squares = cdist(means, known_means, "sqeuclidean") + np.maximum(shape, 0.0)
-    return np.sqrt(np.maximum(squares - SAFETY * scale, 0.0))
+    return np.sqrt(np.maximum(squares - 1e-7 * scale, 0.0))
 
 
 def _moments(clouds: Sequence[Floats]) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from domindex.errors import InputError
 from domindex.inputs.messages import preview, shortened
-from domindex.inputs.streams import is_lazy
+from domindex.inputs.streams import is_stream
 
 LARGEST = 1e75
 """Beyond it the fourth power of a number is none any more, and moments of rows are sums of such."""
@@ -129,7 +129,7 @@ def _to_array(X: Any, name: str) -> NDArray:
             f"{name} is a sparse matrix of shape {X.shape}; only dense data is supported. "
             "Convert it with X.toarray(), or reduce it first, for example with TruncatedSVD."
         )
-    if is_lazy(X):
+    if is_stream(X) and not hasattr(X, "__array__"):
         raise InputError(
             f"{name} is a {type(X).__name__}, which is read in parts. Pass rows that fit into "
             "memory, or predict any table into a file with `domindex.tables.predict_table`."

@@ -1,18 +1,274 @@
-"""Tables that are read in parts: pyarrow datasets, polars LazyFrames, Dask DataFrames."""
+"""Tables of any size, read part by part: files, pyarrow datasets and readers, LazyFrames, Dask."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from domindex.arrays import Ints
 from domindex.errors import InputError
+from domindex.inputs import sampling
 from domindex.inputs.messages import preview
 from domindex.inputs.names import is_missing
+
+
+class Part(NamedTuple):
+    """Some rows of a table; `what` names them in errors, and `table` is a pyarrow table."""
+
+    what: str
+    table: Any
+
+
+@dataclass(frozen=True, eq=False)
+class RowStream:
+    """A table of any size that can be read several times, part by part.
+
+    Attributes
+    ----------
+    what : what errors call it
+    types : the pyarrow type of every column, in their order
+    readers : functions from names of columns to parts; together they give all rows in order, and
+        each can be sent to another process
+    partitions : those of a Dask frame, each still to be computed; empty for anything else
+    """
+
+    what: str
+    types: dict[str, Any]
+    readers: Sequence[Callable[[Sequence[str]], Iterator[Part]]]
+    partitions: Sequence[Any] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.types)
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Columns that hold numbers."""
+        return frozenset(name for name, kind in self.types.items() if is_number(kind))
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        """The rows in their order, some columns of them."""
+        for reader in self.readers:
+            yield from reader(list(columns))
+
+    def pieces(self) -> list[RowStream]:
+        """Streams that together hold the rows."""
+        return [RowStream(self.what, self.types, [reader]) for reader in self.readers]
+
+
+def is_stream(X: Any) -> bool:
+    """Whether it is a table that is read in parts, by its type's name: nothing is imported."""
+    return isinstance(X, RowStream) or _opener(X) is not None
+
+
+def as_stream(X: Any) -> RowStream:
+    """A dataset or reader of pyarrow, a LazyFrame of polars or a DataFrame of Dask as a stream."""
+    if isinstance(X, RowStream):
+        return X
+    opener = _opener(X)
+    if opener is None:
+        raise InputError(
+            f"A {type(X).__name__} cannot be read in parts. Pass a pyarrow.dataset.Dataset, a "
+            "polars LazyFrame or a Dask DataFrame."
+        )
+    return opener(X)
+
+
+def stream_dataset(dataset: Any, what: str = "the dataset") -> RowStream:
+    """A pyarrow dataset: files, folders of files, or whatever else it can scan.
+
+    Files may differ in the order of their columns and in how numbers are stored, but not in which
+    columns they have. They are scanned piece after piece: a scan of the whole table reads ahead of
+    whoever takes its rows, until all of it is in memory.
+    """
+    with reading(what):
+        types = _common_types(dataset)
+        readers = []
+        for fragment in dataset.get_fragments():
+            schema = fragment.physical_schema
+            for name in types:  # those that the names of folders say
+                if name not in schema.names:
+                    schema = schema.append(dataset.schema.field(name))
+            for piece in _cut(fragment):
+                readers.append(partial(_scan, piece, schema, _name(fragment)))
+        return RowStream(what, types, readers)
+
+
+def _stream_reader(reader: Any) -> RowStream:
+    """A reader can be gone through once: its rows go to a file that vanishes with the stream."""
+    import pyarrow.dataset as ds
+    from pyarrow import parquet
+
+    what = "the reader"
+    folder = tempfile.TemporaryDirectory(prefix="domindex-")
+    path = os.path.join(folder.name, "rows.parquet")
+    with reading(what), parquet.ParquetWriter(path, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+    stream = stream_dataset(ds.dataset(path), what)
+    weakref.finalize(stream, folder.cleanup)
+    return stream
+
+
+def _stream_polars(frame: Any) -> RowStream:
+    if not hasattr(frame, "collect_batches"):
+        raise InputError(
+            "This version of polars cannot hand over a lazy frame part by part. Install a "
+            "newer one (collect_batches), or write the frame to Parquet and read that."
+        )
+    what = "the lazy frame"
+    with reading(what):
+        schema = frame.head(0).collect().to_arrow().schema
+    types = dict(zip(schema.names, schema.types))
+    return RowStream(what, types, [partial(_collect, frame, what)])
+
+
+def _stream_dask(frame: Any) -> RowStream:
+    what = "the Dask data frame"
+    schema = frame_to_table(frame._meta, what).schema
+    partitions = frame.to_delayed()
+    readers = [
+        partial(read_partition, partition, schema.names, number)
+        for number, partition in enumerate(partitions)
+    ]
+    return RowStream(what, dict(zip(schema.names, schema.types)), readers, partitions)
+
+
+_OPENERS: dict[tuple[str, str], Callable[[Any], RowStream]] = {
+    ("pyarrow", "Dataset"): stream_dataset,
+    ("pyarrow", "RecordBatchReader"): _stream_reader,
+    ("polars", "LazyFrame"): _stream_polars,
+    ("dask", "DataFrame"): _stream_dask,
+    ("dask_expr", "DataFrame"): _stream_dask,
+}
+
+
+def _opener(X: Any) -> Callable[[Any], RowStream] | None:
+    kinds = ((kind.__module__.split(".")[0], kind.__name__) for kind in type(X).__mro__)
+    return next((_OPENERS[kind] for kind in kinds if kind in _OPENERS), None)
+
+
+def _scan(source: Any, schema: Any, what: str, columns: list[str]) -> Iterator[Part]:
+    """A file of a dataset, or some of its row groups, with its own types."""
+    import pyarrow as pa
+
+    size = sampling.LIMITS.batch_rows
+    with reading(what):
+        scanner = source.scanner(columns=columns, schema=schema, batch_size=size, batch_readahead=2)
+        for batch in scanner.to_batches():
+            if batch.num_rows:
+                yield Part(what, pa.Table.from_batches([batch]))
+
+
+def _collect(frame: Any, what: str, columns: list[str]) -> Iterator[Part]:
+    size = sampling.LIMITS.batch_rows
+    with reading(what):
+        batches = frame.select(columns).collect_batches(chunk_size=size, maintain_order=True)
+        for batch in batches:
+            yield Part(what, batch.to_arrow())
+
+
+def read_partition(
+    partition: Any, expected: Sequence[str], number: int, columns: list[str]
+) -> Iterator[Part]:
+    """A partition of a Dask frame, computed here where it is not yet."""
+    what = f"partition {number} of the Dask data frame"
+    with reading(what):
+        frame = partition.compute() if hasattr(partition, "compute") else partition
+    _check_columns([str(name) for name in frame.columns], expected, what, "the data frame")
+    yield from in_batches(frame_to_table(frame, what).select(columns), what)
+
+
+def in_batches(table: Any, what: str) -> Iterator[Part]:
+    """A pyarrow table in slices."""
+    size = sampling.LIMITS.batch_rows
+    for start in range(0, table.num_rows, size):
+        yield Part(what, table.slice(start, size))
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """What pyarrow, polars and Dask raise of a table that cannot be read, as our own error."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        home = type(error).__module__.split(".")[0]
+        if not isinstance(error, OSError | EOFError) and home not in ("pyarrow", "polars"):
+            raise
+        said = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"{what} cannot be read ({said}). Check its files, or export them again."
+        ) from error
+
+
+def _common_types(dataset: Any) -> dict[str, Any]:
+    """The type of every column that serves all files of a dataset."""
+    import pyarrow.dataset as ds
+
+    expected = dict(zip(dataset.schema.names, dataset.schema.types))
+    found: dict[str, dict[Any, str]] = {name: {} for name in expected}
+    first = ""
+    for fragment in dataset.get_fragments():
+        schema, what = fragment.physical_schema, _name(fragment)
+        keys = ds.get_partition_keys(fragment.partition_expression)
+        first = first or what
+        _check_columns(
+            [*schema.names, *keys], list(expected), what, f"{first}, the first of the table"
+        )
+        for name, kind in (expected | dict(zip(schema.names, schema.types))).items():
+            found[name].setdefault(kind, what)
+    types = {}
+    for name, kinds in found.items():
+        types[name] = unified_type(list(kinds) or [expected[name]])
+        if types[name] is None:
+            said = " and ".join(f"{kind} in {what}" for kind, what in list(kinds.items())[:2])
+            raise InputError(
+                f"Column {name!r} holds different kinds of values: {said}. Write it alike in all "
+                "files, or leave it out."
+            )
+    return types
+
+
+def _cut(fragment: Any) -> list[Any]:
+    """A Parquet file in pieces of whole row groups; other files as they are."""
+    groups = getattr(fragment, "row_groups", None)
+    if not groups:
+        return [fragment]
+    pieces: list[list[int]] = [[]]
+    rows = 0
+    for group in groups:
+        if rows >= sampling.LIMITS.piece_rows:
+            pieces.append([])
+            rows = 0
+        pieces[-1].append(group.id)
+        rows += group.num_rows
+    return [fragment.subset(row_group_ids=ids) for ids in pieces]
+
+
+def _name(fragment: Any) -> str:
+    return str(getattr(fragment, "path", "") or "a part of the dataset")
+
+
+def _check_columns(found: Sequence[str], expected: Sequence[str], what: str, first: str) -> None:
+    """All of the expected columns and no others, in any order; `what` names the part."""
+    lost = [name for name in expected if name not in set(found)]
+    more = [name for name in found if name not in set(expected)]
+    if lost or more:
+        said = [f"no {preview(lost)}"] * bool(lost) + [f"also {preview(more)}"] * bool(more)
+        raise InputError(
+            f"{what} has other columns than {first}: {' and '.join(said)}. "
+            "Give all parts of the table the same columns, or leave this part out."
+        )
 
 
 def text_of(value: object) -> str:
@@ -29,28 +285,33 @@ def is_blank(value: object) -> bool:
 
 def is_number(kind: Any) -> bool:
     """Whether a pyarrow type holds numbers, true and false among them."""
-    import pyarrow as pa
+    from pyarrow import types
 
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
     return any(test(kind) for test in tests)
 
 
 def is_text(kind: Any) -> bool:
     """Whether a pyarrow type holds texts, also as codes; a column of nothing counts as texts."""
-    import pyarrow as pa
+    from pyarrow import types
 
-    if pa.types.is_dictionary(kind):
+    if types.is_dictionary(kind):
         return is_text(kind.value_type)
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)
-    views = [getattr(pa.types, name) for name in ("is_string_view",) if hasattr(pa.types, name)]
-    return any(test(kind) for test in (*tests, *views))
+    is_view = getattr(types, "is_string_view", types.is_string)  # since pyarrow 16
+    tests = (types.is_string, types.is_large_string, is_view, types.is_null)
+    return any(test(kind) for test in tests)
 
 
-def is_time(kind: Any) -> bool:
-    """Whether a pyarrow type holds dates, times or durations."""
+def unified_type(kinds: Sequence[Any]) -> Any | None:
+    """One type for a column that differs between parts of a table; None where there is none."""
     import pyarrow as pa
 
-    return pa.types.is_temporal(kind)
+    given = [kind for kind in dict.fromkeys(kinds) if not pa.types.is_null(kind)]
+    if len(given) <= 1:
+        return given[0] if given else pa.null()
+    if all(is_number(kind) for kind in given):
+        return pa.float64()
+    return pa.string() if all(is_text(kind) for kind in given) else None
 
 
 def plain_table(table: Any, columns: Sequence[str], numbers: Collection[str], what: str) -> Any:
@@ -65,9 +326,39 @@ def plain_table(table: Any, columns: Sequence[str], numbers: Collection[str], wh
     return pa.table(dict(zip(columns, plain)))
 
 
+def _plain_column(column: Any, name: str, as_numbers: bool, what: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind) and not is_text(kind):
+        column = pc.cast(column, kind.value_type)
+        kind = column.type
+    if pa.types.is_null(kind):
+        return pc.cast(column, pa.float64() if as_numbers else pa.string())
+    if is_number(kind):
+        if as_numbers:
+            column = pc.cast(column, pa.int8()) if pa.types.is_boolean(kind) else column
+            return pc.cast(column, pa.float64(), safe=False)
+        encoded = column.combine_chunks().dictionary_encode()
+        texts = [text_of(value) for value in encoded.dictionary.to_pylist()]
+        return pa.array(texts, pa.string()).take(encoded.indices)
+    if not (is_text(kind) or pa.types.is_temporal(kind)):
+        raise InputError(
+            f"Column {name!r} holds {kind} values, which are neither numbers nor texts. "
+            f"Turn it into one of them, or leave it out (--exclude {name})."
+        )
+    if as_numbers:
+        raise InputError(
+            f"Column {name!r} holds {kind} values in {what}, and numbers elsewhere. "
+            f"Correct that part, or leave the column out (--exclude {name})."
+        )
+    return pc.cast(column, pa.string())
+
+
 def numbered_domains(
     column: Any, domain: str, what: str, spell: bool = True
-) -> tuple[list[Hashable], NDArray[np.int64]]:
+) -> tuple[list[Hashable], Ints]:
     """The different names of a column of domains, and the number of each row's among them.
 
     `spell` makes texts of names that are numbers. Blank names are refused.
@@ -103,355 +394,3 @@ def frame_to_table(frame: Any, what: str) -> Any:
             f"{what} has a column that mixes kinds of values ({said:.160}). "
             "Give every column numbers or texts only."
         ) from None
-
-
-def _plain_column(column: Any, name: str, as_numbers: bool, what: str) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = column.type
-    if pa.types.is_dictionary(kind) and not is_text(kind):
-        column = pc.cast(column, kind.value_type)
-        kind = column.type
-    if pa.types.is_null(kind):
-        return pc.cast(column, pa.float64() if as_numbers else pa.string())
-    if is_number(kind):
-        if not as_numbers:
-            return _spelled(column)
-        if pa.types.is_boolean(kind):
-            column = pc.cast(column, pa.int8())
-        return pc.cast(column, pa.float64(), safe=False)
-    if not (is_text(kind) or is_time(kind)):
-        raise InputError(
-            f"Column {name!r} holds {kind} values, which are neither numbers nor texts. "
-            f"Turn it into one of them, or leave it out (--exclude {name})."
-        )
-    if as_numbers:
-        raise InputError(
-            f"Column {name!r} holds {kind} values in {what}, and numbers elsewhere. "
-            f"Correct that part, or leave the column out (--exclude {name})."
-        )
-    return pc.cast(column, pa.string())
-
-
-def _spelled(column: Any) -> Any:
-    """Numbers as texts, each different one spelled once."""
-    import pyarrow as pa
-
-    encoded = column.combine_chunks().dictionary_encode()
-    texts = pa.array([text_of(value) for value in encoded.dictionary.to_pylist()], pa.string())
-    return texts.take(encoded.indices)
-
-
-def unified_type(kinds: Sequence[Any]) -> Any | None:
-    """One type for a column that differs between parts of a table; None where there is none."""
-    import pyarrow as pa
-
-    given = [kind for kind in dict.fromkeys(kinds) if not pa.types.is_null(kind)]
-    if len(given) <= 1:
-        return given[0] if given else pa.null()
-    if all(is_number(kind) for kind in given):
-        return pa.float64()
-    if all(is_text(kind) for kind in given):
-        return pa.string()
-    return None
-
-
-def check_columns(found: Sequence[str], expected: Sequence[str], what: str, first: str) -> None:
-    """All of the expected columns and no others, in any order; `what` names the part."""
-    lost = [name for name in expected if name not in set(found)]
-    more = [name for name in found if name not in set(expected)]
-    if lost or more:
-        said = [f"no {preview(lost)}"] * bool(lost) + [f"also {preview(more)}"] * bool(more)
-        raise InputError(
-            f"{what} has other columns than {first}: {' and '.join(said)}. "
-            "Give all parts of the table the same columns, or leave this part out."
-        )
-
-
-BATCH_ROWS = 131_072
-"""Rows that are read at once: bounds memory, and nothing else depends on it."""
-
-PIECE_ROWS = 1_000_000
-"""Rows of a file that one job of a cluster looks at, about."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some rows of a table; `what` names them in errors, and `table` is a pyarrow table."""
-
-    what: str
-    table: Any
-
-
-class Stream(ABC):
-    """A table of any size that can be gone through several times, part by part.
-
-    Attributes
-    ----------
-    what : what errors call it
-    types : the pyarrow type of every column, in their order
-    """
-
-    what: str
-    types: dict[str, Any]
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self.types)
-
-    @property
-    def numbers(self) -> frozenset[str]:
-        """Columns that hold numbers."""
-        return frozenset(name for name, kind in self.types.items() if is_number(kind))
-
-    @abstractmethod
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        """The rows in their order, some columns of them."""
-
-    def pieces(self) -> Sequence[Stream]:
-        """Streams that together hold the rows, each of which can be sent to another process."""
-        return [self]
-
-
-@dataclass(frozen=True, eq=False)
-class ArrowStream(Stream):
-    """A pyarrow dataset: files, folders of files, or whatever else it can scan.
-
-    Files may differ in the order of their columns and in how numbers are stored, but not in which
-    columns they have.
-    """
-
-    dataset: Any
-    what: str = "the dataset"
-    types: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, dataset: Any, what: str = "the dataset") -> ArrowStream:
-        """The dataset once the columns of all of its files have been compared."""
-        with reading(what):
-            return cls(dataset, what, _common_types(dataset))
-
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        """A piece after the other: a scan of the whole table reads ahead of whoever takes its rows,
-        until all of it is in memory."""
-        for piece in self.pieces():
-            yield from piece.parts(columns)
-
-    def pieces(self) -> Sequence[Stream]:
-        return [
-            self._fragment(piece, fragment)
-            for fragment in self.dataset.get_fragments()
-            for piece in _cut(fragment)
-        ]
-
-    def _fragment(self, piece: Any, whole: Any) -> _Fragment:
-        """A file or a part of it, with its own types beside those that its folders say."""
-        schema = whole.physical_schema
-        for name in self.types:
-            if name not in schema.names:
-                schema = schema.append(self.dataset.schema.field(name))
-        return _Fragment(piece, schema, self.types, _name(whole))
-
-
-@dataclass(frozen=True, eq=False)
-class _Fragment(Stream):
-    """A file of a dataset, or some of its row groups."""
-
-    fragment: Any
-    schema: Any
-    types: dict[str, Any]
-    what: str
-
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        yield from _scanned(self.fragment, self.schema, columns, self.what)
-
-
-@dataclass(frozen=True, eq=False)
-class PolarsStream(Stream):
-    """A lazy frame of polars, run by its streaming engine."""
-
-    frame: Any
-    what: str = "the lazy frame"
-    types: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, frame: Any) -> PolarsStream:
-        if not hasattr(frame, "collect_batches"):
-            raise InputError(
-                "This version of polars cannot hand over a lazy frame part by part. Install a "
-                "newer one (collect_batches), or write the frame to Parquet and read that."
-            )
-        with reading("the lazy frame"):
-            schema = frame.head(0).collect().to_arrow().schema
-        return cls(frame, types=dict(zip(schema.names, schema.types)))
-
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        with reading(self.what):
-            chosen = self.frame.select(list(columns))
-            for batch in chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
-                yield Part(self.what, batch.to_arrow())
-
-
-@dataclass(frozen=True, eq=False)
-class DaskStream(Stream):
-    """A data frame of Dask, of which one partition at a time is at hand."""
-
-    frame: Any
-    what: str = "the Dask data frame"
-    types: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, frame: Any) -> DaskStream:
-        schema = frame_to_table(frame._meta, "the Dask data frame").schema
-        return cls(frame, types=dict(zip(schema.names, schema.types)))
-
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        for number, partition in enumerate(self.delayed()):
-            what = partition_name(number)
-            with reading(what):
-                frame = partition.compute()
-            table = checked_partition(frame, self.columns, what).select(list(columns))
-            for start in range(0, max(table.num_rows, 1), BATCH_ROWS):
-                yield Part(what, table.slice(start, BATCH_ROWS))
-
-    def delayed(self) -> list[Any]:
-        """The partitions, each still to be computed."""
-        return list(self.frame.to_delayed())
-
-
-def is_stream(X: Any) -> bool:
-    """Whether it is a table that is read in parts, by its type's name: nothing is imported."""
-    return isinstance(X, Stream) or _library(X) is not None
-
-
-def is_lazy(X: Any) -> bool:
-    """Whether it is a stream that holds no rows and cannot be taken for an array."""
-    return _library(X) in ("pyarrow", "polars")
-
-
-def as_stream(X: Any) -> Stream:
-    """A dataset of pyarrow, a lazy frame of polars or a data frame of Dask as a stream."""
-    if isinstance(X, Stream):
-        return X
-    library = _library(X)
-    if library == "pyarrow":
-        return ArrowStream.of(X)
-    if library == "polars":
-        return PolarsStream.of(X)
-    if library == "dask":
-        return DaskStream.of(X)
-    raise InputError(
-        f"A {type(X).__name__} cannot be read in parts. Pass a pyarrow.dataset.Dataset, a polars "
-        "LazyFrame or a Dask DataFrame."
-    )
-
-
-def partition_name(number: int) -> str:
-    return f"partition {number} of the Dask data frame"
-
-
-def checked_partition(frame: Any, columns: Sequence[str], what: str) -> Any:
-    """A partition of Dask's as a pyarrow table with these columns."""
-    check_columns([str(name) for name in frame.columns], columns, what, "the data frame")
-    return frame_to_table(frame, what).select(list(columns))
-
-
-class reading:  # noqa: N801 - a context, used like a function
-    """What pyarrow, polars and Dask raise of a table that cannot be read, as our own error."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None or isinstance(error, InputError) or not _is_of_reading(error):
-            return
-        said = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"{self.what} cannot be read ({said}). Check its files, or export them again."
-        ) from error
-
-
-def _is_of_reading(error: BaseException) -> bool:
-    """Errors of files and of the libraries that read them; not a fault in our code."""
-    if isinstance(error, OSError | EOFError):
-        return True
-    home = type(error).__module__.split(".")[0]
-    return isinstance(error, Exception) and home in ("pyarrow", "polars")
-
-
-def _library(X: Any) -> str | None:
-    for kind in type(X).__mro__:
-        home = kind.__module__.split(".")[0]
-        if home == "pyarrow" and kind.__name__ == "Dataset":
-            return "pyarrow"
-        if home == "polars" and kind.__name__ == "LazyFrame":
-            return "polars"
-        if home in ("dask", "dask_expr") and kind.__name__ == "DataFrame":
-            return "dask"
-    return None
-
-
-def _common_types(dataset: Any) -> dict[str, Any]:
-    """The type of every column that serves all files of a dataset."""
-    import pyarrow.dataset as ds
-
-    expected = [str(name) for name in dataset.schema.names]
-    found: dict[str, dict[Any, str]] = {name: {} for name in expected}
-    first = ""
-    for fragment in dataset.get_fragments():
-        schema, what = fragment.physical_schema, _name(fragment)
-        keys = ds.get_partition_keys(fragment.partition_expression)
-        first = first or what
-        check_columns([*schema.names, *keys], expected, what, f"{first}, the first of the table")
-        for name in expected:
-            kind = (
-                schema.field(name).type if name in schema.names else dataset.schema.field(name).type
-            )
-            found[name].setdefault(kind, what)
-    types = {}
-    for name, kinds in found.items():
-        known = list(kinds) or [dataset.schema.field(name).type]
-        types[name] = unified_type(known)
-        if types[name] is None:
-            said = " and ".join(f"{kind} in {kinds[kind]}" for kind in known[:2])
-            raise InputError(
-                f"Column {name!r} holds different kinds of values: {said}. Write it alike in all "
-                "files, or leave it out."
-            )
-    return types
-
-
-def _scanned(source: Any, schema: Any, columns: Sequence[str], what: str) -> Iterator[Part]:
-    import pyarrow as pa
-
-    with reading(what):
-        scanner = source.scanner(
-            columns=list(columns), schema=schema, batch_size=BATCH_ROWS, batch_readahead=2
-        )
-        for batch in scanner.to_batches():
-            if batch.num_rows:
-                yield Part(what, pa.Table.from_batches([batch]))
-
-
-def _cut(fragment: Any) -> list[Any]:
-    """A Parquet file in pieces of whole row groups; other files as they are."""
-    groups = getattr(fragment, "row_groups", None)
-    if not groups:
-        return [fragment]
-    pieces: list[list[int]] = [[]]
-    rows = 0
-    for group in groups:
-        if rows >= PIECE_ROWS:
-            pieces.append([])
-            rows = 0
-        pieces[-1].append(group.id)
-        rows += group.num_rows
-    return [fragment.subset(row_group_ids=ids) for ids in pieces]
-
-
-def _name(fragment: Any) -> str:
-    return str(getattr(fragment, "path", "") or "a part of the dataset")

@@ -1,33 +1,31 @@
-"""Which rows the map of the domains is drawn from."""
+"""Which rows the map of the domains is drawn from: those of sources that resemble the targets'."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.optimize import linear_sum_assignment, minimize
+from scipy.spatial.distance import cdist
 
-from domindex.arrays import Floats
-from domindex.geometry.matching import (
-    MOST_COST,
-    balancing_weights,
-    effective_sample_fraction,
-    may_be_cut,
-    resembling_rows,
-)
+from domindex.arrays import Floats, Ints
+from domindex.geometry.settings import MAP
+from domindex.geometry.subspace import whitening
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import PlacedRows
 from domindex.representations.normalised import SHAPES, inputs_share_units
 
 
-def rows_for_map(data: DomainData, most_cost: float = MOST_COST) -> list[NDArray[np.int64]] | None:
+def rows_for_map(data: DomainData) -> list[Ints] | None:
     """For every domain the rows to draw the map from; None where all serve.
 
     When sources hold more kinds of rows than targets, all seasons against one, distances show the
     mix of rows and not the domains: then each source is cut to the rows that resemble the targets'.
-    Matching starts from the weights under which source rows look like the targets', in the terms
-    in which most of them do.
+    Matching starts from the weights under which source rows look like the targets', in the
+    representation in which most of them do.
     """
     scaled = InputScaler.fit(data).apply_flat(data.inputs)
     clouds = [scaled[rows] for rows in data.rows_by_domain()]
@@ -40,7 +38,7 @@ def rows_for_map(data: DomainData, most_cost: float = MOST_COST) -> list[NDArray
     of_rows = np.ones(data.n_rows)
     of_rows[sources] = max(weights, key=effective_sample_fraction)
     by_domain = [of_rows[rows] for rows in data.rows_by_domain()]
-    return resembling_rows(clouds, data.is_source, by_domain, most_cost)
+    return resembling_rows(clouds, data.is_source, by_domain)
 
 
 def _represented(data: DomainData, scaled: Floats) -> Iterator[Floats]:
@@ -52,3 +50,175 @@ def _represented(data: DomainData, scaled: Floats) -> Iterator[Floats]:
     for kind in SHAPES:
         if n_features >= kind.least_features:
             yield kind.of(data).apply(PlacedRows.of_data(data)).features
+
+
+def balancing_weights(rows: Floats, goal: Floats) -> Floats:
+    """Weights (n,) of `rows` (n, p), summing to 1, with the first and second moments of `goal`.
+
+    Of all such weights, those of largest entropy: wᵢ ∝ exp(θ·φ(zᵢ)), with φ the moments along the
+    principal directions of `rows`. θ minimises the convex log mean exp(θ·φ) − θ·φ̄(goal).
+    """
+    values, vectors = eigh(np.atleast_2d(np.cov(rows.T, bias=True)))
+    varying = values > 1e-8 * max(values[-1], 1e-300)
+    directions = vectors[:, varying][:, -MAP.balanced_directions :]
+    moments, wanted = _moments(rows @ directions), _moments(goal @ directions)
+    centre, spread = moments.mean(axis=0), moments.std(axis=0)
+    spread[spread == 0.0] = 1.0
+    moments = (moments - centre) / spread
+    wanted_mean = ((wanted - centre) / spread).mean(axis=0)
+    penalty = MAP.balancing_penalty
+    some = moments[np.random.default_rng(0).permutation(len(moments))[: MAP.balanced_rows]]
+
+    def dual(multipliers: Floats) -> tuple[float, Floats]:
+        weights, log_mean = _tilted(some, multipliers)
+        value = log_mean - multipliers @ wanted_mean + penalty / 2 * multipliers @ multipliers
+        return value, weights @ some - wanted_mean + penalty * multipliers
+
+    start = np.zeros(moments.shape[1])
+    found = minimize(dual, start, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x
+    return _tilted(moments, found)[0]
+
+
+def effective_sample_fraction(weights: Floats) -> float:
+    """The share of rows that weights summing to 1 really use: 1 where all count the same."""
+    return float(1.0 / (len(weights) * (weights @ weights)))
+
+
+def _tilted(moments: Floats, multipliers: Floats) -> tuple[Floats, float]:
+    """Weights ∝ exp(θ·φ), and log mean exp(θ·φ)."""
+    exponents = moments @ multipliers
+    top = exponents.max()
+    tilt = np.exp(exponents - top)
+    return tilt / tilt.sum(), float(top + np.log(tilt.mean()))
+
+
+def _moments(rows: Floats) -> Floats:
+    first, second = np.triu_indices(rows.shape[1])
+    return np.hstack([rows, rows[:, first] * rows[:, second]])
+
+
+def resembling_rows(
+    clouds: Sequence[Floats],
+    is_source: NDArray[np.bool_],
+    weights: Sequence[Floats],
+) -> list[Ints]:
+    """For every cloud the rows to keep: all, or a source's that resemble the targets' rows.
+
+    `weights` says for the rows of each source how target-like they are to begin with. Sources
+    larger than the median target are cut to its size. Where the targets' patterns cannot be found
+    in the sources any better than their mirror images, which have the same mean and covariance,
+    nothing is cut.
+    """
+    everything = [np.arange(len(cloud)) for cloud in clouds]
+    targets = _spread_out([cloud for cloud, source in zip(clouds, is_source) if not source])
+    size = int(np.median([len(target) for target in targets])) if targets else 0
+    large = _wide_sources(clouds, is_source, size)
+    if not large:
+        return everything
+    whiten = whitening(np.concatenate([target - target.mean(axis=0) for target in targets]))
+    targets = [target @ whiten for target in targets]
+    sources = {number: clouds[number] @ whiten for number in large}
+    shares = {number: _shares(weights[number]) for number in large}
+    if _cost_against_mirror(targets, sources, shares) >= MAP.max_matching_cost:
+        return everything
+    for turn in range(MAP.matching_rounds):
+        cut = {n: sources[n][_most(shares[n], size)] for n in large} if turn else {}
+        shares = {
+            number: _share_of_plans(
+                [*targets, *(rows for other, rows in cut.items() if other != number)],
+                cloud,
+                shares[number],
+            )
+            for number, cloud in sources.items()
+        }
+    return [
+        np.sort(_most(shares[number], size)) if number in shares else rows
+        for number, rows in enumerate(everything)
+    ]
+
+
+def may_be_cut(clouds: Sequence[Floats], is_source: NDArray[np.bool_]) -> bool:
+    """Whether there is a source that `resembling_rows` could cut at all."""
+    sizes = [len(cloud) for cloud, source in zip(clouds, is_source) if not source]
+    usable = [size for size in sizes if size <= MAP.matched_rows]
+    return bool(usable and _wide_sources(clouds, is_source, int(np.median(usable))))
+
+
+def _wide_sources(clouds: Sequence[Floats], is_source: NDArray[np.bool_], size: int) -> list[int]:
+    """Sources that are wider than every target, with more rows, and not too many to match.
+
+    A source that holds more kinds of rows than the targets spreads further than any of them.
+    """
+    if size < 2:
+        return []
+    variances = np.stack([cloud.var(axis=0) for cloud in clouds])
+    unit = variances[~is_source].mean(axis=0)
+    widths = (variances / np.where(unit > 0.0, unit, 1.0)).mean(axis=1)
+    widest = widths[~is_source].max()
+    found = [
+        number
+        for number, cloud in enumerate(clouds)
+        if is_source[number] and size < len(cloud) <= MAP.matched_rows and widths[number] > widest
+    ]
+    return [] if len(clouds) > MAP.max_drawn and len(found) > MAP.max_cut_sources else found
+
+
+def _spread_out(targets: list[Floats]) -> list[Floats]:
+    """At most `max_patterns` of them, evenly among all that are not too large."""
+    usable = [target for target in targets if len(target) <= MAP.matched_rows]
+    chosen = np.linspace(0, len(usable) - 1, min(len(usable), MAP.max_patterns)).round().astype(int)
+    return [usable[number] for number in np.unique(chosen)]
+
+
+def _shares(weights: Floats) -> Floats:
+    """Weights summing to 1; all the same where none of the rows counts."""
+    total = weights.sum()
+    return weights / total if total > 0.0 else np.full(len(weights), 1.0 / len(weights))
+
+
+def _most(shares: Floats, size: int) -> Ints:
+    return np.argsort(-shares, kind="stable")[:size]
+
+
+def _match(pattern: Floats, cloud: Floats, start: Floats) -> tuple[float, Ints]:
+    """Every row of the pattern, shifted as one, to a row of its own: the cost, and the rows.
+
+    Assignment and shift take turns until the shift rests. A pattern with more rows than the cloud
+    uses them all.
+    """
+    shift = start - pattern.mean(axis=0)
+    cost, used = np.inf, np.arange(0)
+    for _ in range(MAP.max_shifts):
+        squares = cdist(pattern + shift, cloud, "sqeuclidean")
+        rows, used = linear_sum_assignment(squares)
+        cost = float(squares[rows, used].mean())
+        moved = cloud[used].mean(axis=0) - pattern[rows].mean(axis=0)
+        if np.allclose(moved, shift):
+            break
+        shift = moved
+    return cost, used
+
+
+def _share_of_plans(patterns: Sequence[Floats], cloud: Floats, shares: Floats) -> Floats:
+    """How much the plans of the patterns that fit best use each row of the cloud, (rows,)."""
+    plans = [_match(pattern, cloud, shares @ cloud) for pattern in patterns]
+    costs = np.array([cost for cost, _ in plans])
+    excess = (costs - costs.min()) / ((costs.mean() - costs.min()) or 1.0)
+    trust = np.exp(-MAP.sharpness * excess)
+    result = np.zeros(len(cloud))
+    for share, (_, used) in zip(trust / trust.sum(), plans):
+        result[used] += share / len(used)
+    return result
+
+
+def _cost_against_mirror(
+    targets: Sequence[Floats], sources: dict[int, Floats], shares: dict[int, Floats]
+) -> float:
+    """Least cost of a target's pattern over that of its mirror image, averaged over sources."""
+    ratios = []
+    for number, cloud in sources.items():
+        start = shares[number] @ cloud
+        own = min(_match(target, cloud, start)[0] for target in targets)
+        mirrored = min(_match(2 * t.mean(axis=0) - t, cloud, start)[0] for t in targets)
+        ratios.append(own / (mirrored or 1.0))
+    return float(np.mean(ratios))

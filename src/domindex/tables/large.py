@@ -5,46 +5,41 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from joblib import cpu_count
-from numpy.typing import NDArray
 
-from domindex.committee.committee import Prediction
 from domindex.errors import InputError, OffMapWarning
-from domindex.estimators.part_predicting import PartPredictor, domains_to_sample
+from domindex.estimators.streaming import StreamedTable
 from domindex.inputs.columns import (
     MISSING_WORDS,
     InputChanges,
-    NumberColumn,
     counted,
     filled_by,
     require_roles,
 )
 from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import preview
-from domindex.inputs.names import order_names
 from domindex.inputs.preparation import TablePreparation, input_names
 from domindex.inputs.sampling import SampleSize
 from domindex.inputs.stream_summary import StreamPlan, StreamSummary, summarise
 from domindex.inputs.streams import (
-    BATCH_ROWS,
-    ArrowStream,
     Part,
-    Stream,
+    RowStream,
     as_stream,
+    in_batches,
     is_number,
     is_stream,
-    numbered_domains,
-    plain_table,
     reading,
+    stream_dataset,
 )
 from domindex.persistence.atomic import new_file
 from domindex.persistence.paths import usable_path
@@ -63,16 +58,32 @@ from domindex.tables.request import FitRequest, FitTable
 from domindex.tables.run import Run
 from domindex.tables.text_format import TextFormat, delimiter_of, likely_delimiter
 
-LARGE_BYTES = 250_000_000
-"""Size of a file from which on it is read in parts. A table of that size takes one to two GB in
-memory as a data frame; gzip counts four times."""
 
-LARGE_ROWS = 1_000_000
-"""Rows of a Parquet file from which on it is read in parts, whatever its size: it may be packed
-well, and a model learns from a sample of them anyway."""
+@dataclass(frozen=True)
+class LargeTables:
+    """When a table is read in parts, and how.
 
-CSV_BLOCK = 16_000_000
-"""Bytes of a text file that are parsed at once. Kinds of columns are told by the first of them."""
+    Attributes
+    ----------
+    file_bytes : of a file; a table of that size takes one to two GB in memory as a data frame
+    gzip_factor : by which the bytes of a packed text file count more
+    parquet_rows : of a Parquet file, whatever its size: it may be packed well, and a model learns
+        from a sample anyway
+    csv_block : bytes of a text file that are parsed at once; the first tells kinds of columns
+    sample : rows that a model is fitted on
+    odd_sample : standard errors by which the mean of a domain's sample may depart from that of all
+        its rows before that is said. A random choice does not; rows that are repeated often may
+    """
+
+    file_bytes: int = 250_000_000
+    gzip_factor: int = 4
+    parquet_rows: int = 1_000_000
+    csv_block: int = 16_000_000
+    sample: SampleSize = field(default_factory=SampleSize)
+    odd_sample: float = 8.0
+
+
+LARGE = LargeTables()
 
 Data = Any
 """A path, or a table that is read in parts: a pyarrow dataset, a polars LazyFrame, a Dask frame."""
@@ -98,9 +109,9 @@ def is_large(data: Data) -> bool:
     if kind == "csv" and find_spec("pyarrow") is None:
         return False
     packed = path.suffix.lower() == ".gz"
-    if path.stat().st_size * (4 if packed else 1) >= LARGE_BYTES:
+    if path.stat().st_size * (LARGE.gzip_factor if packed else 1) >= LARGE.file_bytes:
         return not (packed and kind == "parquet")
-    return kind == "parquet" and not packed and _parquet_rows(path) >= LARGE_ROWS
+    return kind == "parquet" and not packed and _parquet_rows(path) >= LARGE.parquet_rows
 
 
 def open_stream(
@@ -109,7 +120,7 @@ def open_stream(
     delimiter: str | None = None,
     texts: Sequence[str] = (),
     form: TextFormat | None = None,
-) -> Stream:
+) -> RowStream:
     """A table as a stream.
 
     Parameters
@@ -124,51 +135,49 @@ def open_stream(
     path = usable_path(data)
     require_pyarrow(path)
     if path.is_dir():
-        return ArrowStream.of(_folder(path), str(path))
+        return stream_dataset(_folder(path), str(path))
     require_file(path)
     if table_format(path) == "csv":
-        return CsvStream.of(path, form or TextFormat(delimiter), texts)
+        return _stream_csv(path, form or TextFormat(delimiter), texts)
     import pyarrow.dataset as ds
 
     with reading(str(path)):
         dataset = ds.dataset(path, format="parquet")
         check_names(path, dataset.schema.names)
-        return ArrowStream.of(dataset, str(path))
+        return stream_dataset(dataset, str(path))
 
 
-@dataclass(frozen=True, eq=False)
-class CsvStream(Stream):
-    """A text file, plain or gzipped."""
+def _stream_csv(path: Path, form: TextFormat, texts: Sequence[str]) -> RowStream:
+    """A text file, plain or gzipped. Kinds of columns are those of its first block.
 
-    path: Path
-    form: TextFormat
-    types: dict[str, Any]
-    what: str
+    Whole numbers may be followed by others, so they are read as numbers of any kind.
+    """
+    import pyarrow as pa
 
-    @classmethod
-    def of(cls, path: Path, form: TextFormat, texts: Sequence[str]) -> CsvStream:
-        """Kinds of columns by the first block: whole numbers may be followed by others."""
-        import pyarrow as pa
+    form = replace(form, delimiter=delimiter_of(path, form.delimiter))
+    with reading(str(path)), _opened(path, form, {}) as reader:
+        schema = reader.schema
+    other = likely_delimiter(schema.names[0]) if len(schema.names) == 1 else None
+    if other is not None and other != form.delimiter:
+        return _stream_csv(path, replace(form, delimiter=other), texts)
+    check_names(path, schema.names)
+    types = dict(zip(schema.names, schema.types))
+    for name, kind in types.items():
+        if name in texts or not is_number(kind):
+            types[name] = pa.string()
+        elif not pa.types.is_boolean(kind):
+            types[name] = pa.float64()
+    return RowStream(str(path), types, [partial(_read_csv, path, form, types)])
 
-        form = replace(form, delimiter=delimiter_of(path, form.delimiter))
-        with reading(str(path)), _opened(path, form, {}) as reader:
-            schema = reader.schema
-        other = likely_delimiter(schema.names[0]) if len(schema.names) == 1 else None
-        if other is not None and other != form.delimiter:
-            return cls.of(path, replace(form, delimiter=other), texts)
-        check_names(path, schema.names)
-        types = {name: _csv_type(kind) for name, kind in zip(schema.names, schema.types)}
-        types |= {name: pa.string() for name in texts if name in types}
-        return cls(path, form, types, str(path))
 
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        import pyarrow as pa
+def _read_csv(
+    path: Path, form: TextFormat, types: dict[str, Any], columns: list[str]
+) -> Iterator[Part]:
+    import pyarrow as pa
 
-        with reading(self.what), _opened(self.path, self.form, self.types) as reader:
-            for batch in reader:
-                table = pa.Table.from_batches([batch]).select(list(columns))
-                for start in range(0, table.num_rows, BATCH_ROWS):
-                    yield Part(self.what, table.slice(start, BATCH_ROWS))
+    with reading(str(path)), _opened(path, form, types) as reader:
+        for batch in reader:
+            yield from in_batches(pa.Table.from_batches([batch]).select(columns), str(path))
 
 
 def _opened(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
@@ -179,7 +188,7 @@ def _opened(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
     words = [spelled(word) for word in MISSING_WORDS for spelled in (str, str.upper, str.title)]
     return csv.open_csv(
         pa.input_stream(str(path), compression="detect"),
-        read_options=csv.ReadOptions(block_size=CSV_BLOCK, encoding=form.encoding or "utf8"),
+        read_options=csv.ReadOptions(block_size=LARGE.csv_block, encoding=form.encoding or "utf8"),
         parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
             column_types=types,
@@ -188,15 +197,6 @@ def _opened(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
             decimal_point=form.decimal or ".",
         ),
     )
-
-
-def _csv_type(kind: Any) -> Any:
-    """float64 for numbers, which may turn out to have fractions; texts for all the rest."""
-    import pyarrow as pa
-
-    if pa.types.is_boolean(kind):
-        return kind
-    return pa.float64() if is_number(kind) else pa.string()
 
 
 def _folder(path: Path) -> Any:
@@ -230,16 +230,6 @@ def _parquet_rows(path: Path) -> int:
         return int(parquet.read_metadata(path).num_rows)
     except (ArrowException, OSError):
         return 0
-
-
-SAMPLE = SampleSize(a_domain=2_000, in_all=100_000)
-"""Rows that a model of a large table is fitted on. Folds learn from 4,000 rows, members from 20,000
-and a domain's distances rest on 200, so that more would change little; for time and memory, not
-tuned."""
-
-ODD_SAMPLE = 8.0
-"""Standard errors by which the mean of a domain's sample may depart from that of all its rows
-before that is said. A random choice does not; rows that are repeated many times may."""
 
 
 def summarise_table(
@@ -284,7 +274,7 @@ def summarise_table(
 
 
 def stream_plan(
-    stream: Stream,
+    stream: RowStream,
     domain: str,
     targets: Sequence[str],
     inputs: Sequence[str] | None,
@@ -304,7 +294,7 @@ def stream_plan(
         frozenset(stream.numbers - set(categorical)),
         is_source=None if sources is None else frozenset(sources).__contains__,
         seed=seed,
-        size=SAMPLE,
+        size=LARGE.sample,
     )
 
 
@@ -455,20 +445,13 @@ def _odd_domains(summary: StreamSummary, table: pd.DataFrame, sources: Sequence[
     means, sizes = grouped.mean().loc[names], grouped.count().loc[names]
     spread = summary.deviations().loc[names] / np.sqrt(sizes.clip(lower=1))
     gaps = (means - summary.means().loc[names]).abs()
-    odd = gaps[(gaps > ODD_SAMPLE * spread) & (spread > 0)].notna().any(axis=1)
+    odd = gaps[(gaps > LARGE.odd_sample * spread) & (spread > 0)].notna().any(axis=1)
     if not odd.any():
         return []
     return [
         f"The sample of {preview(odd.index[odd], 3)} is not like all of their rows: some rows are "
         "repeated many times there. Add a column that tells rows apart, or shuffle and thin them."
     ]
-
-
-PREDICTED_ROWS = 32_768
-"""Rows that are predicted at once on each core: bounds memory, and nothing else depends on it."""
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -486,7 +469,7 @@ class StreamPredictions:
 def predict_stream(
     model: Any,
     run: Run,
-    stream: Stream,
+    stream: RowStream,
     out: str | os.PathLike[str],
     *,
     kept: Sequence[str] = (),
@@ -497,56 +480,71 @@ def predict_stream(
     """Predict all rows of a stream into a file, which appears complete or not at all.
 
     The domain column is read first. Domains that are not on the map are placed, and measured, by a
-    sample of their rows, as in `fit`; then all rows are predicted, some at a time. What is
-    predicted for a row depends neither on the rows beside it nor on how the table is divided, up to
-    the rounding of products.
+    sample of their rows, as in `fit`; then all rows are predicted, some at a time on each core.
+    What is predicted for a row depends neither on the rows beside it nor on how the table is
+    divided, up to the rounding of products.
     """
-    columns = model._preparation.names
-    require_roles(
-        stream.columns, {"domain": [run.domain], "inputs": columns, "columns to keep": kept}
-    )
-    present = _domains(stream, run.domain)
-    unknown = domains_to_sample(model, present)
-    predictor = _settled(model, run.domain, stream, unknown)
-    off_map = frozenset(predictor.model.off_map_domains_)
-    task = _Task(predictor, run, stream.numbers, _distances(predictor), off_map, tuple(kept))
+    named = {"domain": [run.domain], "inputs": model._preparation.names, "columns to keep": kept}
+    require_roles(stream.columns, named)
+    rows = StreamedTable.of_model(model, stream, run.domain, spell=True, others=tuple(kept))
+    present = rows.domains()
+    assert present is not None
     known, changes, n_rows = set(model.domains_), InputChanges(), 0
     with (
+        warnings.catch_warnings(),
         new_file(out, overwrite=force) as draft,
         PartWriter(draft, table_format(usable_path(out))) as writer,
     ):
-        parts = stream.parts(list(dict.fromkeys([run.domain, *columns, *kept])))
-        for table, changed in side_by_side(task, smaller(progress.each("predicting", parts))):
+        warnings.simplefilter("ignore", OffMapWarning)  # a column says it
+        to_measure = set(model._open_domains(present))
+        if to_measure:
+            model = model._settled(*rows.sample(to_measure))
+        task = partial(_predict_part, model, run.targets, rows, _of_domains(model))
+        parts = progress.each("predicting", rows.tables())
+        for table, changed in _side_by_side(task, parts):
             writer.write(escape_formulas(table) if escape else table)
             changes, n_rows = changes + changed, n_rows + len(table)
     new = [str(name) for name in present if name not in known]
-    off = [str(name) for name in present if name in off_map]
+    off = [str(name) for name in present if name in set(model.off_map_domains_)]
     return StreamPredictions(n_rows, len(present), new, off, changes.notes())
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
+def _of_domains(model: Any) -> pd.DataFrame:
+    """A row a domain on the map: how far it is from the sources, and whether it lies off."""
+    index = model.domain_index_
+    off_map = [name in set(model.off_map_domains_) for name in index.domains]
+    gaps = distances_to_sources(index, model.source_domains_)
+    return pd.DataFrame({"distance": gaps, "off_map": off_map}, index=list(index.domains))
+
+
+def _predict_part(
+    model: Any, targets: Sequence[str], rows: StreamedTable, of_domains: pd.DataFrame, part: Part
+) -> tuple[pd.DataFrame, InputChanges]:
     """From a part of a table to its predictions."""
+    X, names, given = rows.read(part)
+    assert names is not None
+    changes = model._preparation.apply(X).changes
+    table = predicted_columns(model, X, names, targets)
+    table.insert(0, str(rows.domain), names)
+    for name, values in of_domains.loc[names].items():
+        table[free_name(str(name), table)] = values.to_numpy()
+    kept = pd.DataFrame({name: given.column(name).to_pandas() for name in rows.others})
+    return with_kept(kept, table), changes
 
-    predictor: PartPredictor
-    run: Run
-    numbers: frozenset[str]
-    distances: dict[Hashable, float]
-    off_map: frozenset[Hashable]
-    kept: tuple[str, ...] = ()
 
-    def __call__(self, part: Part) -> tuple[pd.DataFrame, InputChanges]:
-        preparation, domain = self.predictor.model._preparation, self.run.domain
-        assert preparation is not None
-        names, rows = _numbered(part, domain)
-        prepared = preparation.apply(_inputs(part, preparation, self.numbers))
-        predicted = self.predictor.predict(prepared.values, names, rows)
-        table = predictions_table(self.predictor.model, predicted, self.run.targets)
-        table.insert(0, domain, np.array(names, dtype=object)[rows])
-        table[free_name("distance", table)] = np.array([self.distances[n] for n in names])[rows]
-        table[free_name("off_map", table)] = np.array([n in self.off_map for n in names])[rows]
-        kept = pd.DataFrame({name: part.table.column(name).to_pandas() for name in self.kept})
-        return with_kept(kept, table), prepared.changes
+def predicted_columns(
+    model: Any, inputs: pd.DataFrame, domain: Sequence[Any], targets: Sequence[str]
+) -> pd.DataFrame:
+    """The class and the probability of each, or values and their deviations."""
+    if model.task_ == "classification":
+        chances = model.predict_proba(inputs, sample_domain=domain)
+        columns = {targets[0]: model.classes_[chances.argmax(axis=1)]}
+        columns |= {f"p({name})": column for name, column in zip(model.classes_, chances.T)}
+        return pd.DataFrame(columns)
+    mean, deviation = model.predict(inputs, sample_domain=domain, return_std=True)
+    mean, deviation = mean.reshape(len(inputs), -1), deviation.reshape(len(inputs), -1)
+    columns = dict(zip(targets, mean.T))
+    return pd.DataFrame(columns | {f"std({name})": s for name, s in zip(targets, deviation.T)})
 
 
 def with_kept(kept: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
@@ -558,86 +556,21 @@ def with_kept(kept: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([renamed, table], axis=1)
 
 
-def predictions_table(model: Any, predicted: Prediction, targets: Sequence[str]) -> pd.DataFrame:
-    """The class and the probability of each, or values and their deviations: a row a row."""
-    if predicted.deviation is None:
-        chances = predicted.mean / predicted.mean.sum(axis=1, keepdims=True)
-        columns = {targets[0]: model.classes_[chances.argmax(axis=1)]}
-        columns |= {f"p({name})": column for name, column in zip(model.classes_, chances.T)}
-        return pd.DataFrame(columns)
-    columns = dict(zip(targets, predicted.mean.T))
-    deviations = {f"std({name})": std for name, std in zip(targets, predicted.deviation.T)}
-    return pd.DataFrame(columns | deviations)
-
-
 def free_name(name: str, table: pd.DataFrame) -> str:
     """A name for a column that no target has taken."""
     return name if name not in table else free_name(f"{name}_on_map", table)
 
 
-def smaller(parts: Iterable[Part]) -> Iterator[Part]:
-    """The same rows in parts that a predictor with many features a row can hold."""
-    for part in parts:
-        for start in range(0, part.table.num_rows, PREDICTED_ROWS):
-            yield Part(part.what, part.table.slice(start, PREDICTED_ROWS))
-
-
-def side_by_side(task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Results in the order of the items, a few of which are in work at a time, on all cores."""
+def _side_by_side(
+    task: Callable[[Part], tuple[pd.DataFrame, InputChanges]], parts: Iterable[Part]
+) -> Iterator[tuple[pd.DataFrame, InputChanges]]:
+    """Results in the order of the parts, a few of which are in work at a time, on all cores."""
     n_threads = cpu_count()
-    waiting: deque[Future[Result]] = deque()
+    waiting: deque[Future[tuple[pd.DataFrame, InputChanges]]] = deque()
     with ThreadPoolExecutor(n_threads) as pool:
-        for item in items:
-            waiting.append(pool.submit(task, item))
+        for part in parts:
+            waiting.append(pool.submit(task, part))
             if len(waiting) > n_threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-def _domains(stream: Stream, domain: str) -> list[Hashable]:
-    """Names of all domains, in order: a pass over one column."""
-    found: set[Hashable] = set()
-    for part in stream.parts([domain]):
-        found |= set(numbered_domains(part.table.column(domain), domain, part.what)[0])
-    if not found:
-        raise InputError(f"{stream.what} has no rows. Check the export that wrote it.")
-    return order_names(found)
-
-
-def _settled(model: Any, domain: str, stream: Stream, unknown: Sequence[Hashable]) -> PartPredictor:
-    """A pass over the rows of domains that the model does not know, where there are any."""
-    if not unknown:
-        return PartPredictor.of(model)
-    preparation = model._preparation
-    plan = StreamPlan(domain, (), tuple(preparation.names), _numeric(preparation, stream.numbers))
-    wanted, summary = set(unknown), StreamSummary(plan)
-    for part in stream.parts(plan.columns):
-        names, rows = _numbered(part, domain)
-        chosen = np.array([name in wanted for name in names])[rows]
-        summary.add(Part(part.what, part.table.filter(chosen)))
-    sample = summary.sample()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OffMapWarning)  # a column says it
-        return PartPredictor.of(model, sample[preparation.names], sample[domain].tolist())
-
-
-def _numbered(part: Part, domain: str) -> tuple[list[Hashable], NDArray[np.int64]]:
-    return numbered_domains(part.table.column(domain), domain, part.what)
-
-
-def _numeric(preparation: TablePreparation, numbers: frozenset[str]) -> frozenset[str]:
-    """Inputs that are numbers both in the run and in this table."""
-    learned = {one.name for one in preparation.columns if isinstance(one, NumberColumn)}
-    return frozenset(numbers & learned)
-
-
-def _inputs(part: Part, preparation: TablePreparation, numbers: frozenset[str]) -> pd.DataFrame:
-    plain = plain_table(part.table, preparation.names, _numeric(preparation, numbers), part.what)
-    return plain.to_pandas()
-
-
-def _distances(predictor: PartPredictor) -> dict[Hashable, float]:
-    model = predictor.model
-    gaps = distances_to_sources(model.domain_index_, model.source_domains_)
-    return dict(zip(model.domain_index_.domains, gaps.tolist()))

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from domindex.geometry.index import point_graph
-from domindex.geometry.neighbors import nearest_points
+from domindex.geometry.neighbors import nearest_points, point_graph
 from domindex.persistence.atomic import check_free_file, new_file
 from domindex.persistence.paths import usable_path
 from domindex.progress import show_progress

@@ -15,7 +15,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from domindex.errors import InputError, OffMapWarning
-from domindex.estimators import VDIClassifier
 from domindex.inputs import group_rows, order_names
 from domindex.inputs.columns import require_roles
 from domindex.inputs.messages import preview
@@ -32,6 +31,7 @@ from domindex.tables.large import (
     name_of,
     open_stream,
     predict_stream,
+    predicted_columns,
     with_kept,
 )
 from domindex.tables.reading import check_table_path, escape_formulas, read_with_notes, write_table
@@ -229,21 +229,6 @@ def predict_rows(
     predicted[free_name("distance", predicted)] = gaps
     predicted[free_name("off_map", predicted)] = off_map
     return predicted
-
-
-def predicted_columns(
-    model: Any, inputs: pd.DataFrame, domain: list[Any], targets: tuple[str, ...]
-) -> pd.DataFrame:
-    """The class and the probability of each, or values and their deviations."""
-    if isinstance(model, VDIClassifier):
-        chances = model.predict_proba(inputs, sample_domain=domain)
-        columns = {targets[0]: model.classes_[chances.argmax(axis=1)]}
-        columns |= {f"p({name})": column for name, column in zip(model.classes_, chances.T)}
-        return pd.DataFrame(columns)
-    mean, deviation = model.predict(inputs, sample_domain=domain, return_std=True)
-    mean, deviation = mean.reshape(len(inputs), -1), deviation.reshape(len(inputs), -1)
-    columns = dict(zip(targets, mean.T))
-    return pd.DataFrame(columns | {f"std({name})": s for name, s in zip(targets, deviation.T)})
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,13 +21,8 @@ from domindex.inputs.preparation import LEAST_SHARED
 from domindex.inputs.streams import text_of
 from domindex.progress import show_progress
 from domindex.tables.labels import TableLabels, as_classes, read_labels
-from domindex.tables.predicting import (
-    TableRows,
-    model_rows,
-    names_off_map,
-    predicted_columns,
-    say_off_map,
-)
+from domindex.tables.large import predicted_columns
+from domindex.tables.predicting import TableRows, model_rows, names_off_map, say_off_map
 from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.run import Run, opened
 from domindex.tables.text_format import TextFormat

@@ -58,9 +58,17 @@ class Alignment(nn.Module, ABC):
         """One to be filled with weights; ValueError where sizes are damaged."""
         return cls(**counts(sizes, may_be_zero=MAY_BE_ZERO))
 
-    @abstractmethod
     def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
         """Where the structure puts x, and where it may be bent to."""
+        return self.aligned(x, *self.maps(beta))
+
+    def maps(self, beta: Tensor) -> tuple[Tensor, ...]:
+        """All that β decides, each with a row a domain: an exported program has it as a table."""
+        return ()
+
+    @abstractmethod
+    def aligned(self, x: Tensor, *maps: Tensor) -> tuple[Tensor, Tensor]:
+        """Both points, by what `maps` gave."""
 
     @abstractmethod
     def redrawn(self) -> Alignment:
@@ -157,8 +165,8 @@ class FlowAlignment(Alignment):
         alignment.projection.copy_(torch.as_tensor(subspace.matrix))
         return alignment
 
-    def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
-        linear, shift = self._maps(beta)
+    def aligned(self, x: Tensor, *maps: Tensor) -> tuple[Tensor, Tensor]:
+        linear, shift = maps
         moving, still = self._coordinates(x)
         straight = torch.baddbmm(shift, moving, linear)
         bent = straight + torch.bmm(self.bend(x), linear)
@@ -166,7 +174,7 @@ class FlowAlignment(Alignment):
 
     def align(self, x: Tensor, beta: Tensor) -> Tensor:
         """The moving coordinates at β = 0, straightened but neither bent nor whitened."""
-        linear, shift = self._maps(beta)
+        linear, shift = self.maps(beta)
         return torch.baddbmm(shift, self._coordinates(x)[0], linear)
 
     def parameter_groups(self) -> list[ParameterGroup]:
@@ -201,7 +209,7 @@ class FlowAlignment(Alignment):
     def _encoded(self, moved: Tensor, still: Tensor) -> Tensor:
         return torch.cat([(moved - self.centre) @ self.whitening, still], dim=-1)
 
-    def _maps(self, beta: Tensor) -> tuple[Tensor, Tensor]:
+    def maps(self, beta: Tensor) -> tuple[Tensor, ...]:
         """The linear parts, transposed, and shifts of exp(−Σᵢ βᵢ G̃ᵢ) for each domain."""
         exponent = -(self._directions(beta) @ self.basis.T).unflatten(
             -1, (self.n_moving, self.n_moving + 1)
@@ -246,7 +254,7 @@ class IdentityAlignment(Alignment):
             self.projection.numpy(), self.sizes["width"], may_bend=not self.is_settled
         )
 
-    def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
+    def aligned(self, x: Tensor, *maps: Tensor) -> tuple[Tensor, Tensor]:
         straight = x @ self.projection
         return straight, straight + self.bend(straight)
 
@@ -285,10 +293,13 @@ class AffineAlignment(Alignment):
         start_small(self.network, 0.1)
         self.norm = Whitening(self.latent_dim)
 
-    def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
+    def maps(self, beta: Tensor) -> tuple[Tensor, ...]:
         turn, stretch, shift = self._parts(beta)
-        maps = torch.linalg.matrix_exp(turn) @ torch.linalg.matrix_exp(stretch)
-        mixed = torch.baddbmm(shift, self.projection(x), maps)
+        return torch.linalg.matrix_exp(turn) @ torch.linalg.matrix_exp(stretch), shift
+
+    def aligned(self, x: Tensor, *maps: Tensor) -> tuple[Tensor, Tensor]:
+        linear, shift = maps
+        mixed = torch.baddbmm(shift, self.projection(x), linear)
         straight = self.norm(mixed.flatten(0, 1)).view_as(mixed)
         return straight, straight
 
@@ -367,8 +378,11 @@ class BackboneAlignment(Alignment):
         inner = ALIGNMENTS[sizes["inner"]].of_sizes(sizes["inner_sizes"])
         return cls(extractor_of_sizes(sizes["extractor"]), inner, count(sizes, "n_inner"))
 
-    def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
-        return self.inner(self.norm(self.head(self.extractor(x))), beta)
+    def maps(self, beta: Tensor) -> tuple[Tensor, ...]:
+        return self.inner.maps(beta)
+
+    def aligned(self, x: Tensor, *maps: Tensor) -> tuple[Tensor, Tensor]:
+        return self.inner.aligned(self.norm(self.head(self.extractor(x))), *maps)
 
     def penalty(self, beta: Tensor) -> Tensor:
         return self.inner.penalty(beta)

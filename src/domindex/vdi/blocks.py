@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 from torch import Tensor, nn
 from torch.distributions import Normal
@@ -90,6 +92,16 @@ class Whitening(nn.Module):
         factor = torch.linalg.cholesky(wide + floor)
         centred = (rows - mean.unsqueeze(-2)).mT.double()
         return torch.linalg.solve_triangular(factor, centred, upper=False).mT.to(rows.dtype)
+
+    def as_linear(self) -> nn.Linear:
+        """What it does to rows that are predicted from, without the solving."""
+        size, twin = len(self.mean), copy.deepcopy(self).eval()
+        layer = nn.Linear(size, size).to(self.mean)
+        with torch.no_grad():
+            matrix = twin(torch.eye(size).to(self.mean) + self.mean)
+            layer.weight.copy_(matrix.T)
+            layer.bias.copy_(-self.mean @ matrix)
+        return layer
 
     def _update(self, mean: Tensor, covariance: Tensor) -> None:
         self.count += 1

@@ -16,6 +16,7 @@ from domindex.inputs.layout import InputLayout
 from domindex.inputs.parameters import Registry
 
 if TYPE_CHECKING:
+    from torch import nn
     from typing_extensions import Self
 
 
@@ -69,6 +70,14 @@ class Predictor(ABC):
     @abstractmethod
     def predict(self, features: Floats) -> Floats:
         """Probabilities (rows, n_classes), or values (rows, outputs)."""
+
+    def summands(self) -> tuple[Predictor, ...]:
+        """The predictors whose sum it is, for export: itself alone, where it is none."""
+        return (self,)
+
+    def torch_module(self) -> nn.Module | None:
+        """What `predict` does as a module, for export; None where it has no form in torch."""
+        return None
 
     @abstractmethod
     def state(self) -> dict[str, Any]:

@@ -35,6 +35,9 @@ class BoostedLinearPredictor(Predictor):
     def predict(self, features: Floats) -> Floats:
         return self.linear.predict(features) + self.rest.predict(features)
 
+    def summands(self) -> tuple[Predictor, ...]:
+        return self.linear, self.rest
+
     def state(self) -> dict[str, Any]:
         return {"linear": self.linear.state(), "rest": self.rest.state()}
 

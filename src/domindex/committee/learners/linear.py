@@ -24,6 +24,7 @@ from domindex.errors import InputError
 from domindex.inputs.layout import InputLayout
 
 if TYPE_CHECKING:
+    from torch import nn
     from typing_extensions import Self
 
 
@@ -63,6 +64,16 @@ class LinearPredictor(Predictor):
     def predict(self, features: Floats) -> Floats:
         raw = (features - self.centre) @ self.slopes + self.intercept
         return softmax(raw, axis=1) if self.is_class else raw
+
+    def torch_module(self) -> nn.Module:
+        import torch
+        from torch import nn
+
+        layer = nn.Linear(*self.slopes.shape).double()
+        with torch.no_grad():
+            layer.weight.copy_(torch.tensor(self.slopes.T))
+            layer.bias.copy_(torch.tensor(self.intercept - self.centre @ self.slopes))
+        return nn.Sequential(layer, nn.Softmax(dim=1)) if self.is_class else layer
 
     def state(self) -> dict[str, Any]:
         return {

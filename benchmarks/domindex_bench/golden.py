@@ -1,11 +1,11 @@
 """Golden predictions: what the default says on sixteen datasets, before and after a change.
 
-    python benchmarks/golden.py write FOLDER     fit, and write an .npz a dataset, effort and seed
-    python benchmarks/golden.py compare OLD NEW  list the largest difference of every part
+    domindex-bench golden write FOLDER     fit, and write an .npz a dataset, effort and seed
+    domindex-bench golden compare OLD NEW  list the largest difference of every part
 
-Only the public interface is used, so that the same script runs on any version of the package. Every
-dataset is thinned to a fixed sample of its rows, for time. A file that is already there is not
-written again. DOMINDEX_DATA names the folder with the data.
+Only the public interface is used, so that this file, run alone, serves any version of the package.
+Every dataset is thinned to a fixed sample of its rows, for time. A file that is already there is
+not written again. DOMINDEX_DATA names the folder with the data.
 """
 
 from __future__ import annotations
@@ -121,9 +121,11 @@ def compare(old: Path, new: Path, tolerance: float) -> int:
     return wrong
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="domindex-bench golden",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True)
     writing = commands.add_parser("write")
@@ -135,7 +137,7 @@ def main() -> int:
     comparing.add_argument("old", type=Path)
     comparing.add_argument("new", type=Path)
     comparing.add_argument("--tolerance", type=float, default=1e-9)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.command == "compare":
         return int(compare(given.old, given.new, given.tolerance) > 0)
     warnings.filterwarnings("ignore")

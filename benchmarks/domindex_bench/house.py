@@ -1,6 +1,6 @@
 """The size of the house: lines, files, constants, and what one default fit goes through.
 
-python benchmarks/house.py [SRC]   SRC is the folder that holds domindex/, by default src/
+domindex-bench house [SRC]   SRC is the folder that holds domindex/, by default src/
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from statistics import median
 from types import FrameType
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def is_numeric(node: ast.expr | None) -> bool:

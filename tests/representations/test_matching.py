@@ -1,10 +1,13 @@
 """Weights that make one group look like another."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from domindex.geometry.matching import (
-    MATCHED_ROWS,
+from domindex.geometry.settings import MAP
+from domindex.representations import map_rows
+from domindex.representations.map_rows import (
     balancing_weights,
     effective_sample_fraction,
     may_be_cut,
@@ -164,12 +167,13 @@ def test_only_a_source_larger_than_the_median_target_and_wider_than_all_may_be_c
 
 
 def test_what_is_too_large_to_match_is_not_cut():
-    huge = np.zeros((MATCHED_ROWS + 1, 2))
+    huge = np.zeros((MAP.matched_rows + 1, 2))
     assert not may_be_cut([huge, huge[:10]], np.array([True, False]))
     assert not may_be_cut([huge[:-1], huge], np.array([True, False]))
 
 
-def test_a_lower_bound_on_the_cost_cuts_nothing():
+def test_nothing_is_cut_where_matching_would_have_to_be_perfect(monkeypatch):
     clouds, is_source, winters = seasons()
-    kept = resembling_rows(clouds, is_source, leaning_to(clouds, winters), most_cost=0.0)
+    monkeypatch.setattr(map_rows, "MAP", replace(MAP, max_matching_cost=0.0))
+    kept = resembling_rows(clouds, is_source, leaning_to(clouds, winters))
     assert [len(rows) for rows in kept] == [len(cloud) for cloud in clouds]

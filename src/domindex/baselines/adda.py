@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from domindex.arrays import Floats
-from domindex.baselines.base import AdaptingBaseline
+from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule, is_target
-from domindex.baselines.study import Study
 from domindex.vdi.adversary import Batch
 from domindex.vdi.networks import DomainClassifier
 from domindex.vdi.objectives import Terms
@@ -76,15 +75,10 @@ class ADDA(AdaptingBaseline):
 
     Examples
     --------
-    >>> from domindex import Training
-    >>> from domindex.datasets import make_circle
     >>> from domindex.baselines import ADDA
-    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
     >>> model = ADDA(training=Training(steps=5), random_state=0)
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
-    >>> model.predict(data.X, sample_domain=names).shape
-    (80,)
+    >>> model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2]).classes_
+    array([0, 1])
     """
 
     def _train(self, study: Study) -> PlainModule:
@@ -92,7 +86,7 @@ class ADDA(AdaptingBaseline):
         kinds = np.where(study.data.is_source, SOURCE, TARGET)
         study.use_index(kinds[:, None])
         two = PlainModule(TwoEncoders(module.encoder), module.predictor.requires_grad_(False))
-        with study.lent_chance():
+        with study.own_chance():
             adversary = SourceOrTarget(study.latent_dim, study.width)
         return study.train("targets", Matching(two, adversary, self._weight))
 

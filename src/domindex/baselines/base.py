@@ -1,48 +1,148 @@
-"""What the deep baselines share: settings, fitting and predicting on the same networks."""
+"""What the deep baselines share: settings, networks, training and predicting."""
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from domindex.arrays import Floats
-from domindex.baselines.networks import PlainModule
-from domindex.baselines.study import Study
-from domindex.committee.context import fit_context
+from domindex.baselines.networks import (
+    Adaptation,
+    PlainEncoder,
+    PlainModule,
+    PlainValuePredictor,
+    SeeingEncoder,
+)
+from domindex.committee.context import FitContext, fit_context
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Names, check_task
 from domindex.inputs import DomainData, group_rows
 from domindex.inputs.domain_data import Task
 from domindex.inputs.parameters import check_running, require_counts, require_numbers, require_texts
 from domindex.inputs.standardizing import InputScaler, OutputScaler
-from domindex.vdi.backbones import as_backbone
-from domindex.vdi.batches import TrainingRows
+from domindex.vdi.adversary import Adversary
+from domindex.vdi.alignments import ParameterGroup, SeenFeatures, trainable
+from domindex.vdi.backbones import FeatureExtractor, as_backbone
+from domindex.vdi.batches import BatchSampler, TrainingRows
+from domindex.vdi.networks import ClassPredictor
 from domindex.vdi.settings import Network, Training
+from domindex.vdi.training import Phase
+
+
+class Study:
+    """The data of one training, and the networks and the trainer that all methods share.
+
+    `index`, (domains, size), is what the encoder is given of every domain: nothing to begin with.
+    """
+
+    def __init__(self, rows: TrainingRows, latent_dim: int, context: FitContext) -> None:
+        self.rows = rows
+        self.latent_dim = latent_dim
+        self.width = context.network.width
+        self._context = context
+        self.use_index(np.zeros((self.data.n_domains, 0)))
+
+    @property
+    def data(self) -> DomainData:
+        return self.rows.data
+
+    @property
+    def n_outputs(self) -> int:
+        classes = self.data.classes
+        return self.data.labels.shape[1] if classes is None else len(classes)
+
+    def clouds(self) -> list[Floats]:
+        """The scaled inputs of each domain, (rows, features)."""
+        inputs = self.rows.represented.cpu().numpy().astype(np.float64)
+        return [inputs[rows] for rows in self.data.rows_by_domain()]
+
+    def use_index(self, index: Floats, links: NDArray[np.bool_] | None = None) -> None:
+        """Give encoders and adversaries an index of the domains, and perhaps their graph."""
+        self.index = index
+        context = self._context
+        self._batches = BatchSampler(
+            self.rows, context.training, context.rng, index, links, context.chance
+        )
+
+    def own_chance(self) -> AbstractContextManager[None]:
+        """Networks made inside start from the fit's own random numbers."""
+        return self._context.chance.as_default()
+
+    def module(self) -> PlainModule:
+        """A fresh encoder of x and the index, and a fresh predictor."""
+        return PlainModule(self.encoder(), self.predictor(self.latent_dim))
+
+    def encoder(self) -> nn.Module:
+        """Behind a copy of the backbone, where there is one."""
+        backbone, sizes = self._context.backbone, (self.index.shape[1], self.latent_dim, self.width)
+        if backbone is None:
+            with self.own_chance():
+                return PlainEncoder(self.rows.represented.shape[1], *sizes)
+        with self.own_chance():
+            seen = SeenFeatures(copy.deepcopy(backbone.extractor))
+            return SeeingEncoder(seen, PlainEncoder(seen.n_features, *sizes))
+
+    def predictor(self, n_inputs: int) -> nn.Module:
+        kind = ClassPredictor if self.data.task == "classification" else PlainValuePredictor
+        with self.own_chance():
+            return kind(n_inputs, self.n_outputs)
+
+    def adversary(self, kind: str, n_inputs: int | None = None) -> Adversary:
+        """Reads the domain, its index or its graph off z; see `model.adversary`."""
+        size = n_inputs or self.latent_dim
+        index_dim = max(1, self.index.shape[1])
+        with self.own_chance():
+            return Adversary((kind,), size, self.data.n_domains, index_dim, self.width)
+
+    def train(self, name: str, objective: Adaptation) -> PlainModule:
+        """Train whatever of the objective is not frozen; the averaged module."""
+        context = self._context
+        device = context.device
+        objective = objective.to(device)
+        if objective.adversary is not None:
+            objective.adversary.to(device)
+        phase = Phase(
+            name,
+            objective,
+            self._parameter_groups(objective),
+            self._batches,
+            context.training.steps,
+            context.training.learning_rate,
+        )
+        averaged = context.trainer.run(phase)
+        assert isinstance(averaged, PlainModule)
+        return averaged
+
+    def _parameter_groups(self, objective: Adaptation) -> list[ParameterGroup]:
+        """A backbone moves at its own rate."""
+        layers = [one for one in objective.modules() if isinstance(one, FeatureExtractor)]
+        seeing = [parameter for layer in layers for parameter in layer.parameters()]
+        known = {id(parameter) for parameter in seeing}
+        others = [one for one in objective.parameters() if id(one) not in known]
+        groups = [ParameterGroup(trainable(others), 1.0)]
+        if self._context.backbone is not None:
+            groups.append(ParameterGroup(trainable(seeing), self._context.backbone.rate))
+        return groups
 
 
 @dataclass(frozen=True, eq=False)
 class FittedBaseline:
-    """Everything a prediction needs.
-
-    Attributes
-    ----------
-    scaler : inputs to the module's scale
-    outputs : values from the module's scale; None for classes
-    module : the averaged networks, on the CPU, in double precision
-    given : what the encoder is given of each domain that was seen
-    """
+    """Everything a prediction needs: the averaged networks, on the CPU, in double precision."""
 
     scaler: InputScaler
     outputs: OutputScaler | None
     module: PlainModule
     given: dict[Hashable, Floats]
+    """What the encoder is given of each domain that was seen."""
 
 
 class DeepBaseline(DomainEstimator):
@@ -102,8 +202,8 @@ class DeepBaseline(DomainEstimator):
         backbone = self._trained_backbone(data.inputs)
         if backbone is not None:
             backbone = replace(backbone, extractor=backbone.extractor.undoing(scaler))
-        told = (data, network, training, training.settings(), seed, self.verbose)
-        with fit_context(*told, backbone=backbone) as context:
+        settings = (data, network, training, training.settings(), seed, self.verbose)
+        with fit_context(*settings, backbone=backbone) as context:
             rows = TrainingRows.of(data, scaler.apply_flat(data.inputs), context.device)
             if data.task == "regression":
                 outputs = OutputScaler.fit(data.labels[data.row_is_source])
@@ -153,17 +253,8 @@ class DeepBaseline(DomainEstimator):
 class AdaptingBaseline(DeepBaseline):
     """A baseline that weighs something of the targets against predicting the sources.
 
-    Parameters
-    ----------
-    adaptation_weight : how much that counts; None is the method's own default
-    task : "classification", "regression", or "auto" to tell by the source labels
-    latent_dim : components of the encoding z
-    width : size of hidden layers
-    backbone : a network that maps inputs to features, as for `VDIClassifier`; None takes inputs as
-        they are
-    training : how long and where it is trained, a `Training`
-    verbose : 1 shows a progress bar
-    random_state : seed; the same seed gives the same model
+    `adaptation_weight` says how much that counts; None is the method's own default. The other
+    parameters are those of `DeepBaseline`.
     """
 
     _default_weight: ClassVar[float] = 1.0

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from domindex.baselines.base import Study
 from domindex.baselines.given import KnownDomains, check_domain_index
 from domindex.baselines.networks import Adaptation, PlainModule
-from domindex.baselines.study import Study
 from domindex.inputs import DomainData
 from domindex.vdi.settings import Training
 
@@ -20,33 +20,16 @@ class CIDA(KnownDomains):
     encoder maximises its squared error. So neighbouring domains are treated alike, which a
     classifier of domain names cannot know.
 
-    Parameters
-    ----------
-    domain_index : a mapping from each domain's name to its number or vector, or a `DomainIndex`,
-        such as the `domain_index_` of a fitted `VDIClassifier`
-    adaptation_weight : how much adapting counts beside predicting the sources; None is the method's
-        own default
-    task : "classification", "regression", or "auto" to tell by the source labels
-    latent_dim : components of the encoding z
-    width : size of hidden layers
-    backbone : a network that maps inputs to features, as for `VDIClassifier`; None takes inputs as
-        they are
-    training : how long and where it is trained, a `Training`
-    verbose : 1 shows a progress bar
-    random_state : seed; the same seed gives the same model
+    `domain_index` maps each domain's name to its number or vector, or is a `DomainIndex`, such as
+    `domain_index_` of a fitted model. The other parameters are those of `AdaptingBaseline`.
 
     Examples
     --------
-    >>> from domindex import Training
-    >>> from domindex.datasets import make_circle
     >>> from domindex.baselines import CIDA
-    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
     >>> known = dict(enumerate(data.true_index[:, 0]))
     >>> model = CIDA(known, training=Training(steps=5), random_state=0)
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
-    >>> model.predict(data.X, sample_domain=names).shape
-    (80,)
+    >>> model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2]).classes_
+    array([0, 1])
     """
 
     def __init__(

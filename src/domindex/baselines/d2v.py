@@ -12,9 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from domindex.arrays import Floats
-from domindex.baselines.base import AdaptingBaseline
+from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule
-from domindex.baselines.study import Study
 from domindex.errors import InputError
 from domindex.inputs import DomainData
 from domindex.vdi import bound
@@ -129,15 +128,10 @@ class D2V(AdaptingBaseline):
 
     Examples
     --------
-    >>> from domindex import Training
-    >>> from domindex.datasets import make_circle
     >>> from domindex.baselines import D2V
-    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
     >>> model = D2V(training=Training(steps=5), random_state=0)
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
-    >>> model.predict(data.X, sample_domain=names).shape
-    (80,)
+    >>> model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2]).classes_
+    array([0, 1])
     """
 
     _default_weight = 2.0
@@ -151,7 +145,7 @@ class D2V(AdaptingBaseline):
 
     def _train(self, study: Study) -> PlainModule:
         latent_dim = study.latent_dim
-        with study.lent_chance():
+        with study.own_chance():
             encoder, n_domains = study.encoder(), study.data.n_domains
             embedder = PlainModule(encoder, ClassPredictor(latent_dim, n_domains))
         reader = LabelReader(study.predictor(latent_dim), study.n_outputs)

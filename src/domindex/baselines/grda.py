@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.arrays import Floats
+from domindex.baselines.base import Study
 from domindex.baselines.given import KnownDomains, check_domain_graph
 from domindex.baselines.networks import Adaptation, PlainModule
-from domindex.baselines.study import Study
 from domindex.inputs import DomainData
 from domindex.vdi.settings import Training
 
@@ -28,32 +28,16 @@ class GRDA(KnownDomains):
     would be `DANN`, a chain is close to `CIDA`. Nodes are embedded by the leading modes of the
     graph's Laplacian.
 
-    Parameters
-    ----------
-    domain_graph : a `networkx.Graph` with the names of the domains as nodes, known or inferred, for
-        example by a fitted `VDIClassifier`'s `domain_graph(quantile=0.2)`
-    adaptation_weight : how much adapting counts beside predicting the sources; None is the method's
-        own default
-    task : "classification", "regression", or "auto" to tell by the source labels
-    latent_dim : components of the encoding z
-    width : size of hidden layers
-    backbone : a network that maps inputs to features, as for `VDIClassifier`; None takes inputs as
-        they are
-    training : how long and where it is trained, a `Training`
-    verbose : 1 shows a progress bar
-    random_state : seed; the same seed gives the same model
+    `domain_graph` is a `networkx.Graph` with the names of the domains as nodes, for example that of
+    a fitted model, `domain_graph(quantile=0.2)`. The other parameters are those of
+    `AdaptingBaseline`.
 
     Examples
     --------
-    >>> from domindex import Training
-    >>> from domindex.datasets import make_circle
     >>> from domindex.baselines import GRDA
-    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
     >>> model = GRDA(data.graph, training=Training(steps=5), random_state=0)
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
-    >>> model.predict(data.X, sample_domain=names).shape
-    (80,)
+    >>> model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2]).classes_
+    array([0, 1])
     """
 
     _default_weight = 2.0

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Categorical, Distribution
 
-from domindex.baselines.base import AdaptingBaseline
+from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule, is_target
-from domindex.baselines.study import Study
 from domindex.vdi.adversary import Batch
 
 MARGIN, VALUE_MARGIN = 4.0, 1.0
@@ -66,15 +65,10 @@ class MDD(AdaptingBaseline):
 
     Examples
     --------
-    >>> from domindex import Training
-    >>> from domindex.datasets import make_circle
     >>> from domindex.baselines import MDD
-    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
     >>> model = MDD(training=Training(steps=5), random_state=0)
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
-    >>> model.predict(data.X, sample_domain=names).shape
-    (80,)
+    >>> model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2]).classes_
+    array([0, 1])
     """
 
     _default_weight = 0.3

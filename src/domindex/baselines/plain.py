@@ -31,12 +31,10 @@ class PlainBaseline(WrappingEstimator):
     Parameters
     ----------
     estimator : any scikit-learn classifier or regressor
-    with_domain_means : append the mean input of its domain to every row, the simplest thing that
-        tells one domain from another and says something about domains without labels
-    representation : how rows are represented for it: "raw", "row_centred", "row_standardised",
-        "domain_scaled", "domain_centred" or "domain_standardised". Under the first three after
-        "raw" a regressor's outputs must share the units of the inputs: they are normalised with
-        the same two numbers, and predictions restored
+    with_domain_means : append the mean input of its domain to every row
+    representation : "raw", "row_centred", "row_standardised", "domain_scaled", "domain_centred" or
+        "domain_standardised". Under the first three after "raw" a regressor's outputs must share
+        the units of the inputs
 
     Attributes
     ----------
@@ -48,15 +46,10 @@ class PlainBaseline(WrappingEstimator):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from domindex.datasets import make_circle
     >>> from domindex.baselines import PlainBaseline
-    >>> data = make_circle(n_domains=6, n_sources=3, samples_per_domain=20)
     >>> model = PlainBaseline(LogisticRegression(), representation="domain_standardised")
-    >>> model = model.fit(
-    ...     data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains
-    ... )
-    >>> model.predict(data.X[:3], sample_domain=data.sample_domain[:3]).shape
-    (3,)
+    >>> model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2]).classes_
+    array([0, 1])
     """
 
     def __init__(
@@ -80,14 +73,14 @@ class PlainBaseline(WrappingEstimator):
             self._representation = BY_SHAPE[self.representation].of(data)
         elif self.representation in BY_FEATURE:
             self._representation = BY_FEATURE[self.representation].of(data, InputScaler.fit(data))
-        features = self._told(data.inputs, data.row_names).features
+        features = self._represented(data.inputs, data.row_names).features
         self._means = {
             name: features[rows].mean(axis=0)
             for name, rows in zip(data.domains, data.rows_by_domain())
         }
 
     def _represent(self, inputs: NDArray, names: Names) -> RepresentedRows:
-        rows = self._told(inputs, names)
+        rows = self._represented(inputs, names)
         if not self.with_domain_means:
             return rows
         means = np.empty_like(rows.features)
@@ -96,7 +89,7 @@ class PlainBaseline(WrappingEstimator):
             means[members] = rows.features[members].mean(axis=0) if known is None else known
         return RepresentedRows(np.hstack([rows.features, means]), rows.level, rows.spread)
 
-    def _told(self, inputs: NDArray, names: Names) -> RepresentedRows:
+    def _represented(self, inputs: NDArray, names: Names) -> RepresentedRows:
         """Rows in the representation, without the means."""
         if self._representation is None:
             flat: Floats = inputs.reshape(len(inputs), -1).astype(np.float64)

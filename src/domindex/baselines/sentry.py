@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 from torch.distributions import Categorical
 
-from domindex.baselines.base import AdaptingBaseline
+from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule, is_target
-from domindex.baselines.study import Study
 from domindex.vdi import bound
 from domindex.vdi.adversary import Batch
 from domindex.vdi.networks import ClassPredictor
@@ -83,22 +82,17 @@ class SENTRY(AdaptingBaseline):
 
     Examples
     --------
-    >>> from domindex import Training
-    >>> from domindex.datasets import make_circle
     >>> from domindex.baselines import SENTRY
-    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
     >>> model = SENTRY(training=Training(steps=5), random_state=0)
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
-    >>> model.predict(data.X, sample_domain=names).shape
-    (80,)
+    >>> model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2]).classes_
+    array([0, 1])
     """
 
     _default_weight = 0.1
 
     def _train(self, study: Study) -> PlainModule:
         regression = study.data.task == "regression"
-        with study.lent_chance():
+        with study.own_chance():
             helper = ClassPredictor(study.latent_dim, 2) if regression else None
         objective = SelectiveEntropy(study.module(), helper, self._weight)
         return study.train("encoding", objective)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from domindex.baselines.base import DeepBaseline
+from domindex.baselines.base import DeepBaseline, Study
 from domindex.baselines.networks import Adaptation, PlainModule
-from domindex.baselines.study import Study
 
 
 class SourceOnly(DeepBaseline):
@@ -14,15 +13,10 @@ class SourceOnly(DeepBaseline):
 
     Examples
     --------
-    >>> from domindex import Training
-    >>> from domindex.datasets import make_circle
     >>> from domindex.baselines import SourceOnly
-    >>> data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20)
     >>> model = SourceOnly(training=Training(steps=5), random_state=0)
-    >>> names = data.sample_domain
-    >>> model = model.fit(data.X, data.y, sample_domain=names, source_domains=[0, 1])
-    >>> model.predict(data.X, sample_domain=names).shape
-    (80,)
+    >>> model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2]).classes_
+    array([0, 1])
     """
 
     def _train(self, study: Study) -> PlainModule:

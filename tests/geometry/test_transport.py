@@ -14,7 +14,6 @@ from domindex.geometry import transport_distances
 from domindex.geometry.transport import (
     column_quantiles,
     moment_bounds,
-    transport_of_pairs,
     transport_to_known,
 )
 
@@ -142,8 +141,7 @@ def test_quantiles_are_numpys_to_the_bit(n_rows):
 
 def to_each(cloud, known, method="exact"):
     """(known,) distances of a cloud alone."""
-    pairs = [(number, len(known)) for number in range(len(known))]
-    return transport_of_pairs([*known, cloud], pairs, method)
+    return transport_distances([*known, cloud], method=method)[:-1, -1]
 
 
 def drawn(n_domains, n_features=2, seed=0, sizes=(20, 35)):

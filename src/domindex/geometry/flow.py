@@ -411,11 +411,24 @@ def select_flow(
     (domains,) marks.
     """
     with threadpool_limits(limits=1):  # thousands of tiny products, which threads only slow down
-        search = _Search(clouds, maps[0].coordinates.shape[1], origin)
-        selected = search.run(maps)
-        if selected.domain_map.loop is None or is_source is None:
-            return selected
-        return replace(selected, around=search.run_around(selected, is_source))
+        search = _Search(clouds, maps[0], origin)
+        freest = {}
+        for number, seen in enumerate(maps):
+            for q in search.components:
+                freest[number, q] = search.solve("affine", seen.coordinates[:, :q], seen)
+        number = min(freest, key=lambda key: freest[key].description_length)[0]
+        chosen, still = maps[number], still_flow(search.moments)
+        search.lengths["none", chosen.neighbors, 0] = still.description_length
+        flows = [still, *(freest[number, q] for q in search.components)]
+        for family in search.families[:-1]:
+            for q in search.components:
+                flows.append(search.solve(family, chosen.coordinates[:, :q], chosen))
+        best = min(flows, key=lambda flow: flow.description_length)
+        off = misfit(best.align_all(clouds, chosen.coordinates))
+        around = None
+        if chosen.loop is not None and is_source is not None:
+            around = search.solve_around(chosen, is_source, best.description_length)
+        return SelectedFlow(best, chosen, freest[number, 1], off, search.lengths, around)
 
 
 def description_length(
@@ -423,71 +436,50 @@ def description_length(
 ) -> float:
     """Nats that the freest flow along the best of the maps needs to describe the clouds."""
     with threadpool_limits(limits=1):
-        search = _Search(clouds, maps[0].coordinates.shape[1], origin)
-        flows = [search.solve("affine", seen, q) for seen in maps for q in search.components]
-    return min(flow.description_length for flow in flows)
+        search = _Search(clouds, maps[0], origin)
+        for seen in maps:
+            for q in search.components:
+                search.solve("affine", seen.coordinates[:, :q], seen)
+    return min(search.lengths.values())
 
 
 class _Search:
-    """The flows tried so far, with what each costs."""
+    """The flows tried so far, with the length of each description."""
 
-    def __init__(self, clouds: Sequence[Floats], index_dim: int, origin: Floats | None) -> None:
-        self._clouds, self._origin = clouds, origin
-        self._moments = Moments.of(clouds)
-        self._candidates: dict[tuple[str, tuple[int, ...], int], float] = {}
-        self.components = range(1, min(index_dim, FLOW.max_components) + 1)
+    def __init__(
+        self, clouds: Sequence[Floats], domain_map: DomainMap, origin: Floats | None
+    ) -> None:
+        self.clouds, self.origin, self.moments = clouds, origin, Moments.of(clouds)
+        self.lengths: dict[tuple[str, tuple[int, ...], int], float] = {}
+        most = min(domain_map.coordinates.shape[1], FLOW.max_components)
+        self.components = range(1, most + 1)
+        n_features = self.moments.means.shape[1]
+        self.families = [name for name in FAMILIES if family_basis(name, n_features).size]
 
-    def run(self, maps: Sequence[DomainMap]) -> SelectedFlow:
-        freest = {
-            (number, q): self.solve("affine", seen, q)
-            for number, seen in enumerate(maps)
-            for q in self.components
-        }
-        number = min(freest, key=lambda key: freest[key].description_length)[0]
-        chosen, n_features = maps[number], self._moments.means.shape[1]
-        still = still_flow(self._moments)
-        self._candidates["none", chosen.neighbors, 0] = still.description_length
-        others = [
-            self.solve(family, chosen, q)
-            for family in FAMILIES
-            for q in self.components
-            if family != "affine" and family_basis(family, n_features).size
-        ]
-        flows = [still, *(freest[number, q] for q in self.components), *others]
-        best = min(flows, key=lambda flow: flow.description_length)
-        aligned = best.align_all(self._clouds, chosen.coordinates)
-        return SelectedFlow(best, chosen, freest[number, 1], misfit(aligned), self._candidates)
+    def solve(
+        self, family: str, index: Floats, domain_map: DomainMap, is_around: bool = False
+    ) -> AffineFlow:
+        """Along `index` (domains, q), which are places on the map or around its ring."""
+        transport = domain_map.transport
+        links = nearest_links(transport, min(domain_map.neighbors, default=3))
+        links = bridge_components(links, transport)
+        if is_around:  # neighbours on both sides of the cut are a full turn apart along it
+            links &= np.abs(index - index.T) < np.pi
+        flow = solve_flow(index, links, self.moments, family, self.origin)
+        length = flow.description_length + index.size
+        neighbors = AROUND if is_around else domain_map.neighbors
+        self.lengths[family, neighbors, index.shape[1]] = length
+        return replace(flow, description_length=length)
 
-    def run_around(self, selected: SelectedFlow, is_source: NDArray[np.bool_]) -> RingFlow | None:
-        """The best flow along the ring, if it describes the clouds better than any other."""
-        domain_map, n_features = selected.domain_map, self._moments.means.shape[1]
+    def solve_around(
+        self, domain_map: DomainMap, is_source: NDArray[np.bool_], longest: float
+    ) -> RingFlow | None:
+        """The best flow along the ring, if its description is shorter than `longest`."""
         assert domain_map.loop is not None
         ring = RingCoordinate.opposite(domain_map.loop.angles, is_source)
         along = ring.of(domain_map.loop.angles)[:, None]
-        # Neighbours on both sides of the cut are a full turn apart along it.
-        links = _links(domain_map) & (np.abs(along - along.T) < np.pi)
-        families = [name for name in FAMILIES if family_basis(name, n_features).size]
-        flows = [self._solve(name, along, links, AROUND) for name in families]
+        flows = [self.solve(family, along, domain_map, is_around=True) for family in self.families]
         best = min(flows, key=lambda flow: flow.description_length)
-        if best.description_length >= selected.flow.description_length:
+        if best.description_length >= longest:
             return None
-        return RingFlow(best, ring, misfit(best.align_all(self._clouds, along)))
-
-    def solve(self, family: str, domain_map: DomainMap, n_components: int) -> AffineFlow:
-        index = domain_map.coordinates[:, :n_components]
-        return self._solve(family, index, _links(domain_map), domain_map.neighbors)
-
-    def _solve(
-        self, family: str, index: Floats, links: NDArray[np.bool_], neighbors: tuple[int, ...]
-    ) -> AffineFlow:
-        flow = solve_flow(index, links, self._moments, family, self._origin)
-        length = flow.description_length + index.size
-        self._candidates[family, neighbors, index.shape[1]] = length
-        return replace(flow, description_length=length)
-
-
-def _links(domain_map: DomainMap) -> NDArray[np.bool_]:
-    """Which domains are neighbours where a flow starts."""
-    transport = domain_map.transport
-    nearest = nearest_links(transport, min(domain_map.neighbors, default=3))
-    return bridge_components(nearest, transport)
+        return RingFlow(best, ring, misfit(best.align_all(self.clouds, along)))

@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 
 from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
+from domindex.geometry.flow import homogeneous
 from domindex.geometry.rings import TURN, wrap_angle
 from domindex.geometry.settings import GRID
 
@@ -274,7 +275,7 @@ class GridFlow:
 
     def maps(self, index: Floats) -> Floats:
         """A(β), (domains, axes + 1, axes + 1): where in a domain a place at β = 0 is found."""
-        return expm(exponents(self.trend.features(index) @ self.motion, self.generators))
+        return expm(homogeneous(self.generators, self.trend.features(index) @ self.motion))
 
     @property
     def generators(self) -> Floats:
@@ -328,11 +329,3 @@ class GridFlow:
         if [array.shape for array in arrays] != shapes:
             raise ValueError("the parts of the flow do not fit each other")
         return cls(sides, str(family), trend, *arrays)
-
-
-def exponents(coordinates: Floats, generators: Floats) -> Floats:
-    """Σ cᵣ G̃ᵣ, (domains, axes + 1, axes + 1), for coordinates (domains, generators)."""
-    n_axes = generators.shape[1]
-    result = np.zeros((len(coordinates), n_axes + 1, n_axes + 1))
-    result[:, :n_axes] = np.einsum("nr,rij->nij", coordinates, generators)
-    return result

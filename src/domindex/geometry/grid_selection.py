@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,13 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from domindex.arrays import Floats, Ints
+from domindex.geometry.flow import homogeneous
 from domindex.geometry.grid_flow import (
     FAMILIES,
     TRENDS,
     Grid,
     GridFlow,
     Trend,
-    exponents,
     grid_generators,
     shrink,
 )
@@ -28,7 +29,7 @@ from domindex.geometry.rings import RingCoordinate
 from domindex.geometry.settings import GRID
 
 
-def neighbor_pairs(distances: Floats, ranks: tuple[int, ...], seed: int) -> Ints:
+def neighbor_pairs(distances: Floats, ranks: tuple[int, ...]) -> Ints:
     """(pairs, 2): every domain with its neighbours of these ranks, in both directions by turns."""
     both = len(distances) <= GRID.both_ways_domains
     order = np.argsort(distances, axis=1, kind="stable")
@@ -42,7 +43,7 @@ def neighbor_pairs(distances: Floats, ranks: tuple[int, ...], seed: int) -> Ints
                     found.add((near, domain))
     pairs = np.array(sorted(pair for pair in found if pair[0] != pair[1]), dtype=np.int64)
     if len(pairs) > GRID.max_pairs:
-        pairs = pairs[np.random.default_rng(seed).permutation(len(pairs))[: GRID.max_pairs]]
+        pairs = pairs[np.random.default_rng(0).permutation(len(pairs))[: GRID.max_pairs]]
     return pairs
 
 
@@ -58,12 +59,12 @@ def background(rows: NDArray) -> tuple[Floats, Floats]:
     return level.astype(np.float64), np.where(spread > 0, spread, 1.0).astype(np.float64)
 
 
-def split_in_halves(scaled: Floats, row_domains: Ints, n_domains: int, seed: int) -> list[Floats]:
+def split_in_halves(scaled: Floats, row_domains: Ints, n_domains: int) -> list[Floats]:
     """Two samples (domains, channels, cells, rows), of the same number of rows in every domain.
 
     A domain with few rows gives some of them several times.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     sizes = np.bincount(row_domains, minlength=n_domains)
     count = int(np.clip(np.median(sizes), 2, GRID.max_rows)) // 2
     halves: list[list[Floats]] = [[], []]
@@ -76,14 +77,12 @@ def split_in_halves(scaled: Floats, row_domains: Ints, n_domains: int, seed: int
     return [np.stack(half) for half in halves]
 
 
-def draw_slices(
-    n_slices: int, n_channels: int, grid: Grid, widths: Sequence[float], seed: int
-) -> Floats:
+def draw_slices(n_slices: int, n_channels: int, grid: Grid, widths: Sequence[float]) -> Floats:
     """Random smooth pictures (slices, channels, cells), as many of every width.
 
     A width is the deviation of the blur, as a share of the longest side.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     noise = rng.normal(size=(n_slices, n_channels, *grid.sides))
     for number in range(n_slices):
         blur = widths[number % len(widths)] * max(grid.sides)
@@ -121,11 +120,9 @@ class FlowParameters:
         """Parameters of the same shapes from such a row, or from its beginning."""
         whole = self.flat
         whole[: len(flat)] = flat
-        cuts = np.cumsum([self.motion.size, self.gains.size])
-        motion, gains, offsets = np.split(whole, cuts)
-        shapes = self.motion.shape, self.gains.shape, self.offsets.shape
-        parts = [part.reshape(shape) for part, shape in zip((motion, gains, offsets), shapes)]
-        return FlowParameters(*parts)
+        parts = np.split(whole, np.cumsum([self.motion.size, self.gains.size]))
+        own = (self.motion, self.gains, self.offsets)
+        return FlowParameters(*(part.reshape(one.shape) for part, one in zip(parts, own)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,12 +152,20 @@ class PairLoss:
     slices : (slices, channels, cells)
     pairs : (pairs, 2) from which domain to which
     features : (domains, features) of the index
+    generators : (generators, axes, axes + 1) of the motions
     """
 
     def __init__(
-        self, pictures: Floats, grid: Grid, slices: Floats, pairs: Ints, features: Floats
+        self,
+        pictures: Floats,
+        grid: Grid,
+        slices: Floats,
+        pairs: Ints,
+        features: Floats,
+        generators: Floats,
     ) -> None:
         self.grid, self.features, self.pairs = grid, features, pairs
+        self.generators, self.n_axes = generators, generators.shape[1]
         self.first, self.second = pairs.T
         n_domains, self.n_channels, _, n_rows = pictures.shape
         flat = pictures.reshape(n_domains, -1, n_rows)
@@ -172,21 +177,21 @@ class PairLoss:
         self.pictures = flat[self.first]
         self.totals = self.slices.sum(axis=2)
 
-    def by_pair(self, flow: FlowParameters, generators: Floats) -> Floats:
+    def by_pair(self, flow: FlowParameters) -> Floats:
         """(pairs,) mean squared difference of quantiles, in units of the slices' variance."""
-        return (self._forward(flow, generators).gap ** 2).mean(axis=(1, 2))
+        return (self._forward(flow).gap ** 2).mean(axis=(1, 2))
 
-    def mean(self, flow: FlowParameters, generators: Floats) -> tuple[float, FlowParameters]:
+    def mean(self, flow: FlowParameters) -> tuple[float, FlowParameters]:
         """Over all pairs, and its gradient."""
-        found = self._forward(flow, generators)
+        found = self._forward(flow)
         by_value = np.empty_like(found.gap)
         np.put_along_axis(by_value, found.order, 2 * found.gap / found.gap.size, axis=2)
-        return float((found.gap**2).mean()), self._gradient(by_value, found, generators)
+        return float((found.gap**2).mean()), self._gradient(by_value, found)
 
-    def _forward(self, flow: FlowParameters, generators: Floats) -> _Pass:
-        turned = exponents(self.features @ flow.motion, generators)
+    def _forward(self, flow: FlowParameters) -> _Pass:
+        turned = homogeneous(self.generators, self.features @ flow.motion)
         forward, backward = expm(turned), expm(-turned)
-        matrices = (forward[self.first] @ backward[self.second])[:, : generators.shape[1]]
+        matrices = (forward[self.first] @ backward[self.second])[:, : self.n_axes]
         positions = self.grid.homogeneous @ matrices.swapaxes(1, 2)
         numbers, weights, slopes = self.grid.taps(positions)
         gains, offsets = self.features @ flow.gains, self.features @ flow.offsets
@@ -213,7 +218,7 @@ class PairLoss:
         seen = (onto.T @ flat[cells]).reshape(n_pairs, n_cells, *self.slices.shape[:2])
         return np.moveaxis(seen, 1, 3)
 
-    def _gradient(self, by_value: Floats, found: _Pass, generators: Floats) -> FlowParameters:
+    def _gradient(self, by_value: Floats, found: _Pass) -> FlowParameters:
         by_level, toned = by_value.sum(axis=2), found.toned
         by_toned = (by_value @ self.pictures.swapaxes(1, 2)).reshape(toned.shape)
         tint = found.offsets[self.first][:, None, :, None]
@@ -226,7 +231,7 @@ class PairLoss:
         np.add.at(offsets, self.first, by_first)
         np.add.at(offsets, self.second, by_level @ self.totals)
         by_seen = by_toned * found.ratio[:, None, :, None]
-        motion = self._by_motion(self._by_position(by_seen, found), found, generators)
+        motion = self._by_motion(self._by_position(by_seen, found), found)
         return FlowParameters(motion, self.features.T @ gains, self.features.T @ offsets)
 
     def _by_position(self, by_seen: Floats, found: _Pass) -> Floats:
@@ -236,9 +241,9 @@ class PairLoss:
         worth = np.take_along_axis(mixed, found.numbers, axis=2)
         return np.einsum("jpt,jpta->jpa", worth, found.slopes)
 
-    def _by_motion(self, by_position: Floats, found: _Pass, generators: Floats) -> Floats:
+    def _by_motion(self, by_position: Floats, found: _Pass) -> Floats:
         """Through the maps of both domains and their exponentials, (features, generators)."""
-        n_axes = generators.shape[1]
+        n_axes = self.n_axes
         by_matrix = np.zeros((len(self.pairs), n_axes + 1, n_axes + 1))
         by_matrix[:, :n_axes] = by_position.swapaxes(1, 2) @ self.grid.homogeneous
         forward, backward = found.forward.swapaxes(1, 2), found.backward.swapaxes(1, 2)
@@ -247,7 +252,7 @@ class PairLoss:
         np.add.at(by_backward, self.second, forward[self.first] @ by_matrix)
         by_exponent = _through_exponential(found.turned, by_forward)
         by_exponent -= _through_exponential(-found.turned, by_backward)
-        by_coordinate = np.einsum("nij,rij->nr", by_exponent[:, :n_axes], generators)
+        by_coordinate = np.einsum("nij,rij->nr", by_exponent[:, :n_axes], self.generators)
         return self.features.T @ by_coordinate
 
 
@@ -278,17 +283,9 @@ class Motion:
 
 @dataclass(frozen=True, eq=False)
 class SelectedGridFlow:
-    """The flow that was chosen, and on what.
-
-    Attributes
-    ----------
-    flow : along the map, or around its ring
-    losses : mean sliced distance on held-out rows of every motion tried
-    ring : the coordinate that the flow follows around the ring; None for the map's own
-    """
+    """A flow along the map, or around its ring: then `ring` is the coordinate that it follows."""
 
     flow: GridFlow
-    losses: dict[Motion, float]
     ring: RingCoordinate | None = None
 
 
@@ -297,7 +294,6 @@ def select_grid_flow(
     row_domains: Ints,
     index: Floats,
     distances: Floats,
-    seed: int = 0,
     around: tuple[RingCoordinate, Floats] | None = None,
 ) -> SelectedGridFlow:
     """The motion along the map `index` (domains, index_dim) of rows (n, channels, *sides).
@@ -311,16 +307,15 @@ def select_grid_flow(
     on along it if that is better than anything linear in the place.
     """
     with threadpool_limits(limits=1):  # many small products, which threads only slow down
-        search = _Search(rows, row_domains, index, distances, seed)
+        search = _Search(rows, row_domains, index, distances)
         if around is not None:
             ring, angles = around
-            along = _Search(rows, row_domains, ring.of(angles)[:, None], distances, seed, ring)
+            along = _Search(rows, row_domains, ring.of(angles)[:, None], distances, ring)
             search = along if along.begins_better_than(search) else search
         return search.run()
 
 
-@dataclass(frozen=True, eq=False)
-class _End:
+class _End(NamedTuple):
     """Where a search has led to."""
 
     motion: Motion
@@ -334,16 +329,15 @@ class _Search:
         row_domains: Ints,
         index: Floats,
         distances: Floats,
-        seed: int,
         ring: RingCoordinate | None = None,
     ) -> None:
-        self.sides, self.index, self.seed, self.ring = rows.shape[2:], index, seed, ring
+        self.sides, self.index, self.ring = rows.shape[2:], index, ring
         self.level, self.spread = background(rows)
         is_signal = len(self.sides) == 1
         small = shrink(rows, GRID.max_signal_cells if is_signal else GRID.max_picture_cells)
         self.grid = Grid(small.shape[2:])
         scaled = (small.reshape(*small.shape[:2], -1) - self.level[:, None]) / self.spread[:, None]
-        self.halves = split_in_halves(scaled, row_domains, len(index), seed)
+        self.halves = split_in_halves(scaled, row_domains, len(index))
         self.distances, self.n_channels = distances, rows.shape[1]
         self.families = list(FAMILIES[len(self.sides)])
         self.widest = Motion(self.families[-1], "plane" if index.shape[1] > 1 else "line", True)
@@ -378,40 +372,36 @@ class _Search:
         chosen = self._simplest([plain, lit])
         if not _is_better(self.losses[chosen], self.losses[still], GRID.sure):
             chosen = still
-        means = {motion: float(losses.mean()) for motion, losses in self.losses.items()}
-        return SelectedGridFlow(self._finished(chosen), means, self.ring)
+        return SelectedGridFlow(self._finished(chosen), self.ring)
 
     def _start(self, motion: Motion) -> _End:
         """The best of several ways, on near neighbours and smooth slices."""
-        loss = self._loss(motion.trend, GRID.near_ranks, GRID.coarse_widths, 0)
-        generators = self._generators(motion)
-        n_features = loss.features.shape[1]
-        still = FlowParameters.still(n_features, len(generators), self.n_channels)
-        tried = [(float(loss.by_pair(still, generators).mean()), 0, still)]
-        for place in np.ndindex(n_features, len(generators)):
+        loss = self._loss(motion, GRID.near_ranks, GRID.coarse_widths, 0)
+        n_features, n_generators = loss.features.shape[1], len(loss.generators)
+        still = FlowParameters.still(n_features, n_generators, self.n_channels)
+        tried = [(float(loss.by_pair(still).mean()), 0, still)]
+        for place in np.ndindex(n_features, n_generators):
             for speed in (*GRID.starts, *(-speed for speed in GRID.starts)):
-                start = FlowParameters.still(n_features, len(generators), self.n_channels)
+                start = FlowParameters.still(n_features, n_generators, self.n_channels)
                 start.motion[place] = speed
-                value = float(loss.by_pair(start, generators).mean())
-                tried.append((value, len(tried), start))
+                tried.append((float(loss.by_pair(start).mean()), len(tried), start))
         best = [start for _, _, start in sorted(tried)[: GRID.n_starts]]
         if still not in best:
             best.append(still)
-        ends = [self._descend(loss, one, motion, GRID.start_steps) for one in best]
-        wider = self._loss(motion.trend, GRID.far_ranks, GRID.coarse_widths, 0)
-        best_end = min(ends, key=lambda end: wider.by_pair(end, generators).mean())
-        return _End(motion, best_end)
+        ends = [_descend(loss, one, motion.is_lit, GRID.search_steps) for one in best]
+        wider = self._loss(motion, GRID.far_ranks, GRID.coarse_widths, 0)
+        return _End(motion, min(ends, key=lambda end: wider.by_pair(end).mean()))
 
     def _judge(self, motion: Motion, start: _End) -> None:
         """Fit to one half of the rows, from what was found for another motion; score the other."""
         if motion in self.losses:
             return
+        loss = self._loss(motion, GRID.far_ranks, GRID.fine_widths, 0)
         begin = self._translated(start, motion)
-        loss = self._loss(motion.trend, GRID.far_ranks, GRID.fine_widths, 0)
-        found = self._descend(loss, begin, motion, GRID.family_steps)
-        held_out = self._loss(motion.trend, GRID.far_ranks, GRID.fine_widths, 1)
+        found = _descend(loss, begin, motion.is_lit, GRID.search_steps)
+        held_out = self._loss(motion, GRID.far_ranks, GRID.fine_widths, 1)
         self.ends[motion] = _End(motion, found)
-        by_pair = held_out.by_pair(found, self._generators(motion))
+        by_pair = held_out.by_pair(found)
         totals = np.bincount(held_out.second, by_pair, minlength=len(self.index))
         counts = np.bincount(held_out.second, minlength=len(self.index))
         self.losses[motion] = totals[counts > 0] / counts[counts > 0]
@@ -427,7 +417,9 @@ class _Search:
         before, after = (
             self._trend(one.trend).features(self.index) for one in (start.motion, motion)
         )
-        across = _ridge(after) @ before
+        normal = after.T @ after
+        ridge = 1e-6 * np.trace(normal) / len(normal) + 1e-12
+        across = np.linalg.solve(normal + ridge * np.eye(len(normal)), after.T) @ before
         found = start.parameters
         moved = np.zeros((after.shape[1], len(wanted)))
         if moved.size:
@@ -440,51 +432,20 @@ class _Search:
 
     def _finished(self, motion: Motion) -> GridFlow:
         """Fitted to all rows, in the units of the pictures."""
-        loss = self._loss(motion.trend, GRID.far_ranks, GRID.fine_widths, None)
-        found = self._descend(loss, self.ends[motion].parameters, motion, GRID.last_steps)
-        return GridFlow(
-            self.sides,
-            motion.family,
-            self._trend(motion.trend),
-            found.motion,
-            found.gains,
-            found.offsets,
-            self.level,
-            self.spread,
-        )
-
-    def _descend(
-        self, loss: PairLoss, start: FlowParameters, motion: Motion, steps: int
-    ) -> FlowParameters:
-        generators = self._generators(motion)
-        begin = start.flat if motion.is_lit else start.motion.ravel()
-        if not begin.size:
-            return start
-
-        def value(parameters: Floats) -> tuple[float, Floats]:
-            mean, slope = loss.mean(start.filled(parameters), generators)
-            penalty = GRID.ridge * float(parameters @ parameters)
-            return mean + penalty, slope.flat[: len(parameters)] + 2 * GRID.ridge * parameters
-
-        found = minimize(
-            value,
-            begin,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(-GRID.max_speed, GRID.max_speed)] * begin.size,
-            options={"maxiter": steps},
-        )
-        return start.filled(found.x)
+        loss = self._loss(motion, GRID.far_ranks, GRID.fine_widths, None)
+        found = _descend(loss, self.ends[motion].parameters, motion.is_lit, GRID.last_steps)
+        trend, parts = self._trend(motion.trend), (found.motion, found.gains, found.offsets)
+        return GridFlow(self.sides, motion.family, trend, *parts, self.level, self.spread)
 
     def _loss(
-        self, trend: str, ranks: tuple[int, ...], widths: tuple[float, ...], half: int | None
+        self, motion: Motion, ranks: tuple[int, ...], widths: tuple[float, ...], half: int | None
     ) -> PairLoss:
         """On one half of the rows, or on all."""
         pictures = np.concatenate(self.halves, axis=3) if half is None else self.halves[half]
-        slices = draw_slices(GRID.n_slices, self.n_channels, self.grid, widths, self.seed)
-        pairs = neighbor_pairs(self.distances, ranks, self.seed)
-        features = self._trend(trend).features(self.index)
-        return PairLoss(pictures, self.grid, slices, pairs, features)
+        slices = draw_slices(GRID.n_slices, self.n_channels, self.grid, widths)
+        pairs = neighbor_pairs(self.distances, ranks)
+        features = self._trend(motion.trend).features(self.index)
+        return PairLoss(pictures, self.grid, slices, pairs, features, self._generators(motion))
 
     def _trend(self, kind: str) -> Trend:
         return Trend.along(kind, self.index, self.ring is not None)
@@ -498,15 +459,26 @@ class _Search:
         )
 
 
+def _descend(loss: PairLoss, start: FlowParameters, is_lit: bool, steps: int) -> FlowParameters:
+    """The parameters of the least loss, from a start; gains and offsets only where `is_lit`."""
+    begin = start.flat if is_lit else start.motion.ravel()
+    if not begin.size:
+        return start
+
+    def value(parameters: Floats) -> tuple[float, Floats]:
+        mean, slope = loss.mean(start.filled(parameters))
+        penalty = GRID.ridge * float(parameters @ parameters)
+        return mean + penalty, slope.flat[: len(parameters)] + 2 * GRID.ridge * parameters
+
+    bounds = [(-GRID.max_speed, GRID.max_speed)] * begin.size
+    found = minimize(
+        value, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
+    )
+    return start.filled(found.x)
+
+
 def _is_better(losses: Floats, others: Floats, errors: float) -> bool:
     """By so many standard errors of the paired difference over domains, and by a little."""
     gain = others - losses
     error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
     return bool(gain.mean() > max(errors * error, GRID.min_gain * others.mean()))
-
-
-def _ridge(features: Floats) -> Floats:
-    """(features, domains) that takes values at the domains to coefficients of the features."""
-    normal = features.T @ features
-    ridge = 1e-6 * np.trace(normal) / len(normal) + 1e-12
-    return np.linalg.solve(normal + ridge * np.eye(len(normal)), features.T)

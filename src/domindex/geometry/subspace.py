@@ -189,9 +189,10 @@ def misfit(clouds: Sequence[Floats], n_shuffles: int = 3) -> float:
     clouds = [thin(cloud) for cloud in clouds]
     pooled = np.concatenate(clouds)
     cuts = np.cumsum([len(cloud) for cloud in clouds])[:-1]
-    shuffled = [np.split(rng.permutation(pooled), cuts) for _ in range(n_shuffles)]
-    floor = float(np.mean([misalignment(parts) for parts in shuffled]))
-    return misalignment(clouds) / (floor or 1.0)
+    floors = np.empty(n_shuffles)
+    for number in range(n_shuffles):
+        floors[number] = misalignment(np.split(rng.permutation(pooled), cuts))
+    return misalignment(clouds) / (float(floors.mean()) or 1.0)
 
 
 def whitening(points: Floats) -> Floats:

@@ -47,20 +47,20 @@ def transport_distances(
     [[0.0, 5.0], [5.0, 0.0]]
     """
     clouds = check_clouds(samples)
+    if method == "sliced":
+        return squareform(pdist(sliced_vectors(clouds)))
     pairs = np.stack(np.triu_indices(len(clouds), k=1), axis=1)
     distances = np.zeros((len(clouds), len(clouds)))
     if len(pairs):
-        distances[tuple(pairs.T)] = _pair_distances(clouds, pairs, method, n_jobs)
+        distances[tuple(pairs.T)] = _exact_distances(clouds, pairs, method, n_jobs)
     return distances + distances.T
 
 
-def transport_of_pairs(
-    samples: Sequence[ArrayLike], pairs: ArrayLike, method: Method = "exact"
-) -> Floats:
-    """Distances (pairs,) between the clouds that each of `pairs` (pairs, 2) numbers."""
+def transport_of_pairs(samples: Sequence[ArrayLike], pairs: ArrayLike) -> Floats:
+    """Exact distances (pairs,) between the clouds that each of `pairs` (pairs, 2) numbers."""
     used, places = np.unique(np.asarray(pairs, dtype=np.int64), return_inverse=True)
     clouds = check_clouds([samples[number] for number in used])
-    return _pair_distances(clouds, places.reshape(-1, 2), method, None)
+    return _exact_distances(clouds, places.reshape(-1, 2), "exact", None)
 
 
 def thin(cloud: Floats) -> Floats:
@@ -112,15 +112,9 @@ def check_distances(distances: ArrayLike) -> Floats:
     return matrix
 
 
-def _pair_distances(
+def _exact_distances(
     clouds: Sequence[Floats], pairs: Ints, method: Method, n_jobs: int | None
 ) -> Floats:
-    if method == "sliced":
-        vectors = sliced_vectors(clouds, sliced_levels({len(cloud) for cloud in clouds}))
-        first, second = pairs.T
-        if len(pairs) < len(clouds):
-            return np.linalg.norm(vectors[first] - vectors[second], axis=1)
-        return squareform(pdist(vectors))[first, second]
     if method != "exact":
         raise InputError(f"method is {method!r}. Choose 'exact' or 'sliced'.")
     n_chunks = min(4 * effective_n_jobs(n_jobs), len(pairs))  # much work at once for a process
@@ -164,13 +158,17 @@ def sliced_levels(sizes: set[int]) -> Floats:
     return (np.arange(size) + 0.5) / size
 
 
-def sliced_vectors(clouds: Sequence[Floats], levels: Floats) -> Floats:
+def sliced_vectors(clouds: Sequence[Floats], levels: Floats | None = None) -> Floats:
     """(clouds, directions · levels): quantiles along fixed directions.
 
-    Their Euclidean distances are those of "sliced".
+    Their Euclidean distances are those of "sliced". The levels follow the sizes where None.
     """
+    if levels is None:
+        levels = sliced_levels({len(cloud) for cloud in clouds})
     directions = _directions(clouds[0].shape[1], MAP.n_directions)
-    vectors = np.stack([column_quantiles(cloud @ directions, levels).ravel() for cloud in clouds])
+    vectors = np.empty((len(clouds), len(levels) * MAP.n_directions))
+    for vector, cloud in zip(vectors, clouds):
+        vector[:] = column_quantiles(cloud @ directions, levels).ravel()
     vectors *= np.sqrt(len(directions) / vectors.shape[1])
     return vectors
 

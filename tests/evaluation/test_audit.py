@@ -123,7 +123,7 @@ def test_an_encoding_of_noise_knows_no_label():
     assert audit.labels_kept < 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_without_local_indices_what_moves_within_a_domain_is_lost_beside_the_signal():
     audit = audit_index(Forgetful(), INPUTS, CLASSES, NAMES)
     spread = 0.3**2 / INPUTS[:, 1].var()
@@ -205,6 +205,7 @@ def test_of_many_domains_some_are_read():
     assert (audit.n_rows, audit.n_domains, audit.n_source_rows) == (240, 4, 120)
 
 
+@pytest.mark.full
 def test_a_fitted_classifier_is_audited_with_a_domain_it_never_saw():
     family = make_domain_graph(n_domains=10, samples_per_domain=40, random_state=1)
     unseen = family.target_domains[0]

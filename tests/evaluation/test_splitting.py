@@ -43,7 +43,7 @@ def test_targets_stay_with_every_fit_where_only_sources_are_scored():
         assert set(NAMES[~IS_SOURCE]) <= set(NAMES[train])
 
 
-def test_sources_may_be_told_by_name_by_row_or_by_sign():
+def test_sources_may_be_given_by_name_by_row_or_by_sign():
     numbers = np.where(IS_SOURCE, 1, -1) * np.unique(NAMES, return_inverse=True)[1]
     numbers[NAMES == "a"] = 10
     by_name, by_row = folds(DomainKFold(3)), folds(DomainKFold(3), IS_SOURCE)
@@ -97,22 +97,31 @@ def test_a_splitter_of_groups_alone_may_leave_a_fit_without_sources(family):
         )
 
 
-def test_scikit_learn_scores_and_searches_over_domains(family):
-    told = {
+@pytest.fixture
+def domains(family):
+    return {
         "sample_domain": np.asarray(family.sample_domain),
         "source_domains": np.asarray(family.is_source),
     }
+
+
+def test_scikit_learn_scores_over_domains(family, domains):
     with sklearn.config_context(enable_metadata_routing=True):
         scores = cross_val_score(
-            MODEL, family.X, family.y, cv=DomainKFold(2), params=told, error_score="raise"
+            MODEL, family.X, family.y, cv=DomainKFold(2), params=domains, error_score="raise"
         )
+    assert scores.shape == (2,)
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.full
+def test_scikit_learn_searches_over_domains(family, domains):
+    with sklearn.config_context(enable_metadata_routing=True):
         search = GridSearchCV(
             MODEL,
             {"candidates": [[("raw", "linear")], [("flow", "linear")]]},
             cv=DomainKFold(2, score_on="sources"),
             error_score="raise",
-        ).fit(family.X, family.y, **told)
-    assert scores.shape == (2,)
-    assert np.isfinite(scores).all()
+        ).fit(family.X, family.y, **domains)
     assert search.best_score_ > 0.4
     assert len(search.best_estimator_.domains_) == 8

@@ -8,7 +8,11 @@ from domindex.cli import app
 from domindex.errors import InputError
 from domindex.reporting import paper_figures
 
-QUICK = {"predictor": "network", "training": Training(index_steps=2, steps=2), "random_state": 0}
+QUICK = {
+    "candidates": [("raw", "linear")],
+    "training": Training(index_steps=2),
+    "random_state": 0,
+}
 
 
 @pytest.mark.parametrize(
@@ -20,10 +24,11 @@ QUICK = {"predictor": "network", "training": Training(index_steps=2, steps=2), "
             VDIClassifier(**QUICK),
             {"true-graph", "inferred-graph", "local-indices", "local-indices-of-three"},
         ),
-        (
+        pytest.param(
             "tpt-48-w-e",
-            VDIRegressor(**QUICK, representation="row_standardised"),
+            VDIRegressor(**QUICK),
             {"map-by-latitude", "map-by-longitude", "map-on-geography"},
+            marks=pytest.mark.full,
         ),
     ],
 )

@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from domindex import Training
-from domindex.datasets import CompCars, files
-from domindex.datasets.compcars_features import FILE
+from domindex.datasets import files
+from domindex.datasets.paper import CAR_FILE
 from domindex.vdi.builtin_backbones import ResNet18
 from domindex_bench import Cell, find_suite, render_suite
+from domindex_bench.data.compcars import CompCars
 from domindex_bench.data.drawn_cars import write_generated_compcars
 from domindex_bench.figures import Outcome, group_figures
 from domindex_bench.published import PAPERS_METHODS
@@ -90,10 +91,10 @@ def test_the_authors_features_fill_table_3(tmp_path, monkeypatch):
     domain, label = np.repeat(np.arange(30), 8), np.tile(np.arange(4), 60)
     data = rng.normal(size=(240, 6)) + 6.0 * np.eye(6)[label]
     content = {"data": data, "label": label, "domain": domain}
-    (tmp_path / FILE).write_bytes(pickle.dumps(content))
-    digest = files.git_blob_id(tmp_path / FILE)
-    known = files.RemoteFile(FILE, "CompCars/data", digest, "git blob id")
-    monkeypatch.setitem(files.FILES, FILE, known)
+    (tmp_path / CAR_FILE).write_bytes(pickle.dumps(content))
+    digest = files.git_blob_id(tmp_path / CAR_FILE)
+    known = files.RemoteFile(CAR_FILE, "CompCars/data", digest, "git blob id")
+    monkeypatch.setitem(files.FILES, CAR_FILE, known)
     result = measure(Cell("compcars", "compcars-features", "logistic", 0), str(tmp_path))
     assert result.figures["accuracy"] > 80.0
     for method, model in SUITE.methods.items():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from domindex.datasets import CompCars
 from domindex.errors import InputError
 from domindex.evaluation import neighbour_agreement
+from domindex_bench.data.compcars import CompCars
 from domindex_bench.data.drawn_cars import write_generated_compcars
 
 pytest.importorskip("PIL.Image", reason="pip install 'domindex[pictures]'")

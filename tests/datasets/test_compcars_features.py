@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from domindex.datasets import files, load_dataset
-from domindex.datasets.compcars import DOMAINS
-from domindex.datasets.compcars_features import FILE
+from domindex.datasets.paper import CAR_DOMAINS, CAR_FILE
 from domindex.errors import DatasetError
 
 RNG = np.random.default_rng(0)
@@ -32,9 +31,9 @@ def written(tmp_path, monkeypatch):
     def write(**changes):
         kept = {k: v for k, v in {**CONTENT, **changes}.items() if v is not None}
         content = pickle.dumps(kept, protocol=4)
-        (tmp_path / FILE).write_bytes(content)
-        known = files.RemoteFile(FILE, "CompCars/data", blob_id(content), "git blob id")
-        monkeypatch.setitem(files.FILES, FILE, known)
+        (tmp_path / CAR_FILE).write_bytes(content)
+        known = files.RemoteFile(CAR_FILE, "CompCars/data", blob_id(content), "git blob id")
+        monkeypatch.setitem(files.FILES, CAR_FILE, known)
         return tmp_path
 
     return write
@@ -44,7 +43,7 @@ def test_domains_are_numbered_by_year_and_then_round_the_car(written):
     dataset = load_dataset("compcars-features", written())
     assert dataset.X.shape == (90, 512)
     assert dataset.X.dtype == np.float32
-    assert dataset.domains == list(DOMAINS)
+    assert dataset.domains == list(CAR_DOMAINS)
     assert dataset.source_domains == ["front 2009"]
     assert dataset.sample_domain[:6].tolist() == [
         *["front 2009", "front-side 2009", "side 2009", "rear-side 2009", "rear 2009"],
@@ -54,21 +53,21 @@ def test_domains_are_numbered_by_year_and_then_round_the_car(written):
 
 
 def test_the_published_file_is_known_by_its_git_blob_id():
-    known = files.FILES[FILE]
+    known = files.FILES[CAR_FILE]
     assert (known.digest, known.kind) == ("06db4a7c42beb4bbd810afb017ea7d285dd2c94b", "git blob id")
     assert known.url.endswith("Wang-ML-Lab/VDI/main/CompCars/data/feature_resnet18_new_data.pkl")
 
 
 def test_another_file_of_that_name_is_refused_and_left_alone(tmp_path):
     content = pickle.dumps(CONTENT)
-    (tmp_path / FILE).write_bytes(content)
+    (tmp_path / CAR_FILE).write_bytes(content)
     with pytest.raises(
         DatasetError, match="is not the published file: its git blob id is"
     ) as caught:
         load_dataset("compcars-features", tmp_path)
     assert blob_id(content) in str(caught.value)
     assert "06db4a7c42beb4bbd810afb017ea7d285dd2c94b" in str(caught.value)
-    assert (tmp_path / FILE).read_bytes() == content
+    assert (tmp_path / CAR_FILE).read_bytes() == content
 
 
 @pytest.mark.skipif(which("git") is None, reason="git is not installed")

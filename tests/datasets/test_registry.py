@@ -13,7 +13,6 @@ def test_the_papers_datasets_the_digits_and_the_cars_are_listed():
         "tpt-48-n-s",
         "rotating-digits",
         "seasonal",
-        "compcars",
         "compcars-features",
     ]
 

@@ -4,8 +4,8 @@ import pytest
 from torch import nn
 
 from domindex import Backbone, Training, VDIClassifier
-from domindex.datasets import CompCars
 from domindex.errors import InputError
+from domindex_bench.data.compcars import CompCars
 from domindex_bench.data.drawn_cars import write_generated_compcars
 
 pytest.importorskip("PIL.Image", reason="pip install 'domindex[pictures]'")

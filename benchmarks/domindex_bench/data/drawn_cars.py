@@ -16,9 +16,9 @@ import numpy as np
 
 from domindex.arrays import Floats
 from domindex.datasets.checks import Seed, check_count, check_seed
-from domindex.datasets.compcars_labels import TYPES, VIEWPOINTS, YEARS
-from domindex.datasets.pictures import pillow
+from domindex.datasets.paper import YEARS
 from domindex.errors import InputError
+from domindex_bench.data.compcars import TYPES, VIEW_NUMBERS, pillow
 
 MODELS_PER_TYPE = 2
 FRAME, PICTURE = 72, (104, 92)
@@ -101,13 +101,13 @@ def write_generated_compcars(
 def _cars(count: int) -> Iterator[tuple[int, str, str, int, int]]:
     """Model, type, stretch, year and the viewpoint that the label tells, of every picture."""
     for year in YEARS:
-        for view in VIEWPOINTS:
+        for viewpoint, view in VIEW_NUMBERS.items():
             for number, kind in TYPES.items():
                 for car in range(count):
-                    yield _model(number, car), kind, view.name, year, view.number
-    yield _model(OTHER_TYPE, 0), "MPV", "front", YEARS[0], VIEWPOINTS[0].number
-    yield _model(UNKNOWN_TYPE, 0), "SUV", "front", YEARS[0], VIEWPOINTS[0].number
-    yield _model(1, 0), "MPV", "front", OTHER_YEAR, VIEWPOINTS[0].number
+                    yield _model(number, car), kind, view, year, viewpoint
+    yield _model(OTHER_TYPE, 0), "MPV", "front", YEARS[0], 1
+    yield _model(UNKNOWN_TYPE, 0), "SUV", "front", YEARS[0], 1
+    yield _model(1, 0), "MPV", "front", OTHER_YEAR, 1
     yield _model(1, 0), "MPV", "side", YEARS[0], UNCERTAIN
 
 

@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.datasets import CompCars, DomainDataset, load_dataset
-from domindex.datasets.compcars import find_release
+from domindex.datasets import DomainDataset, load_dataset
 from domindex.datasets.files import DataHome, data_folder, git_blob_id
 from domindex.persistence.atomic import new_file
+from domindex_bench.data.compcars import CompCars, find_release
 from domindex_bench.data.drawn_cars import write_generated_compcars
 from domindex_bench.figures import (
     domain_figures,

@@ -1,6 +1,5 @@
-"""Datasets made of many domains: the paper's own, cars, turning digits, seeded generators."""
+"""Datasets made of many domains: the paper's own, digits that move, seeded generators."""
 
-from domindex.datasets.compcars import CompCars
 from domindex.datasets.dataset import DomainDataset
 from domindex.datasets.digits import make_moving_digits
 from domindex.datasets.hospitals import make_hospitals
@@ -13,7 +12,6 @@ from domindex.datasets.synthetic import (
 )
 
 __all__ = [
-    "CompCars",
     "DomainDataset",
     "list_datasets",
     "load_dataset",

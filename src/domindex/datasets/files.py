@@ -21,13 +21,9 @@ DataHome = str | os.PathLike[str] | None
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file of the authors' repository.
+    """One file of the authors' repository, and what its content must hash to.
 
-    Attributes
-    ----------
-    name, folder : where it stands there
-    digest : what the content must hash to
-    kind : how it is hashed; a "git blob id" is what git itself knows the content by
+    A "git blob id" is what git itself knows the content by.
     """
 
     name: str
@@ -37,7 +33,6 @@ class RemoteFile:
 
     @property
     def url(self) -> str:
-        """The address the file is downloaded from."""
         return f"{AUTHORS_REPOSITORY}/{self.folder}/{self.name}"
 
 
@@ -97,10 +92,21 @@ def find_file(name: str, data_home: DataHome = None) -> Path:
     """
     file, folder = FILES[name], data_folder(data_home)
     path = folder / name
-    if path.exists():
-        _check_intact(file, path)
-    else:
+    if not path.exists():
         _download(file, folder)
+        return path
+    try:
+        found = _hash(file, path)
+    except OSError as error:
+        raise DatasetError(
+            f"{path} is there but could not be read ({error}). "
+            "Give yourself the right to read it, or name another folder as data_home."
+        ) from error
+    if found != file.digest:
+        raise DatasetError(
+            f"{path} is not the published file: its {file.kind} is {found}, expected "
+            f"{file.digest}. Delete it and load the dataset again to download it from {file.url}."
+        )
     return path
 
 
@@ -118,21 +124,6 @@ def _hash(file: RemoteFile, path: Path) -> str:
         return git_blob_id(path)
     found: str = pooch.file_hash(str(path), alg="sha256")
     return found
-
-
-def _check_intact(file: RemoteFile, path: Path) -> None:
-    try:
-        found = _hash(file, path)
-    except OSError as error:
-        raise DatasetError(
-            f"{path} is there but could not be read ({error}). "
-            "Give yourself the right to read it, or name another folder as data_home."
-        ) from error
-    if found != file.digest:
-        raise DatasetError(
-            f"{path} is not the published file: its {file.kind} is {found}, expected "
-            f"{file.digest}. Delete it and load the dataset again to download it from {file.url}."
-        )
 
 
 def _download(file: RemoteFile, folder: Path) -> None:

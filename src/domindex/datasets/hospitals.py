@@ -10,34 +10,11 @@ from domindex.arrays import Floats
 from domindex.datasets.checks import Seed, Sizes, check_count, check_seed, check_sizes
 
 TOWNS = (
-    "Ahlen",
-    "Bruck",
-    "Celle",
-    "Dornach",
-    "Étienne",
-    "Fürth",
-    "Gmunden",
-    "Horn",
-    "Ilmenau",
-    "Jena",
-    "Krems",
-    "Lübeck",
+    *("Ahlen", "Bruck", "Celle", "Dornach", "Étienne", "Fürth"),
+    *("Gmunden", "Horn", "Ilmenau", "Jena", "Krems", "Lübeck"),
 )
 LABORATORY = {"lactate": (1.6, 0.5), "creatinine": (0.95, 0.22), "crp": (24.0, 9.0)}
 """Level and spread of each measurement where the analyser is new."""
-
-DRIFT = np.array([1.5, -1.2, 1.8])
-"""By how many spreads each is misread at the far end of the family."""
-
-WIDENING = 0.4
-WEIGHTS = np.array([1.4, 1.0, 1.2])
-WARDS = ["medical", "surgical", "emergency"]
-
-RARE_WARD, RARE_ROWS = "hyperbaric", 4
-NO_CREATININE = 8
-"""The hospital that never measures it, if there are so many."""
-
-MISSING_AGE = 0.04
 
 
 def make_hospitals(
@@ -81,20 +58,23 @@ def make_hospitals(
     sizes = check_sizes(rows_per_hospital, n_hospitals)
     rng = check_seed(random_state)
     of_row = np.repeat(np.arange(n_hospitals), sizes)
-    names = np.array([_name(number) for number in range(n_hospitals)], dtype=object)
+    numbered = [f"Hospital {number + 1}" for number in range(len(TOWNS), n_hospitals)]
+    names = np.array([*TOWNS[:n_hospitals], *numbered], dtype=object)
     n_rows = len(of_row)
+    records = 100_000 + 7 * rng.permutation(n_rows)
+    days = np.datetime64("2024-01-01") + rng.integers(0, 366, n_rows)
     table = pd.DataFrame(
         {
-            "record": [f"R{number}" for number in 100_000 + 7 * rng.permutation(n_rows)],
+            "record": [f"R{number}" for number in records],
             "hospital": names[of_row],
             "postcode": 10_000 + 137 * of_row,
-            "admitted": _dates(rng, n_rows),
+            "admitted": [pd.Timestamp(day).strftime("%d.%m.%Y") for day in days],
             "ward": _wards(rng, n_rows),
         }
     )
     measured, outcome = _patients(rng, of_row / (n_hospitals - 1))
-    measured.loc[rng.random(n_rows) < MISSING_AGE, "age"] = np.nan
-    measured.loc[of_row == NO_CREATININE, "creatinine"] = np.nan
+    measured.loc[rng.random(n_rows) < 0.04, "age"] = np.nan
+    measured.loc[of_row == 8, "creatinine"] = np.nan
     table = pd.concat([table, measured], axis=1)
     table["note"] = [f"bed {number}, as discussed" for number in rng.permutation(n_rows)]
     labels = outcome.astype(object)
@@ -111,9 +91,9 @@ def _patients(rng: np.random.Generator, way: Floats) -> tuple[pd.DataFrame, NDAr
     ill = rng.normal(size=(len(way), len(LABORATORY)))
     pulse = 84.0 + 9.0 * (0.5 * ill[:, 0] + rng.normal(size=len(way)))
     age = 61.0 + 12.0 * way + 9.0 * rng.normal(size=len(way))
-    risk = ill @ WEIGHTS + 0.05 * (pulse - 84.0) + 0.03 * (age - 67.0)
+    risk = ill @ [1.4, 1.0, 1.2] + 0.05 * (pulse - 84.0) + 0.03 * (age - 67.0)
     outcome = np.where(risk + 0.5 * rng.normal(size=len(way)) > 0.6, "yes", "no")
-    read = ill * (1.0 + WIDENING * way)[:, None] + way[:, None] * DRIFT
+    read = ill * (1.0 + 0.4 * way)[:, None] + way[:, None] * [1.5, -1.2, 1.8]
     level, spread = np.array(list(LABORATORY.values())).T
     values = pd.DataFrame((level + spread * read).round(2), columns=list(LABORATORY))
     values.insert(0, "age", age.round())
@@ -121,17 +101,10 @@ def _patients(rng: np.random.Generator, way: Floats) -> tuple[pd.DataFrame, NDAr
     return values, outcome
 
 
-def _name(number: int) -> str:
-    return TOWNS[number] if number < len(TOWNS) else f"Hospital {number + 1}"
-
-
-def _dates(rng: np.random.Generator, n_rows: int) -> list[str]:
-    days = np.datetime64("2024-01-01") + rng.integers(0, 366, n_rows)
-    return [pd.Timestamp(day).strftime("%d.%m.%Y") for day in days]
-
-
 def _wards(rng: np.random.Generator, n_rows: int) -> NDArray:
     """Three common ones, and one of four patients in all."""
-    wards = rng.choice(WARDS, n_rows, p=[0.5, 0.3, 0.2]).astype(object)
-    wards[rng.permutation(n_rows)[:RARE_ROWS]] = RARE_WARD
+    wards = rng.choice(["medical", "surgical", "emergency"], n_rows, p=[0.5, 0.3, 0.2]).astype(
+        object
+    )
+    wards[rng.permutation(n_rows)[:4]] = "hyperbaric"
     return wards

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -11,10 +13,7 @@ import numpy as np
 from domindex.datasets.dataset import Array, DomainDataset
 from domindex.datasets.files import DataHome, find_file
 from domindex.datasets.pickles import read_pickle
-
-_WINDOW = 12
-_INPUT_MONTHS = 6
-_FARTHEST_LEVEL = 3
+from domindex.errors import DatasetError
 
 _GRAPH_FILES = {
     "dg-15": ("toy_d15_spiral_tight_boundary.pkl", [0, 12, 3, 4, 14, 8]),
@@ -25,21 +24,12 @@ SOURCE_STATES = {
     "tpt-48-n-s": "ND VT NH ME WA MT SD MN WI MI NY MA OR ID WY NE IA IL IN OH PA NJ CT RI",
 }
 
-_CIRCLE_DESCRIPTION = (
-    "Thirty round clouds of 100 points along half a circle of radius 5, from angle 0 to pi. "
-    "A point's class is 1 if it lies outside that circle. The first six domains are sources."
-)
-_GRAPH_DESCRIPTION = (
-    "Two round clouds a domain, class 0 at the domain's angle and class 1 opposite, at a distance "
-    "that grows with the angle. The closer two angles, the likelier an edge of the graph. The six "
-    "smallest angles are sources."
-)
-_TEMPERATURE_DESCRIPTION = (
-    "Monthly mean temperatures of 48 American states, 2008 to 2019: six months foretell the next "
-    "six. Sources give every window of twelve months, targets the calendar years. All values are "
-    "standardised by one mean (offset) and one deviation (scale) of the input months, in degrees "
-    "Fahrenheit."
-)
+VIEWPOINTS = {"front": 0.0, "front-side": 45.0, "side": 90.0, "rear-side": 135.0, "rear": 180.0}
+"""Angles from a car's front, in the order round it and of the domains in the authors' file."""
+
+YEARS = range(2009, 2015)
+CAR_DOMAINS = tuple(f"{view} {year}" for year in YEARS for view in VIEWPOINTS)
+CAR_FILE = "feature_resnet18_new_data.pkl"
 
 
 def load_circle(data_home: DataHome = None) -> DomainDataset:
@@ -57,7 +47,11 @@ def load_circle(data_home: DataHome = None) -> DomainDataset:
         true_index=np.array(domains, dtype=float)[:, None],
         index_names=("position",),
         graph=None,
-        description=_CIRCLE_DESCRIPTION,
+        description=(
+            "Thirty round clouds of 100 points along half a circle of radius 5, from angle 0 to "
+            "pi. A point's class is 1 if it lies outside that circle. The first six domains are "
+            "sources."
+        ),
     )
 
 
@@ -76,7 +70,11 @@ def load_domain_graph(name: str, data_home: DataHome = None) -> DomainDataset:
         true_index=content["angle"][:, None],
         index_names=("angle",),
         graph=_graph_of(content["A"]),
-        description=_GRAPH_DESCRIPTION,
+        description=(
+            "Two round clouds a domain, class 0 at the domain's angle and class 1 opposite, at a "
+            "distance that grows with the angle. The closer two angles, the likelier an edge of "
+            "the graph. The six smallest angles are sources."
+        ),
     )
 
 
@@ -92,14 +90,14 @@ def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
     months = read_pickle(find_file("month_temp_data.pkl", data_home))
     states, sources = sorted(months), SOURCE_STATES[name].split()
     graph = _adjacency(find_file("usa_map.txt", data_home), states)
-    steps = [1 if state in sources else _WINDOW for state in states]
+    steps = [1 if state in sources else 12 for state in states]
     windows = [_windows(months[state], step) for state, step in zip(states, steps, strict=True)]
     offset, scale = _standard_units(windows, steps)
     rows = (np.concatenate(windows) - offset) / scale
     return DomainDataset(
         name=name,
-        X=rows[:, :_INPUT_MONTHS],
-        y=rows[:, _INPUT_MONTHS:],
+        X=rows[:, :6],
+        y=rows[:, 6:],
         sample_domain=np.repeat(states, [len(part) for part in windows]),
         source_domains=sources,
         domains=states,
@@ -107,7 +105,12 @@ def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
         true_index=_positions(find_file("longitude-latitude-normalize.csv", data_home), states),
         index_names=("latitude", "longitude"),
         graph=graph,
-        description=_TEMPERATURE_DESCRIPTION,
+        description=(
+            "Monthly mean temperatures of 48 American states, 2008 to 2019: six months foretell "
+            "the next six. Sources give every window of twelve months, targets the calendar years. "
+            "All values are standardised by one mean (offset) and one deviation (scale) of the "
+            "input months, in degrees Fahrenheit."
+        ),
         levels=_levels(graph, sources),
         offset=offset,
         scale=scale,
@@ -116,7 +119,7 @@ def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
 
 def _windows(series: Array, step: int) -> Array:
     """(windows, 12) stretches of a year, one starting every `step` months from January 2008."""
-    return np.lib.stride_tricks.sliding_window_view(series, _WINDOW)[::step]
+    return np.lib.stride_tricks.sliding_window_view(series, 12)[::step]
 
 
 def _standard_units(windows: list[Array], steps: list[int]) -> tuple[float, float]:
@@ -124,7 +127,7 @@ def _standard_units(windows: list[Array], steps: list[int]) -> tuple[float, floa
 
     The months a target has to foretell stay out of it. This is the scale of the published errors.
     """
-    inputs = [part[:, :_INPUT_MONTHS] for part in windows]
+    inputs = [part[:, :6] for part in windows]
     once = [
         np.append(part[:, 0], part[-1, 1:]) if step == 1 else part.ravel()
         for part, step in zip(inputs, steps, strict=True)
@@ -154,4 +157,69 @@ def _positions(path: Path, states: list[str]) -> Array:
 def _levels(graph: nx.Graph, sources: list[str]) -> dict[str, int]:
     """Borders to cross from the nearest source to each target: 1, 2, or 3 for more than two."""
     hops = nx.multi_source_dijkstra_path_length(graph, set(sources))
-    return {state: min(hops[state], _FARTHEST_LEVEL) for state in sorted(set(graph) - set(sources))}
+    return {state: min(hops[state], 3) for state in sorted(set(graph) - set(sources))}
+
+
+def load_compcars_features(data_home: DataHome = None) -> DomainDataset:
+    """CompCars as the authors published it: X (pictures, 512), ResNet-18 features of photographs.
+
+    In their file, domain number d is viewpoint d mod 5 and year 2009 + d div 5.
+    """
+    data, label, domain = _checked_cars(read_pickle(find_file(CAR_FILE, data_home)))
+    facts = car_facts([name for number, name in enumerate(CAR_DOMAINS) if (domain == number).any()])
+    facts["description"] += " Inputs are the 512 features of a ResNet-18 for each photograph."
+    return DomainDataset(
+        name="compcars-features",
+        X=data.astype(np.float32),
+        y=label,
+        sample_domain=np.array(CAR_DOMAINS)[domain],
+        **facts,
+    )
+
+
+def car_facts(domains: Sequence[str]) -> dict[str, Any]:
+    """What is known of some of the thirty domains of CompCars, as fields of a `DomainDataset`."""
+    graph = nx.Graph()
+    graph.add_nodes_from(CAR_DOMAINS)
+    for year in YEARS:
+        nx.add_path(graph, [f"{view} {year}" for view in VIEWPOINTS])
+    for view in VIEWPOINTS:
+        nx.add_path(graph, [f"{view} {year}" for year in YEARS])
+    places = {f"{view} {year}": (VIEWPOINTS[view], year) for year in YEARS for view in VIEWPOINTS}
+    return {
+        "source_domains": [CAR_DOMAINS[0]],
+        "domains": list(domains),
+        "task": "classification",
+        "true_index": np.array([places[name] for name in domains], dtype=float),
+        "index_names": ("viewpoint", "year"),
+        "graph": graph.subgraph(domains),
+        "description": (
+            "Cars of four types (MPV, SUV, sedan, hatchback), seen from five viewpoints and made "
+            "in six years, 2009 to 2014: a domain is a viewpoint and a year, 30 in all. The front "
+            "views of 2009 are the source. The true index is the angle of the viewpoint in "
+            "degrees, and the year."
+        ),
+    }
+
+
+def _checked_cars(content: dict[str, Array]) -> tuple[Array, Array, Array]:
+    """Features (n, d), labels (n,) and domain numbers (n,) that fit together."""
+    missing = [name for name in ("data", "label", "domain") if name not in content]
+    if missing:
+        raise DatasetError(
+            f"{CAR_FILE} holds {', '.join(map(str, content))}, and no {', '.join(missing)}. "
+            "Delete it and load the dataset again."
+        )
+    data, label, domain = content["data"], content["label"], content["domain"]
+    if data.ndim != 2 or label.shape != (len(data),) or domain.shape != (len(data),):
+        raise DatasetError(
+            f"{CAR_FILE} holds data of shape {data.shape}, label {label.shape} and domain "
+            f"{domain.shape}; expected (n, features), (n,) and (n,)."
+        )
+    numbers = domain.astype(int)
+    if not np.isin(numbers, range(len(CAR_DOMAINS))).all() or not (numbers == 0).any():
+        raise DatasetError(
+            f"{CAR_FILE} numbers its domains from {domain.min()} to {domain.max()}; expected 0, "
+            f"which is {CAR_DOMAINS[0]!r}, to {len(CAR_DOMAINS) - 1}."
+        )
+    return data, label.astype(int), numbers

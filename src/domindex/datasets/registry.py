@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable
 from functools import partial
 
-from domindex.datasets import compcars, compcars_features, digits, paper, synthetic
+from domindex.datasets import digits, paper, synthetic
 from domindex.datasets.dataset import DomainDataset
 from domindex.datasets.files import DataHome
 from domindex.errors import DatasetError
@@ -19,8 +19,7 @@ _LOADERS: dict[str, Callable[[DataHome], DomainDataset]] = {
     "tpt-48-n-s": partial(paper.load_temperatures, "tpt-48-n-s"),
     "rotating-digits": lambda data_home: digits.load_rotating_digits(),
     "seasonal": lambda data_home: synthetic.make_seasonal(),
-    "compcars": compcars.load_compcars,
-    "compcars-features": compcars_features.load_compcars_features,
+    "compcars-features": paper.load_compcars_features,
 }
 
 
@@ -32,8 +31,6 @@ def list_datasets() -> list[str]:
     >>> from domindex.datasets import list_datasets
     >>> list_datasets()[:6]
     ['circle', 'dg-15', 'dg-60', 'tpt-48-w-e', 'tpt-48-n-s', 'rotating-digits']
-    >>> list_datasets()[6:]
-    ['seasonal', 'compcars', 'compcars-features']
     """
     return list(_LOADERS)
 
@@ -43,7 +40,6 @@ def load_dataset(name: str, data_home: DataHome = None) -> DomainDataset:
 
     Files are looked for in `data_home`, else in the folder named by the environment variable
     DOMINDEX_DATA, else in the user's cache folder. "rotating-digits" and "seasonal" need no file.
-    "compcars" is never downloaded: its authors give it out on request.
 
     Examples
     --------
@@ -53,11 +49,7 @@ def load_dataset(name: str, data_home: DataHome = None) -> DomainDataset:
     ((1797, 1, 8, 8), [0, 10, 20, 30, 40])
     """
     if name not in _LOADERS:
-        raise DatasetError(_unknown(name))
+        near = difflib.get_close_matches(str(name).lower(), _LOADERS, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]!r}?" if near else "Choose one of these."
+        raise DatasetError(f"There is no dataset {name!r}; there are {', '.join(_LOADERS)}. {hint}")
     return _LOADERS[name](data_home)
-
-
-def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(str(name).lower(), _LOADERS, n=1, cutoff=0.5)
-    hint = f"Did you mean {near[0]!r}?" if near else "Choose one of these."
-    return f"There is no dataset {name!r}; there are {', '.join(_LOADERS)}. {hint}"

@@ -23,13 +23,6 @@ from domindex.datasets.dataset import DomainDataset
 
 Ints = NDArray[np.int64]
 
-CIRCLE_RADIUS = 5.0
-SPIRAL_GROWTH = 1.8
-DRIFT_LENGTH = 4.0
-DRIFT_TURN = np.pi
-SEASON_RADIUS = 3.0
-SEASON_STEP = 0.7
-
 
 def make_circle(
     *,
@@ -59,12 +52,12 @@ def make_circle(
     noise = check_noise(noise, zero_allowed=False)
     rng = check_seed(random_state)
     of_row = np.repeat(np.arange(n_domains), sizes)
-    centres = CIRCLE_RADIUS * _directions(np.linspace(0.0, np.pi, n_domains))
+    centres = 5.0 * _directions(np.linspace(0.0, np.pi, n_domains))
     X = centres[of_row] + noise * _disc(rng, len(of_row))
     return _classification(
         name="make-circle",
         X=X,
-        y=(np.hypot(X[:, 0], X[:, 1]) > CIRCLE_RADIUS).astype(int),
+        y=(np.hypot(X[:, 0], X[:, 1]) > 5.0).astype(int),
         sample_domain=of_row,
         source_domains=list(range(n_sources)),
         true_index=np.arange(n_domains, dtype=float)[:, None],
@@ -111,7 +104,7 @@ def make_domain_graph(
     angles = rng.uniform(0.0, np.pi, n_domains)
     of_row = np.repeat(np.arange(n_domains), sizes)
     y = _balanced_labels(sizes, n_classes)
-    distances = (1.0 + SPIRAL_GROWTH * angles / np.pi) / np.sin(np.pi / n_classes)
+    distances = (1.0 + 1.8 * angles / np.pi) / np.sin(np.pi / n_classes)
     centres = distances[of_row, None] * _directions(angles[of_row] + 2 * np.pi * y / n_classes)
     return _classification(
         name="make-domain-graph",
@@ -220,7 +213,7 @@ def make_seasonal(
     of_row = np.repeat(np.arange(n_domains), sizes)
     y = _balanced_labels(sizes, n_classes=2)
     plane, _ = np.linalg.qr(rng.standard_normal((n_features, 2)))
-    out = SEASON_RADIUS + SEASON_STEP * (2 * y - 1)
+    out = 3.0 + 0.7 * (2 * y - 1)
     centres = out[:, None] * _directions(2 * np.pi * month / period)[of_row]
     following = np.isin((month[:, None] - month[None]) % period, (0, 1, period - 1))
     return _classification(
@@ -293,13 +286,13 @@ def _drifted_rows(
     """(rows, n_features) clouds turned, then moved, by the index of each row's domain."""
     X = noise * rng.standard_normal((len(of_row), n_features))
     X[:, 0] += 2.0 * y - 1.0
-    for axis, turn in enumerate(DRIFT_TURN * index.T, start=1):
+    for axis, turn in enumerate(np.pi * index.T, start=1):
         cos, sin = np.cos(turn)[of_row], np.sin(turn)[of_row]
         first, other = X[:, 0].copy(), X[:, axis].copy()
         X[:, 0] = cos * first - sin * other
         X[:, axis] = sin * first + cos * other
     ways, _ = np.linalg.qr(rng.standard_normal((n_features, index.shape[1])))
-    X += (DRIFT_LENGTH * index @ ways.T)[of_row]
+    X += (4.0 * index @ ways.T)[of_row]
     return X
 
 

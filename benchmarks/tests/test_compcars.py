@@ -7,10 +7,16 @@ import numpy as np
 import pytest
 from torch.utils.data import DataLoader
 
-from domindex.datasets import CompCars, load_dataset
-from domindex.datasets.compcars import DOMAINS, IMAGENET_DEVIATION, IMAGENET_MEAN
-from domindex.datasets.compcars_labels import read_label, read_types
+from domindex.datasets.paper import CAR_DOMAINS
 from domindex.errors import DatasetError, InputError
+from domindex_bench.data.compcars import (
+    IMAGENET_DEVIATION,
+    IMAGENET_MEAN,
+    CompCars,
+    load_compcars,
+    read_label,
+    read_types,
+)
 from domindex_bench.data.drawn_cars import write_generated_compcars
 
 Image = pytest.importorskip("PIL.Image", reason="pip install 'domindex[pictures]'")
@@ -48,7 +54,7 @@ def small(tmp_path):
 
 def test_the_subset_has_four_types_five_viewpoints_and_six_years(cars):
     assert len(cars) == 4 * 30 * 2
-    assert cars.domains == list(DOMAINS)
+    assert cars.domains == list(CAR_DOMAINS)
     assert cars.source_domains == ["front 2009"]
     for domain in cars.domains:
         types = cars.labels[cars.sample_domain == domain]
@@ -107,14 +113,14 @@ def test_in_memory_it_is_a_dataset_like_the_others_in_natural_colours(cars):
 @pytest.mark.parametrize("below", [".", "compcars", "compcars/data"])
 def test_it_is_found_in_the_data_folder(tmp_path, monkeypatch, below):
     write_tree(tmp_path / below, [("1/7/2009", 1, None), ("1/7/2010", 3, None)])
-    monkeypatch.setattr("domindex.datasets.compcars.TYPES", {1: "MPV"})
+    monkeypatch.setattr("domindex_bench.data.compcars.TYPES", {1: "MPV"})
     monkeypatch.setenv("DOMINDEX_DATA", str(tmp_path))
-    assert load_dataset("compcars").X.shape == (2, 3, 64, 64)
+    assert load_compcars().X.shape == (2, 3, 64, 64)
 
 
 def test_where_it_is_not_the_error_says_where_to_ask_for_it(tmp_path):
     with pytest.raises(DatasetError, match=r"on request: http://mmlab.*compcars-features"):
-        load_dataset("compcars", tmp_path)
+        load_compcars(tmp_path)
     with pytest.raises(DatasetError, match="is not CompCars: it must hold image/"):
         CompCars(tmp_path)
 
@@ -128,7 +134,7 @@ def test_types_are_balanced_by_a_seed_within_every_domain(tmp_path):
 
 
 def test_the_rarest_type_of_a_domain_says_how_many_there_are_of_each(tmp_path, monkeypatch):
-    monkeypatch.setattr("domindex.datasets.compcars.TYPES", {1: "MPV", 2: "SUV"})
+    monkeypatch.setattr("domindex_bench.data.compcars.TYPES", {1: "MPV", 2: "SUV"})
     front = [("1/7/2009", 1, None)] * 5 + [("1/8/2009", 1, None)] * 2
     write_tree(tmp_path, [*front, ("1/7/2010", 1, None), ("1/8/2010", 1, None)])
     first, again, other = (CompCars(tmp_path, random_state=seed) for seed in (0, 0, 1))

@@ -89,9 +89,7 @@ def test_parts_are_predicted_as_all_at_once(family, mapped, in_memory, monkeypat
     )
 
 
-def test_new_domains_are_predicted_by_random_draws_of_their_rows(
-    family, mapped, in_memory, monkeypatch
-):
+def test_new_domains_are_measured_by_a_sample_of_their_rows(family, mapped, in_memory, monkeypatch):
     names = [f"new {name}" for name in family.sample_domain]
     expected = in_memory.predict_proba(family.X, sample_domain=names)
     at_once = in_memory.predict_proba(mapped, sample_domain=names)

@@ -31,7 +31,7 @@ from domindex.estimators.frames import (
     warn_without_domain,
     without_columns,
 )
-from domindex.estimators.row_sources import row_source
+from domindex.estimators.row_sources import numbered_rows
 from domindex.estimators.streaming import (
     is_beyond_memory,
     rows_beyond_memory,
@@ -254,9 +254,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         known = set(self.domains_)
         return [name for name in present if name not in known]
 
-    def _settled(self, X: Any, names: Names) -> Self | None:
-        """A copy that knows what is measured of the domains of these rows; None without one."""
-        return None
+    def _settled(self, X: Any, names: list[Hashable]) -> Self:
+        """A copy that has measured the domains of these rows; by default nothing is measured."""
+        return self
 
     def _check_parameters(self) -> None:
         """Refuse parameters that cannot be used, before any work."""
@@ -266,11 +266,11 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     def _sample_disk(self, given: FitArguments) -> FitArguments:
         """Of rows on disk those that a fit rests on, through a frozen backbone, if any."""
-        source = row_source(given.X, given.sample_domain, getattr(self, "n_jobs", None))
-        self._input_shape = source.shape
+        rows = numbered_rows(given.X, given.sample_domain, getattr(self, "n_jobs", None))
+        self._input_shape = rows.shape
         if getattr(self, "backbone", None) is not None:
-            self._extractor = self._frozen_backbone(check_inputs(tried_rows(source)))
-        return sample_array(source, given, self._extractor, self._seed())
+            self._extractor = self._frozen_backbone(check_inputs(tried_rows(rows)))
+        return sample_array(rows, given, self._extractor, self._seed())
 
     def _frozen_backbone(self, inputs: NDArray) -> FeatureExtractor | None:
         """The backbone that is to be left as it is, tried on some inputs; None without one."""
@@ -411,7 +411,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
         """Rows and their domains' names; of rows on disk, a sample."""
         if is_beyond_memory(X, sample_domain):
-            X, sample_domain = rows_beyond_memory(self, X, sample_domain).sample()
+            rows = rows_beyond_memory(self, X, sample_domain)
+            X, told = rows.sample()
+            sample_domain = None if rows.nameless else told
         X, sample_domain = named_column(X, sample_domain, self._domain_column)
         inputs, names = self._read_rows(X), None
         if sample_domain is not None:

@@ -195,10 +195,9 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         rows = PlacedRows.of(inputs, names, places, angles or None)
         return RepresentedRows.plain(self._aligned.align(rows))
 
-    def _settled(self, X: Any, names: Names) -> Self:
+    def _settled(self, X: Any, names: list[Hashable]) -> Self:
         """A copy that knows where the new domains of these rows lie."""
-        inputs, names = self._check_query(X, names)
-        settled = copy(self)
+        settled, inputs = copy(self), self._check_query(X, names)[0]
         groups = group_rows(names, len(inputs))
         settled._placed = {name: self._place(None, inputs[rows]) for name, rows in groups}
         return settled

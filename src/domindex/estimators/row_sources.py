@@ -6,10 +6,10 @@ import mmap
 import pickle
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,76 +18,125 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Ints
 from domindex.errors import InputError
-from domindex.inputs.names import check_domain_names
+from domindex.inputs import sampling
+from domindex.inputs.names import check_domain_names, order_names
+from domindex.inputs.sampling import choose_rows
 
 ITEM_FORM = (
     "Items must be (x, y, domain): an array, a label (None for targets), and a domain's name."
 )
 
 
-class SourcePart(NamedTuple):
-    """Some rows: their numbers, the inputs, and, of a dataset, labels and names of domains."""
+NAMELESS = "rows without sample_domain"
+"""The domain of rows that come without one."""
 
-    rows: Ints
-    inputs: NDArray
-    labels: list[Any]
+
+class RowsPart(NamedTuple):
+    """Some rows as an estimator takes them, and the domain of each.
+
+    Attributes
+    ----------
+    more : the labels of the rows of a Dataset, or the pyarrow table of the rows of a stream
+    """
+
+    X: Any
     names: list[Hashable]
+    more: Any
 
 
-class RowSource(ABC):
-    """Rows by number, without all of them in memory."""
+class StreamedRows(ABC):
+    """Rows beyond memory, as predictions ask for them."""
 
-    n_rows: int
-    names_come_with_rows = False
+    nameless: bool
+    """Whether they come without domains, and all count as one, `NAMELESS`."""
 
     @abstractmethod
-    def parts(self, numbers: Iterable[Ints]) -> Iterator[SourcePart]:
-        """Rows of the given numbers, a part at a time."""
+    def domains(self) -> list[Hashable]:
+        """The different domains in order."""
+
+    @abstractmethod
+    def sample(self, only: Collection[Hashable] | None = None) -> tuple[Any, list[Hashable]]:
+        """Rows of every domain, or of some, with their names."""
+
+    @abstractmethod
+    def parts(self) -> Iterator[RowsPart]:
+        """All rows in their order."""
+
+
+class NumberedRows(StreamedRows):
+    """Rows that can be read by their numbers: of an array or a Dataset."""
+
+    n_rows: int
+    has_labels = False
 
     @abstractmethod
     def names(self) -> list[Hashable]:
         """The domain of every row."""
 
+    @abstractmethod
+    def read_all(self, numbers: Sequence[Ints]) -> Iterator[tuple[NDArray, list[Any]]]:
+        """Rows of the given numbers with their labels, if any, a part at a time."""
+
+    def read(self, rows: Ints) -> NDArray:
+        """Some rows at once."""
+        ((inputs, _),) = self.read_all([rows])
+        return inputs
+
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Of a row."""
-        return self.read(np.arange(1)).inputs.shape[1:]
+        return self.read(np.arange(1)).shape[1:]
 
-    def read(self, rows: Ints) -> SourcePart:
-        """Some rows at once."""
-        (part,) = self.parts([rows])
-        return part
+    def domains(self) -> list[Hashable]:
+        return order_names(self.names())
+
+    def sample(self, only: Collection[Hashable] | None = None) -> tuple[NDArray, list[Hashable]]:
+        names = self.names()
+        rows = np.array([n for n, name in enumerate(names) if only is None or name in only])
+        most = sampling.LIMITS.rows_to_learn_from(prod(self.shape))
+        rows = rows[choose_rows([names[row] for row in rows], [], most, seed=0)]
+        return self.read(rows), [names[row] for row in rows]
+
+    def parts(self) -> Iterator[RowsPart]:
+        return self.parts_of(np.arange(self.n_rows))
+
+    def parts_of(self, rows: Ints) -> Iterator[RowsPart]:
+        """The rows of these numbers."""
+        names, size = self.names(), sampling.LIMITS.rows_of_part(prod(self.shape))
+        numbers = [rows[start : start + size] for start in range(0, len(rows), size)]
+        for part, (inputs, labels) in zip(numbers, self.read_all(numbers)):
+            yield RowsPart(inputs, [names[row] for row in part], labels)
 
 
-@dataclass(frozen=True, eq=False)
-class MappedRows(RowSource):
+class MappedRows(NumberedRows):
     """A memory-mapped array (rows, ...), of which only what is asked for is read."""
 
-    array: NDArray
-    sample_domain: Any
-
-    @property
-    def n_rows(self) -> int:  # type: ignore[override]
-        return len(self.array)
+    def __init__(self, array: NDArray, sample_domain: Any, nameless: bool = False) -> None:
+        if array.ndim < 2 or 0 in array.shape:
+            raise InputError(f"X has shape {array.shape}. Pass (rows, features) or (rows, ...).")
+        self.array, self.n_rows, self.nameless = array, len(array), nameless
+        given = [NAMELESS] * self.n_rows if nameless else sample_domain
+        self._names = check_domain_names(given, self.n_rows)
 
     def names(self) -> list[Hashable]:
-        return check_domain_names(self.sample_domain, self.n_rows)
+        return self._names
 
-    def parts(self, numbers: Iterable[Ints]) -> Iterator[SourcePart]:
+    def read_all(self, numbers: Sequence[Ints]) -> Iterator[tuple[NDArray, list[Any]]]:
         for rows in numbers:
             inputs = np.array(self.array[rows])
             _release(self.array)
-            yield SourcePart(rows, inputs, [], [])
+            yield inputs, []
 
 
-class DatasetRows(RowSource):
+class DatasetRows(NumberedRows):
     """A torch `Dataset` with a length, of items (x, y, domain), read by worker processes.
 
     A dataset with an attribute `sample_domain`, one name an item, need not be read through to know
     the domains.
     """
 
-    names_come_with_rows = True
+    has_labels = True
+    nameless = False
 
     def __init__(self, dataset: Any, n_jobs: int | None) -> None:
         self.dataset = dataset
@@ -103,27 +152,25 @@ class DatasetRows(RowSource):
             raise InputError(f"X is a {type(dataset).__name__} without items.")
 
     def names(self) -> list[Hashable]:
+        return self._names
+
+    @cached_property
+    def _names(self) -> list[Hashable]:
         given = getattr(self.dataset, "sample_domain", None)
         if given is not None:
             return check_domain_names(given, self.n_rows)
-        batches = _batches(np.arange(self.n_rows))
-        loaded = self._loaded(batches, names_only=True)
+        loaded = self._loaded(_batches(np.arange(self.n_rows)), names_only=True)
         return [name for _, _, names in loaded for name in names]
 
-    def parts(self, numbers: Iterable[Ints]) -> Iterator[SourcePart]:
-        wanted = [np.asarray(rows) for rows in numbers]
-        loaded = self._loaded([batch for rows in wanted for batch in _batches(rows)])
-        for rows in wanted:
+    def read_all(self, numbers: Sequence[Ints]) -> Iterator[tuple[NDArray, list[Any]]]:
+        loaded = self._loaded([batch for rows in numbers for batch in _batches(rows)])
+        for rows in numbers:
             batches = [next(loaded) for _ in _batches(rows)]
             shapes = sorted({inputs.shape[1:] for inputs, _, _ in batches})
             if len(shapes) > 1:
                 raise InputError(f"Items of the dataset have x of shapes {shapes}. Make them one.")
-            yield SourcePart(
-                rows,
-                np.concatenate([inputs for inputs, _, _ in batches]),
-                [label for _, labels, _ in batches for label in labels],
-                [name for _, _, names in batches for name in names],
-            )
+            labels = [label for _, labels, _ in batches for label in labels]
+            yield np.concatenate([inputs for inputs, _, _ in batches]), labels
 
     def _loaded(
         self, batches: Sequence[Ints], names_only: bool = False
@@ -267,12 +314,12 @@ def is_dataset(X: Any) -> bool:
     return torch_data is not None and isinstance(X, torch_data.Dataset)
 
 
-def row_source(X: Any, sample_domain: Any, n_jobs: int | None) -> RowSource:
+def numbered_rows(
+    X: Any, sample_domain: Any, n_jobs: int | None, *, may_be_nameless: bool = False
+) -> NumberedRows:
     """What X is read through."""
     if not is_dataset(X):
-        if X.ndim < 2 or 0 in X.shape:
-            raise InputError(f"X has shape {X.shape}. Pass (rows, features) or (rows, ...).")
-        return MappedRows(X, sample_domain)
+        return MappedRows(X, sample_domain, may_be_nameless and sample_domain is None)
     if sample_domain is not None:
         raise InputError(
             "X is a Dataset, whose items (x, y, domain) name their domains, and sample_domain is "

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial, wraps
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -22,14 +21,17 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from domindex.errors import InputError, OffMapWarning
-from domindex.estimators.frames import FitArguments
+from domindex.estimators.frames import FitArguments, warn_without_domain
 from domindex.estimators.new_domains import warn_off_map
 from domindex.estimators.row_sources import (
-    RowSource,
+    NAMELESS,
+    NumberedRows,
+    RowsPart,
+    StreamedRows,
     is_dataset,
     is_mapped,
     naming_dead_readers,
-    row_source,
+    numbered_rows,
 )
 from domindex.inputs import sampling
 from domindex.inputs.columns import NumberColumn
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
     from domindex.vdi.backbones import FeatureExtractor
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-Names = list[Hashable] | None
 
 
 def is_beyond_memory(X: Any, sample_domain: Any = None) -> bool:
@@ -65,60 +66,6 @@ def is_beyond_memory(X: Any, sample_domain: Any = None) -> bool:
     return is_mapped(X) or is_dataset(X)
 
 
-class RowsPart(NamedTuple):
-    """Some rows: as an estimator takes them, the domain of each, and the table they came in."""
-
-    X: Any
-    names: Names
-    table: Any = None
-
-
-class StreamedRows(ABC):
-    """Rows beyond memory, as predictions ask for them."""
-
-    @abstractmethod
-    def domains(self) -> Names:
-        """The different domains in order; None where rows come without names."""
-
-    @abstractmethod
-    def sample(self, only: Collection[Hashable] | None = None) -> tuple[Any, Names]:
-        """Rows of every domain, or of some, with their names."""
-
-    @abstractmethod
-    def parts(self) -> Iterator[RowsPart]:
-        """All rows in their order."""
-
-
-class StreamedArray(StreamedRows):
-    """A memory-mapped array or a torch `Dataset`."""
-
-    def __init__(self, source: RowSource, has_names: bool) -> None:
-        self.source = source
-        self.names = source.names() if has_names else None
-        self.n_values = prod(source.shape)
-
-    def domains(self) -> Names:
-        return None if self.names is None else order_names(self.names)
-
-    def sample(self, only: Collection[Hashable] | None = None) -> tuple[NDArray, Names]:
-        names = self.names or [None] * self.source.n_rows
-        rows = np.array([n for n, name in enumerate(names) if only is None or name in only])
-        most = sampling.LIMITS.rows_to_learn_from(self.n_values)
-        rows = rows[choose_rows([names[row] for row in rows], [], most, seed=0)]
-        return self.source.read(rows).inputs, self._names_of(rows)
-
-    def parts(self) -> Iterator[RowsPart]:
-        size = sampling.LIMITS.rows_of_part(self.n_values)
-        numbers = np.arange(self.source.n_rows)
-        for part in self.source.parts(
-            [numbers[start : start + size] for start in range(0, len(numbers), size)]
-        ):
-            yield RowsPart(part.inputs, self._names_of(part.rows))
-
-    def _names_of(self, rows: NDArray) -> Names:
-        return None if self.names is None else [self.names[row] for row in rows]
-
-
 @dataclass(frozen=True, eq=False)
 class StreamedTable(StreamedRows):
     """A stream of tables.
@@ -127,7 +74,8 @@ class StreamedTable(StreamedRows):
     ----------
     inputs : the columns that are predicted from
     numbers : those of them that hold numbers
-    domain : the column that names domains; None where none does
+    domain : the column that names domains
+    nameless : whether the stream has no such column
     spell : whether domains are named by texts, as in files; else by the values themselves
     others : columns that the tables of `parts` hold as well
     """
@@ -135,7 +83,8 @@ class StreamedTable(StreamedRows):
     stream: RowStream
     inputs: list[str]
     numbers: frozenset[str]
-    domain: str | None
+    domain: str
+    nameless: bool = False
     spell: bool = False
     others: tuple[str, ...] = ()
 
@@ -143,8 +92,13 @@ class StreamedTable(StreamedRows):
     def of_model(cls, model: Any, X: Any, sample_domain: Any, **more: Any) -> StreamedTable:
         """The columns of X that a fitted model asks for."""
         stream = as_stream(X)
-        preparation = model._preparation
-        if preparation is None and not hasattr(model, "feature_names_in_"):
+        preparation, numbers = model._preparation, stream.numbers
+        if preparation is not None:  # numbers are those that were numbers in the fit too
+            inputs = preparation.names
+            numbers &= {one.name for one in preparation.columns if isinstance(one, NumberColumn)}
+        elif hasattr(model, "feature_names_in_"):
+            inputs = [str(name) for name in model.feature_names_in_]
+        else:
             raise InputError(
                 f"X is a {type(X).__name__}, which is read in parts by the names of its columns, "
                 "and fit saw none. Pass rows that fit into memory, or fit with named columns."
@@ -152,22 +106,17 @@ class StreamedTable(StreamedRows):
         domain = sample_domain
         if domain is None and model._domain_column in stream.types:
             domain = model._domain_column
-        elif domain is not None:
+        if domain is None:
+            domain, more["nameless"] = NAMELESS, True
+        else:
             _require_column(stream, domain)
-        numbers = stream.numbers
-        if preparation is None:
-            inputs = [str(name) for name in model.feature_names_in_]
-        else:  # numbers are those that were numbers in the fit too
-            inputs = preparation.names
-            learned = {one.name for one in preparation.columns if isinstance(one, NumberColumn)}
-            numbers = numbers & learned
         for name in inputs:
             _require_column(stream, name)
         return cls(stream, inputs, numbers, domain, **more)
 
-    def domains(self) -> Names:
-        if self.domain is None:
-            return None
+    def domains(self) -> list[Hashable]:
+        if self.nameless:
+            return [NAMELESS]
         found: set[Hashable] = set()
         for what, table in self.stream.parts([self.domain]):
             column = table.column(self.domain)
@@ -176,17 +125,11 @@ class StreamedTable(StreamedRows):
             raise InputError(f"{self.stream.what} has no rows. Check the export that wrote it.")
         return order_names(found)
 
-    def sample(self, only: Collection[Hashable] | None = None) -> tuple[pd.DataFrame, Names]:
-        plan = StreamPlan(
-            self.domain or _NAMELESS,
-            (),
-            tuple(self.inputs),
-            self.numbers,
-            spell_domains=self.spell,
-            only=only,
-        )
+    def sample(self, only: Collection[Hashable] | None = None) -> tuple[Any, list[Hashable]]:
+        roles = (self.domain, (), tuple(self.inputs))
+        plan = StreamPlan(*roles, self.numbers, spell_domains=self.spell, only=only)
         sample = StreamSummary(plan).read(self.tables()).sample()
-        return sample[self.inputs], sample[self.domain].tolist() if self.domain else None
+        return sample[self.inputs], sample[self.domain].tolist()
 
     def parts(self) -> Iterator[RowsPart]:
         return map(self.read, self.tables())
@@ -195,34 +138,29 @@ class StreamedTable(StreamedRows):
         """A part of `tables` as rows."""
         what, table = part
         plain = plain_table(table, self.inputs, self.numbers, what).to_pandas()
-        if self.domain is None:
-            return RowsPart(plain, None, table)
         column = table.column(self.domain)
-        present, places = numbered_domains(column, self.domain, what, self.spell)
-        return RowsPart(plain, [present[place] for place in places], table)
+        names, places = numbered_domains(column, self.domain, what, self.spell)
+        return RowsPart(plain, [names[place] for place in places], table)
 
     def tables(self) -> Iterator[Part]:
         """All rows in their order, in parts that can be predicted at once."""
         import pyarrow as pa
 
         size = sampling.LIMITS.rows_of_part(len(self.inputs))
-        columns = [*([self.domain] if self.domain else []), *self.inputs, *self.others]
+        columns = [*self.inputs, *self.others] + [self.domain] * (not self.nameless)
         for what, table in self.stream.parts(list(dict.fromkeys(columns))):
-            if self.domain is None:
-                table = table.append_column(_NAMELESS, pa.array(["rows"] * table.num_rows))
+            if self.nameless:
+                names = pa.array([NAMELESS] * table.num_rows)
+                table = table.append_column(self.domain, names)
             for start in range(0, table.num_rows, size):
                 yield Part(what, table.slice(start, size))
-
-
-_NAMELESS = "\0domain"
 
 
 def rows_beyond_memory(model: Any, X: Any, sample_domain: Any) -> StreamedRows:
     """X as a fitted model reads it."""
     if is_stream(X):
         return StreamedTable.of_model(model, X, sample_domain)
-    source = row_source(X, sample_domain, getattr(model, "n_jobs", None))
-    return StreamedArray(source, source.names_come_with_rows or sample_domain is not None)
+    return numbered_rows(X, sample_domain, getattr(model, "n_jobs", None), may_be_nameless=True)
 
 
 def streams(method: Method) -> Method:
@@ -250,88 +188,68 @@ def streams(method: Method) -> Method:
 
 def _predicted(model: Any, method: Callable[..., Any], rows: StreamedRows) -> Any:
     """A method of a model, of all rows."""
-    present, company, names = rows.domains(), None, None
+    if rows.nameless:
+        warn_without_domain()
+    present = rows.domains()
     with warnings.catch_warnings():
-        if present is not None:
-            warnings.simplefilter("ignore", OffMapWarning)  # once, at the end
-        new = None if present is None else set(model._open_domains(present))
-        if new is None or new:
-            company, names = rows.sample(new)
-            settled = model._settled(company, names)
-            model, company = (model, company) if settled is None else (settled, None)
-        if company is None:
-            parts = [method(model, part.X, sample_domain=part.names) for part in rows.parts()]
-        else:
-            parts = _beside(partial(method, model), rows, company, names)
+        warnings.simplefilter("ignore", OffMapWarning)  # once, at the end
+        model = settled(model, rows, present)
+        parts = [method(model, part.X, sample_domain=part.names) for part in rows.parts()]
     off_map = set(getattr(model, "off_map_domains_", ()))
-    warn_off_map([name for name in present or () if name in off_map])
+    warn_off_map([None if rows.nameless else name for name in present if name in off_map])
     return _joined(parts)
 
 
-def _beside(
-    method: Callable[..., Any], rows: StreamedRows, company: Any, names: Names
-) -> list[Any]:
-    """Every part is predicted beside the same rows of new domains, which these are measured by."""
-    step = -(-len(company) // 4_096)
-    company, results = company[::step], []
-    for part in rows.parts():
-        both = None if names is None or part.names is None else [*names[::step], *part.names]
-        result = method(_joined([company, part.X]), sample_domain=both)
-        several = isinstance(result, tuple)
-        rest = tuple(one[len(company) :] for one in (result if several else (result,)))
-        results.append(rest if several else rest[0])
-    return results
+def settled(model: Any, rows: StreamedRows, present: Iterable[Hashable]) -> Any:
+    """A model that has measured the domains it does not know by a sample of their rows."""
+    unknown = set(model._open_domains(present))
+    return model._settled(*rows.sample(unknown)) if unknown else model
 
 
 def _joined(parts: list[Any]) -> Any:
     """Parts one after the other; where each is several arrays, each of these."""
     if isinstance(parts[0], tuple):
         return tuple(_joined(list(column)) for column in zip(*parts))
-    if isinstance(parts[0], pd.DataFrame):
-        return pd.concat(parts, ignore_index=True)
     return np.concatenate(parts)
 
 
 def sample_array(
-    source: RowSource, given: FitArguments, extractor: FeatureExtractor | None, seed: int
+    rows: NumberedRows, given: FitArguments, extractor: FeatureExtractor | None, seed: int
 ) -> FitArguments:
     """The rows of an array or Dataset that a fit rests on; labels come from `y` or with the rows.
 
     X are features where a frozen backbone computes them. It is given rows a part at a time, so that
     inputs that are large never stand in memory together.
     """
-    if source.names_come_with_rows and given.y is not None:
+    y, weights = given.y, given.sample_weight
+    if rows.has_labels and y is not None:
         raise InputError(
             "X is a Dataset, whose items (x, y, domain) hold their labels, and y is given too. "
             "Leave it out."
         )
-    names = source.names()
-    n_inputs = prod(source.shape)
-    n_values = n_inputs if extractor is None else extractor.n_features
-    sources = _source_names(names, given.source_domains)
-    limits = sampling.LIMITS
-    rows = choose_rows(names, sources, limits.rows_to_learn_from(n_values), seed)
-    size = limits.rows_of_part(n_inputs)
-    inputs, labels = [], []
+    n_values = prod(rows.shape) if extractor is None else extractor.n_features
+    sources = _source_names(rows.names(), given.source_domains)
+    most = sampling.LIMITS.rows_to_learn_from(n_values)
+    chosen = choose_rows(rows.names(), sources, most, seed)
+    inputs, labels, names = [], [], []
     with naming_dead_readers():
-        for part in source.parts([rows[n : n + size] for n in range(0, len(rows), size)]):
-            inputs.append(part.inputs if extractor is None else extractor.table(part.inputs))
-            labels += part.labels
-    chosen = [names[row] for row in rows]
-    y, weights = given.y, given.sample_weight
-    if source.names_come_with_rows:
-        y = _labels_of_sources(labels, chosen, set(sources))
+        for part in rows.parts_of(chosen):
+            inputs.append(part.X if extractor is None else extractor.table(part.X))
+            names += part.names
+            labels += part.more
+    if rows.has_labels:
+        y = _labels_of_sources(labels, names, set(sources))
     elif y is not None:
-        y = _taken(y, rows, len(names), "y")
+        y = _taken(y, chosen, rows.n_rows, "y")
     if weights is not None:
-        weights = _taken(weights, rows, len(names), "sample_weight")
-    return FitArguments(np.concatenate(inputs), y, chosen, given.source_domains, weights)
+        weights = _taken(weights, chosen, rows.n_rows, "sample_weight")
+    return FitArguments(np.concatenate(inputs), y, names, given.source_domains, weights)
 
 
-def tried_rows(source: RowSource, count: int = 256) -> NDArray:
-    """Rows from all over the source, to try a backbone on."""
-    numbers = np.linspace(0, source.n_rows - 1, min(source.n_rows, count))
-    return source.read(numbers.astype(np.int64)).inputs
+def tried_rows(rows: NumberedRows, count: int = 256) -> NDArray:
+    """Rows from all over, to try a backbone on."""
+    numbers = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, count))
+    return rows.read(numbers.astype(np.int64))
 
 
 def _source_names(

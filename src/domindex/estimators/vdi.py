@@ -502,10 +502,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         known = set(self.domains_) if shift is None else set(shift.domains)
         return [name for name in present if name not in known]
 
-    def _settled(self, X: Any, names: Names) -> Self | None:
+    def _settled(self, X: Any, names: list[Hashable]) -> Self:
         """A copy that knows these new domains, and the shares of classes in these sources."""
-        if names is None:
-            return None
         known = set(self.domains_)
         is_new = np.array([name not in known for name in names])
         new = [name for name in names if name not in known]

@@ -18,7 +18,7 @@ import pandas as pd
 from joblib import cpu_count
 
 from domindex.errors import InputError, OffMapWarning
-from domindex.estimators.streaming import StreamedTable
+from domindex.estimators.streaming import StreamedTable, settled
 from domindex.inputs.columns import (
     MISSING_WORDS,
     InputChanges,
@@ -488,7 +488,6 @@ def predict_stream(
     require_roles(stream.columns, named)
     rows = StreamedTable.of_model(model, stream, run.domain, spell=True, others=tuple(kept))
     present = rows.domains()
-    assert present is not None
     known, changes, n_rows = set(model.domains_), InputChanges(), 0
     with (
         warnings.catch_warnings(),
@@ -496,9 +495,7 @@ def predict_stream(
         PartWriter(draft, table_format(usable_path(out))) as writer,
     ):
         warnings.simplefilter("ignore", OffMapWarning)  # a column says it
-        to_measure = set(model._open_domains(present))
-        if to_measure:
-            model = model._settled(*rows.sample(to_measure))
+        model = settled(model, rows, present)
         task = partial(_predict_part, model, run.targets, rows, _of_domains(model))
         parts = progress.each("predicting", rows.tables())
         for table, changed in _side_by_side(task, parts):
@@ -522,7 +519,6 @@ def _predict_part(
 ) -> tuple[pd.DataFrame, InputChanges]:
     """From a part of a table to its predictions."""
     X, names, given = rows.read(part)
-    assert names is not None
     changes = model._preparation.apply(X).changes
     table = predicted_columns(model, X, names, targets)
     table.insert(0, str(rows.domain), names)

@@ -1,4 +1,4 @@
-"""Columns of a table as features: numbers, categories, dates, and the names of domains."""
+"""Columns of a table as features: numbers, categories and dates, each learned and then repeated."""
 
 from __future__ import annotations
 
@@ -27,6 +27,41 @@ MISSING_WORDS = frozenset(["na", "n/a", "nan", "null", "none", "-", "?", "missin
 """What stands for a missing value in a column of numbers. Among texts they are texts."""
 
 
+@dataclass(frozen=True)
+class ColumnSettings:
+    """Thresholds of the preparation; none was tuned on a dataset."""
+
+    min_share: float = 0.005
+    """Of the rows that a category has to have for a feature of its own. On the scale on which
+    domains are compared, a row of a category with share p lies 1 / √p deviations away: at 0.5 % it
+    is 14, and a few rows of a rarer one would outweigh all other columns."""
+    max_with_unit: int = 20
+    """Different numbers with a unit, such as doses, that may be categories."""
+    min_rows: int = 50
+    """Below it, values that are all different say nothing."""
+    unique_texts: float = 0.5
+    """Share of different texts among the values of a column from which on they name rows."""
+    collisions: float = 10.0
+    """Pairs of equal values that whole numbers of a column would have by chance, so that having
+    none shows that they are numbers of records: by chance that happens once in 20,000 columns."""
+    purity: float = 0.95
+    """Share of rows whose domain a value tells, from which on the column names domains."""
+    repeats: float = 5.0
+    """Rows a value needs on average for what it tells of the domain to be more than chance."""
+    min_domains: int = 3
+    """Below it, a column that tells domains apart is just one that differs between them."""
+    min_known: float = 0.2
+    """Share of rows with a value below which a column is left out: the rest would be made up."""
+    uneven_gaps: float = 0.3
+    """Difference between the shares of gaps in two domains from which on a constant in their place
+    would tell these domains apart."""
+    gap_errors: float = 3.0
+    """Standard errors by which a domain's share of gaps is beyond that of all rows."""
+
+
+SETTINGS = ColumnSettings()
+
+
 def number_of(value: object) -> float:
     """NaN for anything that is not a number."""
     if isinstance(value, str) and ("_" in value or stands_for_none(value)):
@@ -46,6 +81,139 @@ def stands_for_none(value: object) -> bool:
     return is_missing(value)
 
 
+Kind = Literal["numbers", "texts", "dates"]
+
+
+def kind_of(column: pd.Series, *, in_rows: bool = True) -> Kind:
+    """Whether a column holds numbers, texts or dates; mixtures and anything else are refused.
+
+    `in_rows` says that the values stand as in the table, so that an error may name a row.
+    """
+    if column.dtype.kind in "biuf":
+        return "numbers"
+    if column.dtype.kind == "m":
+        raise a_date(column)
+    if column.dtype.kind == "M":
+        return "dates"
+    values = [value for value in column.tolist() if not is_missing(value)]
+    if all(isinstance(value, str) for value in values):
+        return _kind_of_texts(column, values, in_rows)
+    if all(isinstance(v, bool | int | float | np.number | decimal.Decimal) for v in values):
+        return "numbers"
+    if all(isinstance(value, datetime.date | datetime.time) for value in values):
+        return "dates"
+    if any(isinstance(value, datetime.date | datetime.timedelta) for value in values):
+        raise a_date(column)
+    kinds = sorted({type(value).__name__ for value in values})
+    raise InputError(
+        f"Column {column.name!r} holds {' and '.join(kinds)} values, such as {values[0]!r}. "
+        f"Turn it into numbers or texts, or leave it out (--exclude {column.name})."
+    )
+
+
+def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> Kind:
+    given = [value for value in dict.fromkeys(values) if not stands_for_none(value)]
+    numeric = [value for value in given if not np.isnan(number_of(value))]
+    if given and len(numeric) == len(given):
+        return "numbers"
+    if are_dates(given):
+        return "dates"
+    _refuse_units(column.name, given)
+    if numeric:
+        others = [value for value in given if value not in set(numeric)]
+        where = f" (first in row {column.tolist().index(others[0]) + 1})" if in_rows else ""
+        raise InputError(
+            f"Column {column.name!r} mixes numbers and texts: {preview(numeric, 3)}, but also "
+            f"{preview(others, 3)}{where}. Correct it, pass "
+            f"--categorical {column.name} to take all values for categories, or leave it out "
+            f"(--exclude {column.name})."
+        )
+    return "texts"
+
+
+def _refuse_units(name: object, values: Sequence[str]) -> None:
+    """Numbers with a unit behind them, too many of them to be categories, would be as many."""
+    if len(values) <= SETTINGS.max_with_unit:
+        return
+    with_unit = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?P<unit> ?%| [^\W\d]\S*)")
+    found = [with_unit.fullmatch(value.strip()) for value in values]
+    units = {one["unit"] for one in found if one is not None}
+    if all(found) and len(units) == 1:
+        raise InputError(
+            f"Column {name!r} holds numbers with a unit: {preview(values, 3)}. Write the numbers "
+            f"alone, and {units.pop()!r} into the column's name; or pass --categorical {name} to "
+            f"take all values for categories, or leave it out (--exclude {name})."
+        )
+
+
+def a_date(column: pd.Series, *, is_target: bool = False) -> InputError:
+    """For dates where there can be none."""
+    values = [str(value) for value in column.tolist() if not is_missing(value)][:2]
+    otherwise = "name another target" if is_target else f"leave it out (--exclude {column.name})"
+    return InputError(
+        f"Column {column.name!r} holds dates or times ({preview(values, 2)}), which are not taken "
+        "as they are. Turn them into numbers that mean something, such as the month or the days "
+        f"since a start, or {otherwise}."
+    )
+
+
+def numbers_of(column: pd.Series) -> Floats:
+    """The column as floats, NaN where a value is missing; refused where one is no number."""
+    if column.dtype.kind in "biuf":
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        values = column.tolist()
+        numbers = np.array([number_of(value) for value in values])
+        unread = np.flatnonzero(np.isnan(numbers)).tolist()
+        wrong = [row for row in unread if not stands_for_none(values[row])]
+        if wrong:
+            raise InputError(
+                f"Column {column.name!r} should hold numbers, but {len(wrong)} of its "
+                f"{len(values)} values are none, the first {values[wrong[0]]!r} in row "
+                f"{wrong[0] + 1}. Correct them, or leave them empty."
+            )
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if len(infinite):
+        raise InputError(
+            f"Column {column.name!r} is infinite in {len(infinite)} rows, the first is row "
+            f"{infinite[0] + 1}. Correct these values, or leave them empty."
+        )
+    return numbers
+
+
+def texts_of(column: pd.Series) -> list[str | None]:
+    """The column as texts, None where a value is missing; whole numbers without a point."""
+    return [None if is_blank(value) else text_of(value) for value in column.tolist()]
+
+
+def require_columns(columns: Iterable[str], names: Sequence[str], role: str) -> None:
+    """All of `names` are columns; those that are not are reported together."""
+    require_roles(columns, {role: names})
+
+
+def require_roles(columns: Iterable[str], roles: Mapping[str, Sequence[str]]) -> None:
+    """All names of all roles are columns; those that are not are reported at once.
+
+    One error a run would cost a user as many runs as there are slips.
+    """
+    known = list(columns)
+    absent = {
+        role: [name for name in dict.fromkeys(names) if name not in known]
+        for role, names in roles.items()
+    }
+    absent = {role: names for role, names in absent.items() if names}
+    if not absent:
+        return
+    wrong = [name for names in absent.values() for name in names]
+    listed = " and ".join(f"{preview(names)} for the {role}" for role, names in absent.items())
+    near = dict.fromkeys(nearest_name(name, known) for name in wrong)
+    meant = " and ".join(repr(name) for name in near if name is not None)
+    hint = f"Did you mean {meant}?" if meant else "Spell them as in the header."
+    if not meant and len(known) == 1:
+        hint = "The file was read as one column: say what stands between columns (--sep)."
+    raise InputError(f"There is no column {listed}; there are {preview(known, 12)}. {hint}")
+
+
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """A column of a table.
@@ -58,7 +226,7 @@ class Encoded:
     unknown : texts that are none of its categories
     """
 
-    values: NDArray[np.float64]
+    values: Floats
     missing: NDArray[np.bool_]
     n_bounded: int = 0
     unknown: frozenset[str] = frozenset()
@@ -84,22 +252,24 @@ class InputChanges:
     categories: frozenset[str] = frozenset()
 
     def __add__(self, other: InputChanges) -> InputChanges:
-        names = dict.fromkeys([*self.unknown, *other.unknown])
         none: frozenset[str] = frozenset()
-        both = {n: self.unknown.get(n, none) | other.unknown.get(n, none) for n in names}
-        counts = (self.filled + other.filled, self.bounded + other.bounded)
-        categories = self.categories | other.categories
-        return InputChanges(*counts, both, self.drawn + other.drawn, categories)
+        names = dict.fromkeys([*self.unknown, *other.unknown])
+        return InputChanges(
+            self.filled + other.filled,
+            self.bounded + other.bounded,
+            {n: self.unknown.get(n, none) | other.unknown.get(n, none) for n in names},
+            self.drawn + other.drawn,
+            self.categories | other.categories,
+        )
 
     def notes(self, least_shown: int = 1, *, with_texts: bool = True) -> tuple[str, ...]:
         """Sentences; counts below `least_shown` are not said, and texts only where asked for."""
-        notes = []
-        for what, part in filled_by(self.filled, self.categories).items():
-            listed = counted(part, least_shown)
-            notes.append(f"Filled in missing inputs by the sources' {what}: {listed}.")
-        drawn = +self.drawn
-        if drawn:
-            listed = counted(drawn, least_shown)
+        notes = [
+            f"Filled in missing inputs by the sources' {what}: {counted(part, least_shown)}."
+            for what, part in filled_by(self.filled, self.categories).items()
+        ]
+        if +self.drawn:
+            listed = counted(+self.drawn, least_shown)
             notes.append(f"Drew missing inputs from what the others say of them: {listed}.")
         if self.bounded:
             listed = counted(self.bounded, least_shown)
@@ -132,6 +302,185 @@ def counted(counts: Counter[str], least: int) -> str:
     return preview((f"{name} ({count})" for name, count in said), 5)
 
 
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers.
+
+    Attributes
+    ----------
+    name : of the column
+    fill : stands in for missing ones
+    low, high : what lies beyond is too far out
+    reach : values are cut so far beyond these, lest one decides on what gaps are filled with. What
+        they count as, an estimator knows: it depends on the domain. 0 in runs of before
+    """
+
+    name: str
+    fill: float
+    low: float = -np.inf
+    high: float = np.inf
+    reach: float = 0.0
+
+    @property
+    def features(self) -> list[str]:
+        return [self.name]
+
+    def encode(self, column: pd.Series) -> Encoded:
+        """(rows, 1), where they were missing, and how many are too far out."""
+        numbers = numbers_of(column)
+        missing = np.isnan(numbers)
+        bounded = np.clip(numbers, self.low - self.reach, self.high + self.reach)
+        n_bounded = int(((numbers < self.low) | (numbers > self.high)).sum())
+        return Encoded(np.where(missing, self.fill, bounded)[:, None], missing, n_bounded)
+
+
+def learn_numbers(
+    column: pd.Series,
+    is_source: NDArray[np.bool_],
+    domains: Sequence[str],
+    facts: ColumnFacts | None,
+    least: int,
+) -> NumberColumn | None:
+    """None for a column that never changes, or in fewer than `least` rows."""
+    name, numbers = str(column.name), numbers_of(column)
+    known = numbers[~np.isnan(numbers)]
+    ends = [float(known.min()), float(known.max())] if len(known) else []
+    if facts is not None:
+        if facts.infinite:
+            raise InputError(
+                f"Column {name!r} is infinite in {facts.infinite} rows. Correct these values, or "
+                "leave them empty."
+            )
+        ends += [end for end in (facts.low, facts.high) if not np.isnan(end)]
+    if not ends or min(ends) == max(ends):
+        return None
+    if facts is None and len(known) - np.unique(known, return_counts=True)[1].max() < least:
+        return None
+    low, high, reach = bounds_of(numbers, domains)
+    labelled = numbers[~np.isnan(numbers) & is_source]
+    middle = labelled if len(labelled) else known if len(known) else np.array(ends)
+    with np.errstate(over="ignore"):
+        halfway = float(np.median(middle))
+    if not np.isfinite(halfway):
+        halfway = float(middle[0])
+    if np.sum(numbers == halfway) == 1:
+        halfway = _rounded(halfway, known)
+    fill = float(np.clip(halfway, low, high))
+    if not np.isfinite(low):
+        return NumberColumn(name, fill)
+    return NumberColumn(name, fill, low, high, reach)
+
+
+def _rounded(value: float, values: Floats) -> float:
+    """To a hundredth of what lies between the quartiles: a value that one row has is not told."""
+    with np.errstate(over="ignore"):
+        width = float(np.subtract(*np.quantile(values, [0.75, 0.25])))
+    if not 0.0 < width < np.inf:
+        return value
+    unit = 10.0 ** np.floor(np.log10(width) - 2)
+    return float(np.round(value / unit) * unit) if unit > 0 else value
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A column of texts, one feature for each category.
+
+    The features of a row always add up to 1. Were they 0 in the few rows of rare categories, their
+    sum would be a direction in which nothing ever differs but these rows.
+
+    Attributes
+    ----------
+    name : of the column
+    levels : the categories
+    fill : the one that stands in for missing ones
+    shares : of the rows in each, which a text that is none of them is given; none for all 0
+    has_others : whether a last feature, instead, is for all texts that are none of the levels
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    fill: str
+    shares: tuple[float, ...] = ()
+    has_others: bool = False
+
+    @property
+    def features(self) -> list[str]:
+        named = [f"{self.name}={level}" for level in self.levels]
+        return [*named, f"{self.name} (others)"] if self.has_others else named
+
+    def encode(self, column: pd.Series) -> Encoded:
+        """(rows, levels), where texts were missing, and the texts that are no level."""
+        places, distinct = _distinct(column)
+        texts = texts_of(distinct)
+        is_missing = np.array([text is None for text in texts], dtype=bool)
+        position = {level: number for number, level in enumerate(self.levels)}
+        filled = [self.fill if text is None else text for text in texts]
+        codes = np.array([position.get(text, -1) for text in filled], dtype=np.int64)
+        identity = np.eye(len(self.features))
+        others = identity[-1] if self.has_others else self.shares or np.zeros(len(self.levels))
+        one_hot = np.vstack([identity[: len(self.levels)], others])
+        return Encoded(
+            one_hot[codes[places]],
+            is_missing[places],
+            unknown=frozenset(text for text, code in zip(filled, codes) if code < 0),
+        )
+
+
+def least_count(n_rows: int, floor: int = 2) -> int:
+    """Rows that a category, or a change in a column of numbers, takes to count."""
+    return max(floor, ceil(SETTINGS.min_share * n_rows))
+
+
+def learn_categories(
+    column: pd.Series,
+    is_source: NDArray[np.bool_],
+    domains: Sequence[str],
+    facts: ColumnFacts | None,
+    floor: int,
+) -> tuple[CategoryColumn | None, int]:
+    """The column, None where fewer than two categories are left, and how many were pooled.
+
+    A category counts where it is common enough, and occurs in more than one domain: one that does
+    not can only tell the name of its domain.
+    """
+    name, texts, several = str(column.name), texts_of(column), len(set(domains)) > 1
+    pairs = {(text, domain) for text, domain in zip(texts, domains) if text is not None}
+    homes = Counter(text for text, _ in pairs)
+    counts = Counter(text for text in texts if text is not None)
+    if facts is not None and facts.texts:
+        counts = facts.texts
+    least = least_count(sum(counts.values()), floor)
+    levels = sorted(
+        text
+        for text, count in counts.items()
+        if count >= least and (homes[text] > 1 or not several)
+    )
+    n_pooled = len(counts) - len(levels)
+    n_in_levels = sum(counts[level] for level in levels)
+    enough_others = sum(counts.values()) - n_in_levels >= least
+    if not levels or len(counts) < 2 or (len(levels) < 2 and not enough_others):
+        return None, n_pooled
+    labelled = Counter(t for t, source in zip(texts, is_source) if source and t in set(levels))
+    shown = labelled or Counter({level: counts[level] for level in levels})
+    fill = min(shown, key=lambda text: (-shown[text], text))
+    homes_of_others = {domain for text, domain in pairs if text not in set(levels)}
+    if enough_others and (len(homes_of_others) > 1 or not several):
+        return CategoryColumn(name, tuple(levels), fill, (), True), n_pooled
+    if len(levels) < 2:
+        return None, n_pooled
+    shares = tuple(counts[level] / n_in_levels for level in levels)
+    return CategoryColumn(name, tuple(levels), fill, shares), n_pooled
+
+
+def _distinct(column: pd.Series) -> tuple[NDArray[np.int64], pd.Series]:
+    """(rows,) places in the different values of a column, and these; mixtures stay as they are."""
+    kinds = "biuf"
+    if column.dtype.kind in kinds or pd.api.types.infer_dtype(column, skipna=True) == "string":
+        places, values = pd.factorize(column, use_na_sentinel=False)
+        return places, pd.Series(values, name=column.name)
+    return np.arange(len(column)), column
+
+
 PARTS = ("year", "month", "weekday", "hour")
 """What is taken of a date: numbers, Monday is 0."""
 
@@ -142,7 +491,7 @@ _YEAR_FIRST = re.compile(
 _YEAR_LAST = re.compile(
     rf"(?P<first>\d{{1,2}})[-/.](?P<second>\d{{1,2}})[-/.](?P<year>\d{{4}})([T ]{_CLOCK}.*)?"
 )
-_TIME = re.compile(rf"{_CLOCK}")
+_TIME = re.compile(r"(?P<hour>\d{1,2})(:\d{2}([:.]\d{2}([.,]\d+)?)?|\.\d{2}[:.]\d{2}([.,]\d+)?)")
 
 
 @dataclass(frozen=True)
@@ -197,9 +546,9 @@ def are_dates(texts: Sequence[str]) -> bool:
     """Whether all of these texts are dates, or all are times of day."""
     if not texts:
         return False
-    patterns = (_YEAR_FIRST, _YEAR_LAST)
-    dates = all(any(one.fullmatch(text.strip()) for one in patterns) for text in texts)
-    return dates or all(_is_time(text.strip()) for text in texts)
+    stripped = [text.strip() for text in texts]
+    dates = all(_YEAR_FIRST.fullmatch(text) or _YEAR_LAST.fullmatch(text) for text in stripped)
+    return dates or all(_TIME.fullmatch(text) for text in stripped)
 
 
 def is_month_first(column: pd.Series) -> bool:
@@ -226,9 +575,8 @@ def date_parts(column: pd.Series, month_first: bool) -> NDArray[np.float64]:
 
 def _parts(value: object, month_first: bool) -> tuple[float, ...] | None:
     """In the order of `PARTS`; None for what is no date."""
-    nothing = (np.nan,) * len(PARTS)
     if is_blank(value) or stands_for_none(value) or value is pd.NaT:
-        return nothing
+        return (np.nan,) * len(PARTS)
     if isinstance(value, datetime.datetime):
         return (value.year, value.month, value.weekday(), value.hour)
     if isinstance(value, datetime.date):
@@ -236,376 +584,19 @@ def _parts(value: object, month_first: bool) -> tuple[float, ...] | None:
     if isinstance(value, datetime.time):
         return (np.nan, np.nan, np.nan, value.hour)
     text = str(value).strip()
-    found = _YEAR_FIRST.fullmatch(text) or _YEAR_LAST.fullmatch(text)
+    time = _TIME.fullmatch(text)
+    if time is not None:
+        return (np.nan, np.nan, np.nan, float(time["hour"]))
+    year_first = _YEAR_FIRST.fullmatch(text)
+    found = year_first or _YEAR_LAST.fullmatch(text)
     if found is None:
-        return (*nothing[:3], float(_TIME.fullmatch(text)["hour"])) if _is_time(text) else None  # type: ignore[index]
-    first, second = int(found["first"]), int(found["second"])
-    swapped = _YEAR_FIRST.fullmatch(text) is None and not month_first
-    month, day = (second, first) if swapped else (first, second)
-    hour = np.nan if found["hour"] is None else float(found["hour"])
+        return None
+    month, day = int(found["first"]), int(found["second"])
+    if year_first is None and not month_first:
+        month, day = day, month
     try:
-        return (
-            float(found["year"]),
-            float(month),
-            float(datetime.date(int(found["year"]), month, day).weekday()),
-            hour,
-        )
+        weekday = datetime.date(int(found["year"]), month, day).weekday()
     except ValueError:
         return None
-
-
-def _is_time(text: str) -> bool:
-    found = _TIME.fullmatch(text)
-    return found is not None and (text.count(":") + text.count(".") > 1 or ":" in text)
-
-
-Kind = Literal["numbers", "texts", "dates"]
-
-_WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?P<unit> ?%| [^\W\d]\S*)")
-MOST_WITH_UNIT = 20
-"""Different numbers with a unit, such as doses, that may be categories."""
-
-
-def kind_of(column: pd.Series, *, in_rows: bool = True) -> Kind:
-    """Whether a column holds numbers, texts or dates; mixtures and anything else are refused.
-
-    `in_rows` says that the values stand as in the table, so that an error may name a row.
-    """
-    if column.dtype.kind in "biuf":
-        return "numbers"
-    if column.dtype.kind in "mM":
-        if column.dtype.kind == "m":
-            raise a_date(column)
-        return "dates"
-    values = [value for value in column.tolist() if not is_missing(value)]
-    if all(isinstance(value, str) for value in values):
-        return _kind_of_texts(column, values, in_rows)
-    if all(isinstance(v, bool | int | float | np.number | decimal.Decimal) for v in values):
-        return "numbers"
-    if all(isinstance(value, datetime.date | datetime.time) for value in values):
-        return "dates"
-    if any(isinstance(value, datetime.date | datetime.timedelta) for value in values):
-        raise a_date(column)
-    kinds = sorted({type(value).__name__ for value in values})
-    raise InputError(
-        f"Column {column.name!r} holds {' and '.join(kinds)} values, such as {values[0]!r}. "
-        f"Turn it into numbers or texts, or leave it out (--exclude {column.name})."
-    )
-
-
-def numbers_of(column: pd.Series) -> NDArray[np.float64]:
-    """The column as floats, NaN where a value is missing; refused where one is no number."""
-    if column.dtype.kind in "biuf":
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    else:
-        values = column.tolist()
-        numbers = np.array([number_of(value) for value in values])
-        unread = np.flatnonzero(np.isnan(numbers)).tolist()
-        wrong = [row for row in unread if not stands_for_none(values[row])]
-        if wrong:
-            raise InputError(
-                f"Column {column.name!r} should hold numbers, but {len(wrong)} of its "
-                f"{len(values)} values are none, the first {values[wrong[0]]!r} in row "
-                f"{wrong[0] + 1}. Correct them, or leave them empty."
-            )
-    infinite = np.flatnonzero(np.isinf(numbers))
-    if len(infinite):
-        raise InputError(
-            f"Column {column.name!r} is infinite in {len(infinite)} rows, the first is row "
-            f"{infinite[0] + 1}. Correct these values, or leave them empty."
-        )
-    return numbers
-
-
-def texts_of(column: pd.Series) -> list[str | None]:
-    """The column as texts, None where a value is missing; whole numbers without a point."""
-    return [None if is_blank(value) else text_of(value) for value in column.tolist()]
-
-
-def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> Kind:
-    distinct = list(dict.fromkeys(values))
-    given = [value for value in distinct if not stands_for_none(value)]
-    numeric = [value for value in given if not np.isnan(number_of(value))]
-    if given and len(numeric) == len(given):
-        return "numbers"
-    if are_dates(given):
-        return "dates"
-    _refuse_units(column.name, given)
-    if numeric:
-        others = [value for value in given if value not in set(numeric)]
-        where = f" (first in row {column.tolist().index(others[0]) + 1})" if in_rows else ""
-        raise InputError(
-            f"Column {column.name!r} mixes numbers and texts: {preview(numeric, 3)}, but also "
-            f"{preview(others, 3)}{where}. Correct it, pass "
-            f"--categorical {column.name} to take all values for categories, or leave it out "
-            f"(--exclude {column.name})."
-        )
-    return "texts"
-
-
-def _refuse_units(name: object, values: Sequence[str]) -> None:
-    """Numbers with a unit behind them, too many of them to be categories, would be as many."""
-    if len(values) <= MOST_WITH_UNIT:
-        return
-    found = [_WITH_UNIT.fullmatch(value.strip()) for value in values]
-    units = {one["unit"] for one in found if one is not None}
-    if all(found) and len(units) == 1:
-        raise InputError(
-            f"Column {name!r} holds numbers with a unit: {preview(values, 3)}. Write the numbers "
-            f"alone, and {units.pop()!r} into the column's name; or pass --categorical {name} to "
-            f"take all values for categories, or leave it out (--exclude {name})."
-        )
-
-
-def a_date(column: pd.Series, *, is_target: bool = False) -> InputError:
-    """For dates where there can be none."""
-    values = [str(value) for value in column.tolist() if not is_missing(value)][:2]
-    otherwise = "name another target" if is_target else f"leave it out (--exclude {column.name})"
-    return InputError(
-        f"Column {column.name!r} holds dates or times ({preview(values, 2)}), which are not taken "
-        "as they are. Turn them into numbers that mean something, such as the month or the days "
-        f"since a start, or {otherwise}."
-    )
-
-
-def require_columns(columns: Iterable[str], names: Sequence[str], role: str) -> None:
-    """All of `names` are columns; those that are not are reported together."""
-    require_roles(columns, {role: names})
-
-
-def require_roles(columns: Iterable[str], roles: Mapping[str, Sequence[str]]) -> None:
-    """All names of all roles are columns; those that are not are reported at once.
-
-    One error a run would cost a user as many runs as there are slips.
-    """
-    known = list(columns)
-    absent = {
-        role: [name for name in dict.fromkeys(names) if name not in known]
-        for role, names in roles.items()
-    }
-    absent = {role: names for role, names in absent.items() if names}
-    if not absent:
-        return
-    wrong = [name for names in absent.values() for name in names]
-    listed = " and ".join(f"{preview(names)} for the {role}" for role, names in absent.items())
-    near = dict.fromkeys(nearest_name(name, known) for name in wrong)
-    meant = " and ".join(repr(name) for name in near if name is not None)
-    hint = f"Did you mean {meant}?" if meant else "Spell them as in the header."
-    if not meant and len(known) == 1:
-        hint = "The file was read as one column: say what stands between columns (--sep)."
-    raise InputError(f"There is no column {listed}; there are {preview(known, 12)}. {hint}")
-
-
-@dataclass(frozen=True)
-class NumberColumn:
-    """A column of numbers.
-
-    Attributes
-    ----------
-    name : of the column
-    fill : stands in for missing ones
-    low, high : what lies beyond is too far out
-    reach : values are cut so far beyond these, lest one decides on what gaps are filled with. What
-        they count as, an estimator knows: it depends on the domain. 0 in runs of before
-    """
-
-    name: str
-    fill: float
-    low: float = -np.inf
-    high: float = np.inf
-    reach: float = 0.0
-
-    @property
-    def features(self) -> list[str]:
-        return [self.name]
-
-    def encode(self, column: pd.Series) -> Encoded:
-        """(rows, 1), where they were missing, and how many are too far out."""
-        numbers = numbers_of(column)
-        missing = np.isnan(numbers)
-        bounded = np.clip(numbers, self.low - self.reach, self.high + self.reach)
-        n_bounded = int(((numbers < self.low) | (numbers > self.high)).sum())
-        return Encoded(np.where(missing, self.fill, bounded)[:, None], missing, n_bounded)
-
-
-def learn_numbers(
-    column: pd.Series,
-    is_source: NDArray[np.bool_],
-    domains: Sequence[str],
-    facts: ColumnFacts | None,
-    least: int,
-) -> NumberColumn | None:
-    """None for a column that never changes, or in fewer than `least` rows."""
-    name, numbers = str(column.name), numbers_of(column)
-    known = ~np.isnan(numbers)
-    ends = (
-        [float(end) for end in (numbers[known].min(), numbers[known].max())] if known.any() else []
-    )
-    if facts is not None:
-        if facts.infinite:
-            raise InputError(
-                f"Column {name!r} is infinite in {facts.infinite} rows. Correct these values, or "
-                "leave them empty."
-            )
-        ends += [end for end in (facts.low, facts.high) if not np.isnan(end)]
-    if not ends or min(ends) == max(ends):
-        return None
-    if facts is None and len(numbers[known]) - _commonest(numbers[known])[1] < least:
-        return None
-    low, high, reach = bounds_of(numbers, domains)
-    labelled = numbers[known & is_source]
-    middle = labelled if len(labelled) else numbers[known] if known.any() else np.array(ends)
-    with np.errstate(over="ignore"):
-        halfway = float(np.median(middle))
-    if not np.isfinite(halfway):
-        halfway = float(middle[0])
-    if np.sum(numbers == halfway) == 1:
-        halfway = _rounded(halfway, numbers[known])
-    fill = float(np.clip(halfway, low, high))
-    if not np.isfinite(low):
-        return NumberColumn(name, fill)
-    return NumberColumn(name, fill, low, high, reach)
-
-
-def _rounded(value: float, values: Floats) -> float:
-    """To a hundredth of what lies between the quartiles: a value that one row has is not told."""
-    with np.errstate(over="ignore"):
-        width = float(np.subtract(*np.quantile(values, [0.75, 0.25])))
-    if not 0.0 < width < np.inf:
-        return value
-    unit = 10.0 ** np.floor(np.log10(width) - 2)
-    return float(np.round(value / unit) * unit) if unit > 0 else value
-
-
-def _commonest(values: Floats) -> tuple[float, int]:
-    if not len(values):
-        return np.nan, 0
-    distinct, counts = np.unique(values, return_counts=True)
-    return float(distinct[counts.argmax()]), int(counts.max())
-
-
-LEAST_SHARE = 0.005
-"""Share of the rows that a category has to have for a feature of its own. On the scale on which
-domains are compared, a row of a category with share p lies 1 / √p deviations away: at 0.5 % it is
-14, and a few rows of a rarer one would outweigh all other columns. Leaves room for 100 categories
-of equal size; not tuned."""
-
-
-@dataclass(frozen=True)
-class CategoryColumn:
-    """A column of texts, one feature for each category.
-
-    The features of a row always add up to 1. Were they 0 in the few rows of rare categories, their
-    sum would be a direction in which nothing ever differs but these rows.
-
-    Attributes
-    ----------
-    name : of the column
-    levels : the categories
-    fill : the one that stands in for missing ones
-    shares : of the rows in each, which a text that is none of them is given; none for all 0
-    has_others : whether a last feature, instead, is for all texts that are none of the levels
-    """
-
-    name: str
-    levels: tuple[str, ...]
-    fill: str
-    shares: tuple[float, ...] = ()
-    has_others: bool = False
-
-    @property
-    def features(self) -> list[str]:
-        named = [f"{self.name}={level}" for level in self.levels]
-        return [*named, f"{self.name} (others)"] if self.has_others else named
-
-    def encode(self, column: pd.Series) -> Encoded:
-        """(rows, levels), where texts were missing, and the texts that are no level."""
-        places, distinct = _distinct(column)
-        texts = texts_of(distinct)
-        is_missing = np.array([text is None for text in texts], dtype=bool)
-        position = {level: number for number, level in enumerate(self.levels)}
-        filled = [self.fill if text is None else text for text in texts]
-        codes = np.array([position.get(text, -1) for text in filled], dtype=np.int64)
-        one_hot = np.vstack([np.eye(len(self.features))[: len(self.levels)], self._of_others()])
-        return Encoded(
-            one_hot[codes[places]],
-            is_missing[places],
-            unknown=frozenset(text for text, code in zip(filled, codes) if code < 0),
-        )
-
-    def _of_others(self) -> NDArray[np.float64]:
-        """(features,), what a text that is none of the levels becomes."""
-        if self.has_others:
-            return np.eye(len(self.features))[-1]
-        return np.array(self.shares or np.zeros(len(self.levels)))
-
-
-def least_count(n_rows: int, floor: int = 2) -> int:
-    """Rows that a category, or a change in a column of numbers, takes to count."""
-    return max(floor, ceil(LEAST_SHARE * n_rows))
-
-
-def learn_categories(
-    column: pd.Series,
-    is_source: NDArray[np.bool_],
-    domains: Sequence[str],
-    facts: ColumnFacts | None,
-    floor: int,
-) -> tuple[CategoryColumn | None, int]:
-    """The column, None where fewer than two categories are left, and how many were pooled.
-
-    A category counts where it is common enough, and occurs in more than one domain: one that does
-    not can only tell the name of its domain.
-    """
-    texts = texts_of(column)
-    counts = Counter(text for text in texts if text is not None)
-    homes = _homes(texts, domains)
-    if facts is not None and facts.texts:
-        counts = facts.texts
-    least = least_count(sum(counts.values()), floor)
-    many = len(set(domains)) > 1
-    levels = sorted(
-        text for text, count in counts.items() if count >= least and (homes[text] > 1 or not many)
-    )
-    n_pooled = len(counts) - len(levels)
-    if not levels or len(counts) < 2 or (len(levels) < 2 and not _splits(counts, levels, least)):
-        return None, n_pooled
-    labelled = Counter(t for t, source in zip(texts, is_source) if source and t in set(levels))
-    shown = labelled or Counter({level: counts[level] for level in levels})
-    fill = min(shown, key=lambda text: (-shown[text], text))
-    has_others = _splits(counts, levels, least) and _spread(texts, domains, set(levels), many)
-    if has_others:
-        return CategoryColumn(str(column.name), tuple(levels), fill, (), True), n_pooled
-    if len(levels) < 2:
-        return None, n_pooled
-    total = sum(counts[level] for level in levels)
-    shares = tuple(counts[level] / total for level in levels)
-    return CategoryColumn(str(column.name), tuple(levels), fill, shares), n_pooled
-
-
-def _splits(counts: Counter[str], levels: Sequence[str], least: int) -> bool:
-    """Whether all the texts that are no level, together, are enough for a feature."""
-    return sum(counts.values()) - sum(counts[level] for level in levels) >= least
-
-
-def _spread(
-    texts: Sequence[str | None], domains: Sequence[str], levels: set[str], many: bool
-) -> bool:
-    """Whether the texts that are no level are of more than one domain."""
-    homes = {d for text, d in zip(texts, domains) if text is not None and text not in levels}
-    return len(homes) > 1 or not many
-
-
-def _homes(texts: Sequence[str | None], domains: Sequence[str]) -> Counter[str]:
-    """In how many domains each text occurs."""
-    pairs = {(text, domain) for text, domain in zip(texts, domains) if text is not None}
-    return Counter(text for text, _ in pairs)
-
-
-def _distinct(column: pd.Series) -> tuple[NDArray[np.int64], pd.Series]:
-    """(rows,) places in the different values of a column, and these; mixtures stay as they are."""
-    kinds = "biuf"
-    if column.dtype.kind in kinds or pd.api.types.infer_dtype(column, skipna=True) == "string":
-        places, values = pd.factorize(column, use_na_sentinel=False)
-        return places, pd.Series(values, name=column.name)
-    return np.arange(len(column)), column
+    hour = np.nan if found["hour"] is None else float(found["hour"])
+    return (float(found["year"]), float(month), float(weekday), hour)

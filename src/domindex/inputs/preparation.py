@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -15,11 +16,13 @@ from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.inputs.columns import (
     PARTS,
+    SETTINGS,
     CategoryColumn,
     DateColumn,
     InputChanges,
     Kind,
     NumberColumn,
+    counted,
     kind_of,
     learn_categories,
     learn_dates,
@@ -28,25 +31,16 @@ from domindex.inputs.columns import (
     require_columns,
 )
 from domindex.inputs.messages import preview
+from domindex.inputs.names import group_rows
 from domindex.inputs.stream_summary import ColumnFacts
-from domindex.inputs.streams import is_blank
-from domindex.inputs.suspect_columns import (
-    FEW_KNOWN,
-    Imputation,
-    learn_imputation,
-    names_domain,
-    names_rows,
-    uneven_domains,
-)
-
-__all__ = ["InputRequest", "Missing", "PreparedInputs", "TablePreparation", "input_names"]
+from domindex.inputs.streams import is_blank, text_of
 
 Missing = Literal["impute", "error"]
+Column = NumberColumn | CategoryColumn | DateColumn
 
 LEAST_SHARED = 5
 """Rows, and occurrences of a category, from which on counts and means are shown in what is shared
 with others; the bound that statistical offices commonly use for cells of a table."""
-
 
 BY_COMMAS = {"by_commas": True}
 """Metadata of a field that holds names, which the command line is given as one text."""
@@ -98,142 +92,30 @@ class InputRequest:
         return LEAST_SHARED if self.share else 1
 
 
-Column = NumberColumn | CategoryColumn | DateColumn
+def input_names(
+    columns: Sequence[str], reserved: Sequence[str], request: InputRequest
+) -> list[str]:
+    """The columns that are inputs: those asked for, or all that are nothing else.
 
-LEFT_OUT = {
-    "never change": "Dropped {columns} with one value, or nearly: {names}.",
-    "names rows": "Left out {columns} whose values name rows, as numbers of records or free texts "
-    "do: {names}. {keep}",
-    "names domain": "Left out {columns} whose values name the domain, as codes and postcodes do: "
-    "{names}. {keep}",
-    "dates": "Left out {columns} of dates or times: {names}. {dates}",
-    "mostly missing": "Left out {columns} missing in most rows: {names}. {keep}",
-}
-"""Why a column is no input, and what is said of it."""
+    `reserved` are the domain and the targets.
 
-ON_THE_SHELL = {
-    "keep": "Pass --keep-column to use them.",
-    "dates": "Pass --dates to use the year, month, weekday and hour.",
-}
-IN_PYTHON = {
-    "keep": "To use them, make numbers without gaps of all columns before fit.",
-    "dates": "To use them, turn them into numbers before fit, such as the month.",
-}
-"""What to do about it."""
-
-
-@dataclass(frozen=True)
-class LearnedColumns:
-    """The inputs; columns that are none, by the reason; and how many texts of each were pooled."""
-
-    columns: tuple[Column, ...]
-    left_out: Mapping[str, tuple[str, ...]]
-    pooled: Counter[str] = field(default_factory=Counter)
-
-    def notes(self, least_shown: int = 1, *, in_python: bool = False) -> tuple[str, ...]:
-        return tuple(self._notes(least_shown, IN_PYTHON if in_python else ON_THE_SHELL))
-
-    def _notes(self, least_shown: int, advice: Mapping[str, str]) -> Iterator[str]:
-        for reason, words in LEFT_OUT.items():
-            names = self.left_out.get(reason, ())
-            if names:
-                listed = preview(names, 10)
-                yield words.format(columns=count_columns(names), names=listed, **advice)
-        coded = [column.name for column in self.columns if isinstance(column, CategoryColumn)]
-        if coded:
-            yield f"One-hot encoded {count_columns(coded)}: {preview(coded)}."
-        if self.pooled:
-            said = (
-                f"{name} ({count if count >= least_shown else f'below {least_shown}'})"
-                for name, count in self.pooled.most_common()
-            )
-            yield f"Pooled categories that are rare or of one domain only: {preview(said)}."
-
-
-def learn_columns(
-    table: pd.DataFrame,
-    names: Sequence[str],
-    is_source: NDArray[np.bool_],
-    domains: Sequence[str],
-    request: InputRequest,
-    facts: Mapping[str, ColumnFacts],
-) -> LearnedColumns:
-    """All columns in turn; those that cannot be used are reported together."""
-    columns: list[Column] = []
-    left_out: dict[str, list[str]] = {}
-    pooled, errors = Counter[str](), list[InputError]()
-    for name in names:
-        rows = (table[name], is_source, domains)
-        try:
-            learned, reason, n_pooled = _learn(*rows, request, facts.get(name))
-        except InputError as error:
-            errors.append(error)
-            continue
-        if learned is not None:
-            columns.append(learned)
-            if n_pooled:
-                pooled[name] = n_pooled
-        else:
-            left_out.setdefault(reason, []).append(name)
-    if errors:
-        raise _all_at_once(errors)
-    return LearnedColumns(tuple(columns), {k: tuple(v) for k, v in left_out.items()}, pooled)
-
-
-def count_columns(names: Any) -> str:
-    return "1 column" if len(names) == 1 else f"{len(names)} columns"
-
-
-def _learn(
-    column: pd.Series,
-    is_source: NDArray[np.bool_],
-    domains: Sequence[str],
-    request: InputRequest,
-    facts: ColumnFacts | None,
-) -> tuple[Column | None, str, int]:
-    """The column, or the reason why it is none; and how many of its texts were pooled."""
-    name = str(column.name)
-    kind: Kind = "texts" if name in request.categorical else _kind(column, facts)
-    keep = name in request.keep_columns or request.features is not None
-    if kind == "dates":
-        return (learn_dates(column, is_source) if request.dates else None), "dates", 0
-    if not keep:
-        reason = _suspicion(column, kind, domains, facts)
-        if reason:
-            return None, reason, 0
-    floor = max(2, request.least_shown)
-    if kind == "numbers":
-        least = least_count(len(column), floor) if name not in request.keep_columns else 1
-        return learn_numbers(column, is_source, domains, facts, least), "never change", 0
-    learned, n_pooled = learn_categories(column, is_source, domains, facts, floor)
-    return learned, "never change" if n_pooled < 2 else "names domain", n_pooled
-
-
-def _suspicion(
-    column: pd.Series, kind: Kind, domains: Sequence[str], facts: ColumnFacts | None
-) -> str:
-    """Why a column is left out unless it was asked for; empty where it is not."""
-    n_known = sum(not is_blank(value) for value in column.tolist())
-    too_many = facts is not None and facts.texts is None and kind == "texts"
-    if too_many or names_rows(column, kind == "texts"):
-        return "names rows"
-    if names_domain(column, domains):
-        return "names domain"
-    return "mostly missing" if 0 < n_known < FEW_KNOWN * len(column) else ""
-
-
-def _kind(column: pd.Series, facts: ColumnFacts | None) -> Kind:
-    """By all texts of a column where they are known."""
-    if facts is None or not facts.texts:
-        return kind_of(column)
-    return kind_of(pd.Series(sorted(facts.texts), name=column.name, dtype=object), in_rows=False)
-
-
-def _all_at_once(errors: Sequence[InputError]) -> InputError:
-    if len(errors) == 1:
-        return errors[0]
-    listed = " ".join(f"({number}) {error}" for number, error in enumerate(errors, start=1))
-    return InputError(f"{len(errors)} columns cannot be used as they are. {listed}")
+    Examples
+    --------
+    >>> from domindex.inputs.preparation import InputRequest, input_names
+    >>> input_names(["site", "age", "note", "y"], ["site", "y"], InputRequest(exclude=["note"]))
+    ['age']
+    """
+    taken = {*reserved, *request.hidden}
+    if request.features is None:
+        return [name for name in columns if name not in taken]
+    require_columns(columns, request.features, "inputs")
+    wrong = [name for name in request.features if name in reserved]
+    if wrong:
+        raise InputError(
+            f"{preview(wrong)} cannot be an input: it is the domain or a target. "
+            "Leave it out of --features."
+        )
+    return [name for name in dict.fromkeys(request.features) if name not in taken]
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,15 +197,14 @@ class TablePreparation:
             change, and the categories of each
         in_python : notes are for a user of Python, who has no options of the command line
         """
-        request, names = request or InputRequest(), list(map(str, table.columns))
-        is_source = np.asarray(is_source, dtype=bool)
-        learned = learn_columns(table, names, is_source, domains, request, facts or {})
-        if not learned.columns:
-            raise _nothing_left(names, learned)
-        plain = cls(learned.columns, request.missing)
-        imputations, notes = _impute(plain, table, domains, request)
-        said = learned.notes(request.least_shown, in_python=in_python)
-        return replace(plain, imputations=imputations), (*said, *notes)
+        request, is_source = request or InputRequest(), np.asarray(is_source, dtype=bool)
+        columns, left_out, pooled = _learn_all(table, is_source, domains, request, facts or {})
+        notes = _notes(columns, left_out, pooled, request.least_shown, in_python)
+        if not columns:
+            raise _nothing_left(table, _notes(columns, left_out, pooled, 1, False))
+        plain = cls(tuple(columns), request.missing)
+        imputations, more = _learn_imputations(plain, table, domains)
+        return replace(plain, imputations=imputations), (*notes, *more)
 
     def apply(self, table: pd.DataFrame) -> PreparedInputs:
         """The inputs of a table, prepared as the first was; the table is not changed."""
@@ -347,28 +228,20 @@ class TablePreparation:
     ) -> tuple[Floats, dict[str, NDArray[np.bool_]], InputChanges]:
         """Features with simple fills, where each column was missing, and what was done."""
         require_columns(table.columns, self.names, "inputs")
-        parts, missing, unknown = [], {}, dict[str, frozenset[str]]()
-        filled, bounded = Counter[str](), Counter[str]()
-        for column in self.columns:
-            encoded = column.encode(table[column.name])
-            parts.append(encoded.values)
-            missing[column.name] = encoded.missing
-            if encoded.missing.any():
-                filled[column.name] = int(encoded.missing.sum())
-            if encoded.n_bounded:
-                bounded[column.name] = encoded.n_bounded
-            if encoded.unknown:
-                unknown[column.name] = encoded.unknown
-        changes = InputChanges(filled, bounded, unknown, categories=self.category_columns)
-        return np.hstack(parts), missing, changes
+        encoded = {column.name: column.encode(table[column.name]) for column in self.columns}
+        missing = {name: one.missing for name, one in encoded.items()}
+        changes = InputChanges(
+            Counter({name: int(gone.sum()) for name, gone in missing.items() if gone.any()}),
+            Counter({name: one.n_bounded for name, one in encoded.items() if one.n_bounded}),
+            {name: one.unknown for name, one in encoded.items() if one.unknown},
+            categories=self.category_columns,
+        )
+        return np.hstack([one.values for one in encoded.values()]), missing, changes
 
     def _slices(self) -> dict[str, slice]:
         """Which features each column becomes."""
-        found, start = {}, 0
-        for column in self.columns:
-            found[column.name] = slice(start, start + len(column.features))
-            start += len(column.features)
-        return found
+        ends = np.cumsum([0, *(len(column.features) for column in self.columns)]).tolist()
+        return dict(zip(self.names, map(slice, ends, ends[1:])))
 
     @property
     def category_columns(self) -> frozenset[str]:
@@ -384,17 +257,21 @@ class TablePreparation:
         return next(name for name, one in self._slices().items() if one.start == feature)
 
     def to_dict(self) -> dict[str, Any]:
-        """In terms of JSON."""
+        """In terms of JSON, which has no infinity: bounds that are none are left out."""
+        infinite = (np.inf, -np.inf)
         return {
             "missing": self.missing,
-            "columns": [_plain(column) for column in self.columns],
-            "imputations": [one.to_dict() for one in self.imputations],
+            "columns": [
+                {name: value for name, value in asdict(column).items() if value not in infinite}
+                for column in self.columns
+            ],
+            "imputations": [asdict(one) for one in self.imputations],
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> TablePreparation:
         """What `to_dict` gave; ValueError, KeyError or TypeError for anything else."""
-        columns = tuple(_revive(column) for column in content["columns"])
+        columns = tuple(_column_from(column) for column in content["columns"])
         if not columns:
             raise ValueError("there are no columns")
         if content["missing"] not in get_args(Missing):
@@ -402,60 +279,301 @@ class TablePreparation:
         imputations = tuple(Imputation.from_dict(one) for one in content.get("imputations", ()))
         found = cls(columns, content["missing"], imputations)
         starts = {one.start for one in found._slices().values()}
-        n_weights = len(found.features) + 1
-        if any(
-            one.feature not in starts or len(one.weights) not in (0, n_weights)
-            for one in imputations
-        ):
+        sizes = (0, len(found.features) + 1)
+        if any(one.feature not in starts or len(one.weights) not in sizes for one in imputations):
             raise ValueError("an imputation does not fit the columns")
         return found
 
 
-def input_names(
-    columns: Sequence[str], reserved: Sequence[str], request: InputRequest
-) -> list[str]:
-    """The columns that are inputs: those asked for, or all that are nothing else.
+def _column_from(content: Mapping[str, Any]) -> Column:
+    name = content["name"]
+    if not isinstance(name, str):
+        raise ValueError("a column's name is no text")
+    if "levels" in content:
+        levels = tuple(str(level) for level in content["levels"])
+        shares = tuple(float(one) for one in content.get("shares", ()))
+        if len(shares) not in (0, len(levels)):
+            raise ValueError("a category has no share")
+        others = bool(content.get("has_others", False))
+        return CategoryColumn(name, levels, str(content["fill"]), shares, others)
+    if "parts" in content:
+        fills = tuple(float(one) for one in content["fills"])
+        parts = tuple(str(part) for part in content["parts"])
+        if len(fills) != len(parts) or not set(parts) <= set(PARTS):
+            raise ValueError("the parts of a date are unknown")
+        return DateColumn(name, parts, fills, bool(content["month_first"]))
+    low, high = float(content.get("low", -np.inf)), float(content.get("high", np.inf))
+    reach = float(content.get("reach", 0.0))
+    return NumberColumn(name, float(content["fill"]), low, high, reach)
 
-    `reserved` are the domain and the targets.
 
-    Examples
-    --------
-    >>> from domindex.inputs.preparation import InputRequest, input_names
-    >>> input_names(["site", "age", "note", "y"], ["site", "y"], InputRequest(exclude=["note"]))
-    ['age']
+def _learn_all(
+    table: pd.DataFrame,
+    is_source: NDArray[np.bool_],
+    domains: Sequence[str],
+    request: InputRequest,
+    facts: Mapping[str, ColumnFacts],
+) -> tuple[list[Column], dict[str, list[str]], Counter[str]]:
+    """The inputs; columns that are none, by the reason; how many texts of each were pooled.
+
+    Columns that cannot be used are reported together.
     """
-    taken = {*reserved, *request.hidden}
-    if request.features is None:
-        return [name for name in columns if name not in taken]
-    require_columns(columns, request.features, "inputs")
-    wrong = [name for name in request.features if name in reserved]
-    if wrong:
-        raise InputError(
-            f"{preview(wrong)} cannot be an input: it is the domain or a target. "
-            "Leave it out of --features."
+    columns: list[Column] = []
+    left_out: dict[str, list[str]] = {}
+    pooled, errors = Counter[str](), list[InputError]()
+    for name in table.columns:
+        try:
+            learned, reason, n_pooled = _learn(
+                table[name], is_source, domains, request, facts.get(name)
+            )
+        except InputError as error:
+            errors.append(error)
+            continue
+        if learned is None:
+            left_out.setdefault(reason, []).append(name)
+            continue
+        columns.append(learned)
+        if n_pooled:
+            pooled[name] = n_pooled
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        listed = " ".join(f"({number}) {error}" for number, error in enumerate(errors, start=1))
+        raise InputError(f"{len(errors)} columns cannot be used as they are. {listed}")
+    return columns, left_out, pooled
+
+
+def _learn(
+    column: pd.Series,
+    is_source: NDArray[np.bool_],
+    domains: Sequence[str],
+    request: InputRequest,
+    facts: ColumnFacts | None,
+) -> tuple[Column | None, str, int]:
+    """The column, or the reason why it is none; and how many of its texts were pooled."""
+    name, kind = str(column.name), _kind(column, request, facts)
+    if kind == "dates":
+        return (learn_dates(column, is_source) if request.dates else None), "dates", 0
+    if name not in request.keep_columns and request.features is None:
+        n_known = sum(not is_blank(value) for value in column.tolist())
+        too_many = facts is not None and facts.texts is None and kind == "texts"
+        if too_many or names_rows(column, kind == "texts"):
+            return None, "names rows", 0
+        if names_domain(column, domains):
+            return None, "names domain", 0
+        if 0 < n_known < SETTINGS.min_known * len(column):
+            return None, "mostly missing", 0
+    floor = max(2, request.least_shown)
+    if kind == "numbers":
+        least = least_count(len(column), floor) if name not in request.keep_columns else 1
+        return learn_numbers(column, is_source, domains, facts, least), "never change", 0
+    learned, n_pooled = learn_categories(column, is_source, domains, facts, floor)
+    return learned, "never change" if n_pooled < 2 else "names domain", n_pooled
+
+
+def _kind(column: pd.Series, request: InputRequest, facts: ColumnFacts | None) -> Kind:
+    """As was asked for, or by all texts of a column where they are known."""
+    if column.name in request.categorical:
+        return "texts"
+    if facts is None or not facts.texts:
+        return kind_of(column)
+    return kind_of(pd.Series(sorted(facts.texts), name=column.name, dtype=object), in_rows=False)
+
+
+def names_rows(column: pd.Series, is_text: bool) -> bool:
+    """Whether the values are those of a record number, a key or a free text."""
+    values = [value for value in column.tolist() if not is_blank(value)]
+    if len(values) < SETTINGS.min_rows:
+        return False
+    n_distinct = len(set(values))
+    if is_text:
+        return n_distinct > SETTINGS.unique_texts * len(values)
+    if n_distinct < len(values):
+        return False
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    if (np.mod(numbers, 1) != 0).any():
+        return False
+    width = float(numbers.max() - numbers.min()) + 1.0
+    words = r"(^|[_\W])(id|ids|uuid|guid|mrn|key|record|nr|no|number|code|case)([_\W]|$)"
+    called_so = re.search(words, str(column.name), re.IGNORECASE) is not None
+    return called_so or len(values) ** 2 / (2.0 * width) > SETTINGS.collisions
+
+
+def names_domain(column: pd.Series, domains: Sequence[str]) -> bool:
+    """Whether a value tells almost surely which domain a row is of, over and over again."""
+    pairs = [(text_of(v), d) for v, d in zip(column.tolist(), domains) if not is_blank(v)]
+    present = {domain for _, domain in pairs}
+    if len(pairs) < SETTINGS.min_rows or len(present) < SETTINGS.min_domains:
+        return False
+    counts = Counter(value for value, _ in pairs)
+    if len(counts) < len(present) or len(pairs) < SETTINGS.repeats * len(counts):
+        return False
+    best: Counter[str] = Counter()
+    for (value, _), count in Counter(pairs).items():
+        best[value] = max(best[value], count)
+    return sum(best.values()) >= SETTINGS.purity * len(pairs)
+
+
+def _notes(
+    columns: Sequence[Column],
+    left_out: Mapping[str, Sequence[str]],
+    pooled: Counter[str],
+    least_shown: int,
+    in_python: bool,
+) -> tuple[str, ...]:
+    """What was done to the columns, and what to do about it; small counts are not said."""
+    keep = "Pass --keep-column to use them."
+    dates = "Pass --dates to use the year, month, weekday and hour."
+    if in_python:
+        keep = "To use them, make numbers without gaps of all columns before fit."
+        dates = "To use them, turn them into numbers before fit, such as the month."
+    words = {
+        "never change": "Dropped {columns} with one value, or nearly: {names}.",
+        "names rows": "Left out {columns} whose values name rows, as numbers of records or free "
+        f"texts do: {{names}}. {keep}",
+        "names domain": "Left out {columns} whose values name the domain, as codes and postcodes "
+        f"do: {{names}}. {keep}",
+        "dates": f"Left out {{columns}} of dates or times: {{names}}. {dates}",
+        "mostly missing": f"Left out {{columns}} missing in most rows: {{names}}. {keep}",
+    }
+    notes = [
+        text.format(columns=count_columns(left_out[reason]), names=preview(left_out[reason], 10))
+        for reason, text in words.items()
+        if reason in left_out
+    ]
+    coded = [column.name for column in columns if isinstance(column, CategoryColumn)]
+    if coded:
+        notes.append(f"One-hot encoded {count_columns(coded)}: {preview(coded)}.")
+    if pooled:
+        listed = counted(pooled, least_shown)
+        notes.append(f"Pooled categories that are rare or of one domain only: {listed}.")
+    return tuple(notes)
+
+
+def count_columns(names: Any) -> str:
+    return "1 column" if len(names) == 1 else f"{len(names)} columns"
+
+
+def _nothing_left(table: pd.DataFrame, notes: Sequence[str]) -> InputError:
+    if not len(table.columns):
+        return InputError(
+            "No column is left to be an input: all are the domain, a target or left out. Name some "
+            "(--features), or leave fewer out (--exclude)."
         )
-    return [name for name in dict.fromkeys(request.features) if name not in taken]
+    return InputError(
+        f"No input is left of {preview(table.columns)}: {' '.join(notes)} Name columns that "
+        "differ between rows (--features), or keep some of these (--keep-column)."
+    )
 
 
-def _impute(
-    plain: TablePreparation, table: pd.DataFrame, domains: Sequence[str], request: InputRequest
+@dataclass(frozen=True)
+class Imputation:
+    """Missing values of a column as a draw given the other inputs.
+
+    A constant would leave a domain without the column at one point of it, where no other domain
+    is. A draw from what the column is like elsewhere, given the row's other inputs, leaves it where
+    these put it. The draw follows from the row itself: the same row always gets the same value.
+
+    Attributes
+    ----------
+    feature : number of the (first) feature of the column
+    weights : of all features, as they are with simple fills, and an intercept at the end. Empty for
+        categories, which are drawn by their shares
+    residuals : quantiles of what the weights leave; shares of the categories, added up
+    """
+
+    feature: int
+    weights: tuple[float, ...]
+    residuals: tuple[float, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        features: Floats,
+        missing: NDArray[np.bool_],
+        columns: slice,
+        usable: NDArray[np.bool_],
+        domains: Sequence[str],
+        n_residuals: int = 33,
+        ridge: float = 1e-3,
+    ) -> Imputation:
+        """How a column, `columns` of the features, follows from the `usable` ones."""
+        known = features[~missing]
+        if columns.stop - columns.start > 1:
+            shares = np.maximum(known[:, columns].mean(axis=0), 1e-9)
+            return cls(columns.start, (), tuple((shares / shares.sum()).cumsum().tolist()))
+        given, values = known[:, usable], known[:, columns.start]
+        counts = pd.Series(np.asarray(domains, dtype=object)[~missing])
+        weight = 1.0 / counts.map(counts.value_counts()).to_numpy(dtype=np.float64)
+        weight /= weight.sum()
+        middle, mean = weight @ given, weight @ values
+        spread = np.sqrt(weight @ (given - middle) ** 2)
+        unit = np.where(spread > 0, spread, 1.0)
+        scaled = (given - middle) / unit
+        gram = (scaled * weight[:, None]).T @ scaled + ridge * np.eye(scaled.shape[1])
+        slopes = np.linalg.solve(gram, (scaled * weight[:, None]).T @ (values - mean)) / unit
+        intercept = mean - middle @ slopes
+        middles = (np.arange(n_residuals) + 0.5) / n_residuals
+        residuals = np.quantile(values - given @ slopes - intercept, middles)
+        weights = np.zeros(features.shape[1] + 1)
+        weights[:-1][usable], weights[-1] = slopes, intercept
+        return cls(columns.start, tuple(weights.tolist()), tuple(residuals.tolist()))
+
+    def fill(self, simple: Floats, missing: NDArray[np.bool_], features: Floats) -> None:
+        """Draws given `simple`, filled simply, into `features`, where `missing` (rows,) says."""
+        rows = simple[missing]
+        if not len(rows):
+            return
+        chance = _row_chances(rows, self.feature)
+        residuals = np.array(self.residuals)
+        if self.weights:
+            expected = rows @ np.array(self.weights[:-1]) + self.weights[-1]
+            drawn = residuals[np.minimum((chance * len(residuals)).astype(int), len(residuals) - 1)]
+            features[missing, self.feature] = expected + drawn
+            return
+        level = np.searchsorted(residuals[:-1], chance, side="right")
+        columns = slice(self.feature, self.feature + len(residuals))
+        features[missing, columns] = level[:, None] == np.arange(len(residuals))
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Imputation:
+        weights = tuple(float(one) for one in content["weights"])
+        residuals = tuple(float(one) for one in content["residuals"])
+        if not residuals or not np.isfinite([*weights, *residuals]).all():
+            raise ValueError("an imputation is not of finite numbers")
+        return cls(int(content["feature"]), weights, residuals)
+
+
+def _row_chances(rows: Floats, salt: int) -> Floats:
+    """(rows,) numbers in 0…1 that look random and follow from the bits of each row alone."""
+    mixed = np.full(len(rows), 0x9E3779B97F4A7C15 ^ salt, dtype=np.uint64)
+    for column in np.ascontiguousarray(rows.T):
+        hashed = pd.util.hash_array(column + 0.0)
+        mixed = (mixed ^ hashed) * np.uint64(0x100000001B3)
+    return (pd.util.hash_array(mixed) >> np.uint64(11)) / float(2**53)
+
+
+def _learn_imputations(
+    plain: TablePreparation, table: pd.DataFrame, domains: Sequence[str]
 ) -> tuple[tuple[Imputation, ...], tuple[str, ...]]:
     """Draws for columns whose gaps are not spread evenly, and a word on each."""
-    if request.missing == "error":
+    if plain.missing == "error":
         return (), ()
     features, missing, _ = plain._encode(table)
     lacking = {
-        column.name: uneven_domains(missing[column.name], domains)
+        column.name: _uneven_domains(missing[column.name], domains)
         for column in plain.columns
         if missing[column.name].any() and not isinstance(column, DateColumn)
     }
     lacking = {name: where for name, where in lacking.items() if where}
-    slices = plain._slices()
-    usable = np.ones(features.shape[1], dtype=bool)
+    slices, usable = plain._slices(), np.ones(features.shape[1], dtype=bool)
     for name in lacking:
         usable[slices[name]] = False
     found = tuple(
-        learn_imputation(features, missing[name], slices[name], usable, domains) for name in lacking
+        Imputation.fit(features, missing[name], slices[name], usable, domains) for name in lacking
     )
     notes = tuple(
         f"Column {name!r} is missing in much more of {preview(where, 3)} than elsewhere: drawn "
@@ -465,40 +583,15 @@ def _impute(
     return found, notes
 
 
-def _nothing_left(chosen: Sequence[str], learned: LearnedColumns) -> InputError:
-    if not chosen:
-        return InputError(
-            "No column is left to be an input: all are the domain, a target or left out. Name some "
-            "(--features), or leave fewer out (--exclude)."
-        )
-    return InputError(
-        f"No input is left of {preview(chosen)}: {' '.join(learned.notes())} Name columns that "
-        "differ between rows (--features), or keep some of these (--keep-column)."
-    )
-
-
-def _plain(column: Column) -> dict[str, Any]:
-    """Bounds that are none are left out: JSON has no infinity."""
-    content = asdict(column)
-    return {name: one for name, one in content.items() if one not in (np.inf, -np.inf)}
-
-
-def _revive(content: Mapping[str, Any]) -> Column:
-    if not isinstance(content["name"], str):
-        raise ValueError("a column's name is no text")
-    if "levels" in content:
-        levels = tuple(str(level) for level in content["levels"])
-        shares = tuple(float(one) for one in content.get("shares", ()))
-        if len(shares) not in (0, len(levels)):
-            raise ValueError("a category has no share")
-        others = bool(content.get("has_others", False))
-        return CategoryColumn(content["name"], levels, str(content["fill"]), shares, others)
-    if "parts" in content:
-        fills = tuple(float(one) for one in content["fills"])
-        parts = tuple(str(part) for part in content["parts"])
-        if len(fills) != len(parts) or not set(parts) <= set(PARTS):
-            raise ValueError("the parts of a date are unknown")
-        return DateColumn(content["name"], parts, fills, bool(content["month_first"]))
-    low, high = float(content.get("low", -np.inf)), float(content.get("high", np.inf))
-    reach = float(content.get("reach", 0.0))
-    return NumberColumn(content["name"], float(content["fill"]), low, high, reach)
+def _uneven_domains(missing: NDArray[np.bool_], domains: Sequence[str]) -> list[str]:
+    """Domains that lack a column much more than others do; none where gaps are spread evenly."""
+    groups = group_rows(list(domains), len(domains))
+    sizes = {str(name): (len(rows), float(missing[rows].mean())) for name, rows in groups}
+    least, overall = min(share for _, share in sizes.values()), float(missing.mean())
+    chance = np.sqrt(overall * (1.0 - overall)) or 1.0
+    return [
+        name
+        for name, (n_rows, share) in sizes.items()
+        if share - least >= SETTINGS.uneven_gaps
+        and (share - overall) * np.sqrt(n_rows) > SETTINGS.gap_errors * chance
+    ]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from domindex.inputs.columns import SETTINGS
 from domindex.inputs.names import is_missing
 from domindex.inputs.preparation import LEAST_SHARED
 from domindex.inputs.streams import is_blank
-from domindex.inputs.suspect_columns import NEARLY_ALL
 
 LEAST_ROWS = 3
 """Rows of a domain from which on its means are shown: the mean of one row is that row."""
@@ -120,7 +120,7 @@ def _cleared(column: pd.Series) -> pd.Series | None:
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)[known]
         whole = bool(len(numbers)) and bool((np.mod(numbers, 1) == 0).all())
         return None if whole and len(counts) == len(texts) > 1 else column
-    if not len(counts) or len(counts) > NEARLY_ALL * len(texts):
+    if not len(counts) or len(counts) > SETTINGS.unique_texts * len(texts):
         return None
     often = set(counts.index[counts > 1])
     kept = [str(one) if given and str(one) in often else None for one, given in zip(values, known)]

@@ -10,8 +10,13 @@ from scipy.spatial.distance import cdist
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import check_domain_data
 from domindex.inputs.bounds import InputBounds, bounds_of
-from domindex.inputs.preparation import InputRequest, TablePreparation, input_names
-from domindex.inputs.suspect_columns import names_domain, names_rows
+from domindex.inputs.preparation import (
+    InputRequest,
+    TablePreparation,
+    input_names,
+    names_domain,
+    names_rows,
+)
 
 N_DOMAINS, N_ROWS = 10, 60
 

@@ -15,8 +15,8 @@ from domindex.arrays import Ints
 from domindex.errors import InputError
 from domindex.inputs.names import is_missing
 from domindex.inputs.profiles import BINS, MOST_CELLS, ColumnProfile
-from domindex.reporting.packing import most_columns
 from domindex.reporting.records import Value
+from domindex.reporting.report_data import most_columns
 
 Columns = dict[str, tuple[Value, ...]]
 

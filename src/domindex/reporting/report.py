@@ -20,8 +20,7 @@ from domindex.persistence.codec import parse_json
 from domindex.persistence.paths import read_bounded, usable_path
 from domindex.reporting.canvas import SOURCE_COLOR, TARGET_COLOR, plane
 from domindex.reporting.explaining import source_roles
-from domindex.reporting.packing import pack
-from domindex.reporting.report_data import ReportData
+from domindex.reporting.report_data import ReportData, pack
 
 CONTENT_FILE = "report.json"
 REPORT_FILE = "report.html"

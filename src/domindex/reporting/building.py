@@ -41,15 +41,15 @@ from domindex.reporting.report_data import ReportData
 from domindex.versions import versions
 
 METHOD = (
-    "While the model was fitted, source domains were left out in turn, some with everything near "
-    "them, and predicted by candidates that had not seen their labels; this is what the committee "
-    "made of those predictions. Its weights were chosen on the same rows, so it is a little "
-    "flattered. No label of a target was used."
+    "While the model was fitted, source domains were left out in turn, some together with their "
+    "neighbours, and predicted by candidates that had not seen their labels. The scores are those "
+    "of the committee, the weighted mean of these predictions. Its weights were chosen on the same "
+    "rows, so the scores are a little too good. No label of a target was used."
 )
 
 METHOD_OF_ROWS = (
-    "There is a single source, so rows of it were left out in turn. That says how well its own "
-    "rows are predicted, and nothing of how the rule carries over to other domains."
+    "There is a single source, so rows of it were left out in turn. That shows how well its own "
+    "rows are predicted, and nothing about other domains."
 )
 
 

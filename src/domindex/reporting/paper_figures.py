@@ -60,9 +60,16 @@ def paper_figures(
         raise InputError(
             f"The paper has no figure of {dataset_name!r}. Choose one of {', '.join(_DRAWINGS)}."
         )
-    folder = _made(Path(out))
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"The folder {folder} cannot be made: {error.strerror}. Name another with out."
+        ) from None
     dataset = load_dataset(dataset_name, data_home)
-    fitted = _default(dataset, random_state) if model is None else model
+    kind = VDIClassifier if dataset.task == "classification" else VDIRegressor
+    fitted = kind(random_state=random_state) if model is None else model
     fitted.fit(
         dataset.X,
         dataset.y,
@@ -78,21 +85,6 @@ def paper_figures(
     return written
 
 
-def _made(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"The folder {folder} cannot be made: {error.strerror}. Name another with out."
-        ) from None
-    return folder
-
-
-def _default(dataset: DomainDataset, random_state: int) -> Any:
-    kind = VDIClassifier if dataset.task == "classification" else VDIRegressor
-    return kind(random_state=random_state)
-
-
 def _truth(dataset: DomainDataset, index: DomainIndex) -> Any:
     """The true index in the order of the map, (domains, columns)."""
     assert dataset.true_index is not None
@@ -101,13 +93,8 @@ def _truth(dataset: DomainDataset, index: DomainIndex) -> Any:
 
 def _circle_figures(dataset: DomainDataset, model: Any) -> Drawings:
     """The inferred index against the true one."""
-    axes = plot_index_against_truth(
-        model.domain_index_,
-        _truth(dataset, model.domain_index_),
-        truth_label="true domain index",
-        source_domains=dataset.source_domains,
-    )
-    return {"index": axes}
+    truth = _truth(dataset, model.domain_index_)
+    return {"index": plot_index_against_truth(model, truth, truth_label="true domain index")}
 
 
 def _graph_figures(dataset: DomainDataset, model: Any) -> Drawings:
@@ -141,24 +128,16 @@ def _graph_and_local_figures(dataset: DomainDataset, model: Any) -> Drawings:
 
 def _temperature_figures(dataset: DomainDataset, model: Any) -> Drawings:
     """The map by latitude and by longitude, and laid on the geography."""
-    index = model.domain_index_
-    places = _truth(dataset, index)
+    places = _truth(dataset, model.domain_index_)
     drawings = {
         f"map-by-{name}": plot_domain_map(
-            index,
-            std=model.domain_index_std_,
-            color=column,
-            color_label=f"{name}, scaled to 0 to 1",
-            source_domains=dataset.source_domains,
+            model, color=column, color_label=f"{name}, scaled to 0 to 1"
         )
         for name, column in zip(dataset.index_names, places.T)
     }
     latitude, longitude = (dataset.index_names.index(n) for n in ("latitude", "longitude"))
     drawings["map-on-geography"] = plot_map_on_positions(
-        index,
-        places[:, [longitude, latitude]],
-        position_names=("longitude", "latitude"),
-        source_domains=dataset.source_domains,
+        model, places[:, [longitude, latitude]], position_names=("longitude", "latitude")
     )
     return drawings
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,6 @@ CONTENT_FILE = "report.json"
 REPORT_FILE = "report.html"
 
 SCRIPTS = ("elements", "map", "table", "sections", "rely", "why", "quality", "main")
-"""In the order in which they build on one another."""
 
 
 def render_report(data: ReportData) -> str:
@@ -40,17 +41,15 @@ def render_report(data: ReportData) -> str:
     >>> render_report(report_data(model)).startswith("<!doctype html>")
     True
     """
-    script = "\n".join(_template(f"{name}.js") for name in SCRIPTS)
-    parts = {
-        "title": html.escape(data.title),
-        "css": _template("report.css"),
-        "data": safe_json(
-            with_readable_names(pack(data), [record.name for record in data.domains])
-        ),
-        "plotly": _plotly_script(),
-        "script": f'(() => {{\n"use strict";\n{script}\n}})();',
-    }
-    return re.sub(r"@@(\w+)@@", lambda found: parts[found[1]], _template("report.html"))
+    names = [record.name for record in data.domains]
+    return fill_template(
+        template("report.html"),
+        title=html.escape(data.title),
+        css=template("report.css"),
+        data=safe_json(with_readable_names(pack(data), names)),
+        plotly=_plotly_script(),
+        script=join_scripts("reporting", SCRIPTS),
+    )
 
 
 def write_report(data: ReportData, path: str | Path) -> Path:
@@ -110,8 +109,21 @@ def safe_json(content: Any) -> str:
     return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _template(name: str) -> str:
-    return (files("domindex.reporting") / "templates" / name).read_text(encoding="utf-8")
+@cache
+def template(name: str, room: str = "reporting") -> str:
+    """The text of a file among the templates of a room."""
+    return (files(f"domindex.{room}") / "templates" / name).read_text(encoding="utf-8")
+
+
+def join_scripts(room: str, names: Sequence[str]) -> str:
+    """Scripts that build on one another, in one scope of their own."""
+    joined = "\n".join(template(f"{name}.js", room) for name in names)
+    return f'(() => {{\n"use strict";\n{joined}\n}})();'
+
+
+def fill_template(text: str, **parts: str) -> str:
+    """Put each part where the template has its name between @@."""
+    return re.sub(r"@@(\w+)@@", lambda found: parts[found[1]], text)
 
 
 def _plotly_script() -> str:

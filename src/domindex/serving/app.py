@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import html
 import math
-import re
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +21,7 @@ from starlette.types import ASGIApp
 from domindex.errors import DomindexError, InputError
 from domindex.estimators import VDIClassifier
 from domindex.inputs.messages import readable_name
-from domindex.reporting.report import safe_json
+from domindex.reporting.report import fill_template, join_scripts, safe_json, template
 from domindex.serving.guard import REPORT_POLICY, Guard, KnownHosts, UploadTooLarge, receive_upload
 from domindex.serving.served_run import Answer, BusyError, EndedError, ServedRun, in_thread
 from domindex.serving.uploads import Upload
@@ -41,14 +38,17 @@ Values = dict[str, Any]
 def build_app(served: ServedRun, known: KnownHosts) -> ASGIApp:
     """The page of a run, its report, and the address for programs."""
     pages = Pages(served)
+    style = f"{template('report.css')}\n{template('serve.css', 'serving')}"
+    script = join_scripts("serving", ("elements", "map", "answer", "main"))
+    icon = template("icon.svg", "serving")
     routes = [
         Route("/", pages.page, methods=["GET"]),
         Route("/", pages.answer, methods=["POST"]),
         Route("/api/predict", pages.predict, methods=["POST"]),
         Route("/report", pages.report, methods=["GET"]),
-        Route("/serve.css", _fixed(_style, "text/css"), methods=["GET"]),
-        Route("/serve.js", _fixed(_script, "text/javascript"), methods=["GET"]),
-        Route("/icon.svg", _fixed(lambda: _template("icon.svg"), "image/svg+xml"), methods=["GET"]),
+        Route("/serve.css", _fixed(style, "text/css"), methods=["GET"]),
+        Route("/serve.js", _fixed(script, "text/javascript"), methods=["GET"]),
+        Route("/icon.svg", _fixed(icon, "image/svg+xml"), methods=["GET"]),
     ]
     return Guard(Starlette(routes=routes), known)
 
@@ -132,39 +132,20 @@ class Pages:
     ) -> Response:
         """The template, into which everything enters as escaped text or as JSON."""
         alert = f'<p class="warnings" role="alert">{html.escape(error)}</p>' if error else ""
-        parts = {
-            "title": html.escape(self.run["title"]),
-            "error": alert,
-            "accept": ".csv,.tsv,.txt,.parquet,.xlsx",
-            "limit": f"{self.run['max_upload']:g} MB, {self.run['max_rows']:,} rows",
-            "data": safe_json({"run": self.run, "map": self.map, "answer": answer}),
-        }
-        page = re.sub(r"@@(\w+)@@", lambda found: parts[found[1]], _template("serve.html"))
+        page = fill_template(
+            template("serve.html", "serving"),
+            title=html.escape(self.run["title"]),
+            error=alert,
+            accept=".csv,.tsv,.txt,.parquet,.xlsx",
+            limit=f"{self.run['max_upload']:g} MB, {self.run['max_rows']:,} rows",
+            data=safe_json({"run": self.run, "map": self.map, "answer": answer}),
+        )
         return HTMLResponse(page, status)
 
 
-@cache
-def _template(name: str, room: str = "serving") -> str:
-    return (files(f"domindex.{room}") / "templates" / name).read_text(encoding="utf-8")
-
-
-@cache
-def _style() -> str:
-    """The report's own style, and what the page needs besides."""
-    return f"{_template('report.css', room='reporting')}\n{_template('serve.css')}"
-
-
-@cache
-def _script() -> str:
-    """The scripts in the order in which they build on one another."""
-    names = ("elements.js", "map.js", "answer.js", "main.js")
-    joined = "\n".join(_template(name) for name in names)
-    return f'(() => {{\n"use strict";\n{joined}\n}})();'
-
-
-def _fixed(text: Callable[[], str], media_type: str) -> Callable[[Request], Awaitable[Response]]:
+def _fixed(text: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
     async def respond(request: Request) -> Response:
-        return Response(text(), media_type=media_type)
+        return Response(text, media_type=media_type)
 
     return respond
 

@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from types import FrameType
 from typing import Any
@@ -45,7 +46,7 @@ def serve_run(
     Traceback (most recent call last):
     domindex.errors.InputError: ...
     """
-    say = say or _say
+    say = say or partial(print, file=sys.stderr, flush=True)
     settings = ServeSettings(host, port, max_upload, allow_hosts=tuple(allow_hosts))
     with _listen(settings.host, settings.port) as listening:
         served = ServedRun.open(run, settings)
@@ -131,7 +132,3 @@ def _require_server() -> None:
             f"Serving needs {', '.join(lost)}, which is not installed. "
             "Install it with: pip install 'domindex[serve]'"
         )
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -11,9 +11,9 @@ from domindex import Training
 from domindex.baselines import ADDA, CDANN, CIDA, D2V, DANN, GRDA, MDD, SourceOnly
 from domindex.baselines.adda import SourceOrTarget, TwoEncoders
 from domindex.baselines.cdann import as_features
+from domindex.baselines.cida import check_domain_index
 from domindex.baselines.d2v import nearness
-from domindex.baselines.given import check_domain_graph, check_domain_index
-from domindex.baselines.grda import embed_nodes
+from domindex.baselines.grda import check_domain_graph, embed_nodes
 from domindex.baselines.mdd import log_agreement
 from domindex.baselines.networks import PlainEncoder
 from domindex.baselines.sentry import view

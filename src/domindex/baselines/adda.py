@@ -16,8 +16,6 @@ from domindex.vdi.adversary import Batch
 from domindex.vdi.networks import DomainClassifier
 from domindex.vdi.objectives import Terms
 
-SOURCE, TARGET = 0.0, 1.0
-
 
 class TwoEncoders(nn.Module):
     """Source domains through a frozen encoder, all others through a copy that moves."""
@@ -30,7 +28,7 @@ class TwoEncoders(nn.Module):
     def forward(self, x: Tensor, given: Tensor) -> Tensor:
         """`given` is (domains, 1), 0 for a source and 1 for any other."""
         nothing = given[:, :0]
-        through_target = given[:, :, None] > 0.5 * (SOURCE + TARGET)
+        through_target = given[:, :, None] > 0.5
         return torch.where(through_target, self.target(x, nothing), self.source(x, nothing))
 
 
@@ -83,7 +81,7 @@ class ADDA(AdaptingBaseline):
 
     def _train(self, study: Study) -> PlainModule:
         module = study.train("sources", Adaptation(study.module()))
-        kinds = np.where(study.data.is_source, SOURCE, TARGET)
+        kinds = (~study.data.is_source).astype(float)
         study.use_index(kinds[:, None])
         two = PlainModule(TwoEncoders(module.encoder), module.predictor.requires_grad_(False))
         with study.own_chance():
@@ -91,4 +89,4 @@ class ADDA(AdaptingBaseline):
         return study.train("targets", Matching(two, adversary, self._weight))
 
     def _give(self, name: object, scaled: Floats) -> Floats:
-        return np.array([TARGET])
+        return np.ones(1)

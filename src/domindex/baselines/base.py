@@ -27,6 +27,7 @@ from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Names, check_task
 from domindex.inputs import DomainData, group_rows
 from domindex.inputs.domain_data import Task
+from domindex.inputs.messages import preview
 from domindex.inputs.parameters import check_running, require_counts, require_numbers, require_texts
 from domindex.inputs.standardizing import InputScaler, OutputScaler
 from domindex.vdi.adversary import Adversary
@@ -291,6 +292,21 @@ class AdaptingBaseline(DeepBaseline):
         super()._check_parameters()
         if self.adaptation_weight is not None:
             require_numbers(self, "adaptation_weight")
+
+
+class KnownDomains(AdaptingBaseline):
+    """A baseline whose encoder is given something of each domain, and so needs its name."""
+
+    def _give(self, name: Hashable | None, scaled: Floats) -> Floats:
+        if name is None:
+            raise InputError(
+                f"sample_domain is missing, and {type(self).__name__} encodes a row by its domain. "
+                "Pass one domain name per row."
+            )
+        raise InputError(
+            f"{name!r} is none of the domains that fit saw ({preview(self._fitted.given)}), and "
+            f"{type(self).__name__} cannot place it. Fit with its rows and what is known of it."
+        )
 
 
 def _tensor(array: NDArray) -> Tensor:

@@ -21,11 +21,9 @@ from domindex.vdi.adversary import Batch
 from domindex.vdi.networks import ClassPredictor
 from domindex.vdi.objectives import Terms
 
-INDEX_DIM = 2
-
 
 class LabelReader(nn.Module):
-    """Reads the class off features of source rows, which are to tell the domain alone."""
+    """Reads the class off features of source rows, which shall show the domain alone."""
 
     def __init__(self, head: nn.Module, n_classes: int) -> None:
         super().__init__()
@@ -87,8 +85,8 @@ class DomainVectors:
         vectors = np.stack([_vector(encoder, cloud) for cloud in clouds])
         centre = vectors.mean(axis=0)
         _, lengths, directions = np.linalg.svd(vectors - centre, full_matrices=False)
-        scale = np.sqrt((lengths[:INDEX_DIM] ** 2).sum() / (len(clouds) * INDEX_DIM)) or 1.0
-        return cls(encoder, centre, directions[:INDEX_DIM].T / scale)
+        scale = np.sqrt((lengths[:2] ** 2).sum() / (len(clouds) * 2)) or 1.0
+        return cls(encoder, centre, directions[:2].T / scale)
 
     def place(self, cloud: Floats) -> Floats:
         """The vector of a domain with these rows, (index_dim,)."""

@@ -9,7 +9,7 @@ from domindex.baselines.networks import Adaptation, PlainModule
 class DANN(AdaptingBaseline):
     """Hide from z which domain a row comes from (Ganin et al., 2016).
 
-    A classifier learns to tell all N domains by z, and the encoder learns to mislead it:
+    A classifier learns to recognise all N domains by z, and the encoder learns to mislead it:
     min over encoder and predictor of −E[log p(y|z)] − λ · L, with L the classifier's cross-entropy
     divided by log N. Two domains are the method as published; more are its usual extension.
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from domindex.arrays import Floats
-from domindex.baselines.base import Study
-from domindex.baselines.given import KnownDomains, check_domain_graph
+from domindex.baselines.base import KnownDomains, Study
 from domindex.baselines.networks import Adaptation, PlainModule
+from domindex.errors import InputError
 from domindex.inputs import DomainData
+from domindex.inputs.messages import preview
 from domindex.vdi.settings import Training
-
-NODE_DIM = 2
-
-LEAST_MODE = 1e-3
-"""Eigenvalues below it belong to parts of the graph that are not joined."""
 
 
 class GRDA(KnownDomains):
@@ -77,17 +75,42 @@ class GRDA(KnownDomains):
         return study.train("encoding", objective)
 
 
-def embed_nodes(links: NDArray[np.bool_], n_components: int = NODE_DIM) -> Floats:
+def embed_nodes(links: NDArray[np.bool_], n_components: int = 2) -> Floats:
     """Points (domains, n_components) of the slowest modes of a walk on the graph, at unit scale.
 
     The leading eigenvectors v of the normalised Laplacian L v = λ v, each divided by √λ: squared
     distances between points are then close to the time a walk takes from one node to the other.
+    Eigenvalues below 0.001 belong to parts of the graph that are not joined.
     """
     root = np.sqrt(np.maximum(links.sum(axis=1), 1.0))
     laplacian = np.eye(len(links)) - links / np.outer(root, root)
     values, vectors = np.linalg.eigh(laplacian)
     kept = slice(1, 1 + min(n_components, len(links) - 1))
-    points = vectors[:, kept] / root[:, None] / np.sqrt(np.maximum(values[kept], LEAST_MODE))
+    points = vectors[:, kept] / root[:, None] / np.sqrt(np.maximum(values[kept], 1e-3))
     points = points * np.sign(points[np.abs(points).argmax(axis=0), np.arange(points.shape[1])])
     points = points - points.mean(axis=0)
     return points / (np.sqrt((points**2).mean()) or 1.0)
+
+
+def check_domain_graph(graph: Any, domains: Sequence[Hashable]) -> NDArray[np.bool_]:
+    """Which of `domains` are joined, (domains, domains), without loops."""
+    if not isinstance(graph, nx.Graph):
+        raise InputError(
+            f"domain_graph is a {type(graph).__name__}. Pass a networkx.Graph whose nodes are the "
+            "names of the domains, for example from a fitted model's domain_graph(quantile=0.2)."
+        )
+    missing = [name for name in domains if name not in graph]
+    if missing:
+        raise InputError(
+            f"domain_graph has no node for {preview(missing)}, of {len(domains)} domains in "
+            f"sample_domain; its nodes are {preview(graph.nodes)}. Add every domain as a node."
+        )
+    links = nx.to_numpy_array(graph, nodelist=list(domains), weight=None) > 0.0
+    links = links | links.T
+    np.fill_diagonal(links, False)
+    if not links.any():
+        raise InputError(
+            f"domain_graph joins none of the {len(domains)} domains. "
+            "Add edges between similar domains, or use DANN, which needs none."
+        )
+    return links

@@ -10,15 +10,6 @@ from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule, is_target
 from domindex.vdi.adversary import Batch
 
-MARGIN, VALUE_MARGIN = 4.0, 1.0
-"""γ, of which the margin is the logarithm: how much agreeing on sources counts. Values have no
-margin: a squared difference is not bounded, and the encoder would drive the two apart."""
-
-VALUE_WEIGHT = 0.1
-"""Default `adaptation_weight` for values, for the same reason."""
-
-LEAST = 1e-6
-
 
 class Dissenter(nn.Module):
     """A second predictor that agrees with the first on sources and departs from it on targets."""
@@ -31,7 +22,7 @@ class Dissenter(nn.Module):
     def forward(self, z: Tensor, opinion: Tensor, target: Tensor) -> Tensor:
         """−γ E_source[log p'(ŷ|z)] − E_target[log(1 − p'(ŷ|z))]; `target` is (domains,) bool."""
         agreement = log_agreement(self.head(z), opinion)
-        departure = torch.log1p(-agreement[target].exp().clamp_max(1.0 - LEAST))
+        departure = torch.log1p(-agreement[target].exp().clamp_max(1.0 - 1e-6))
         return -self.margin * agreement[~target].mean() - departure.mean()
 
 
@@ -76,6 +67,8 @@ class MDD(AdaptingBaseline):
     def _train(self, study: Study) -> PlainModule:
         values = study.data.task == "regression"
         head = study.predictor(study.latent_dim)
-        adversary = Dissenter(head, VALUE_MARGIN if values else MARGIN)
-        weight = VALUE_WEIGHT if values and self.adaptation_weight is None else self._weight
+        # A squared difference is not bounded, and the encoder would drive the two apart: values
+        # have no margin, and a smaller weight.
+        adversary = Dissenter(head, 1.0 if values else 4.0)
+        weight = 0.1 if values and self.adaptation_weight is None else self._weight
         return study.train("encoding", DisparityAdaptation(study.module(), adversary, weight))

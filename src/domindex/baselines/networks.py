@@ -13,16 +13,14 @@ from domindex.vdi.adversary import Batch
 from domindex.vdi.blocks import mlp
 from domindex.vdi.objectives import Objective, Terms
 
-START = 0.3
-"""Share of the usual size at which weights of the encoder start: from large ones it can bend the
-sources and the targets apart before an adversary has learned anything."""
-
 
 class PlainEncoder(nn.Module):
     """x (domains, batch, features), and what is given of a domain (domains, size), to z.
 
     What is given gates the first layer, so that one and the same network is turned smoothly from
-    domain to domain. z is normalised over its coordinates: shrinking it hides nothing.
+    domain to domain. z is normalised over its coordinates: shrinking it hides nothing. Weights
+    start at 0.3 of their usual size: from large ones the encoder can bend sources and targets apart
+    before an adversary has learned anything.
     """
 
     def __init__(self, n_features: int, n_given: int, latent_dim: int, width: int) -> None:
@@ -37,7 +35,7 @@ class PlainEncoder(nn.Module):
         self.norm = nn.LayerNorm(latent_dim, elementwise_affine=False)
         with torch.no_grad():
             for weight in (*self.first.parameters(), *self.rest.parameters()):
-                weight.mul_(START)
+                weight.mul_(0.3)
 
     def forward(self, x: Tensor, given: Tensor) -> Tensor:
         hidden = self.first(x)
@@ -47,7 +45,7 @@ class PlainEncoder(nn.Module):
 
 
 class SeeingEncoder(nn.Module):
-    """The same of what a backbone tells of x."""
+    """The same of the features that a backbone makes of x."""
 
     def __init__(self, seen: nn.Module, encoder: PlainEncoder) -> None:
         super().__init__()

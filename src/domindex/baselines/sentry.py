@@ -13,11 +13,6 @@ from domindex.vdi.adversary import Batch
 from domindex.vdi.networks import ClassPredictor
 from domindex.vdi.objectives import Terms
 
-N_VIEWS = 3
-NOISE = 0.1
-DROPPED = 0.1
-"""A view of a row: its scaled features with noise of this deviation, this share of them at 0."""
-
 
 class SelectiveEntropy(Adaptation):
     """Surer where a committee of views agrees with the row, less sure where it does not.
@@ -43,7 +38,7 @@ class SelectiveEntropy(Adaptation):
         opinion = self._classes(latents.z[target])
         x, given = batch.x[target], batch.raw_index[target]
         views = []
-        for _ in range(N_VIEWS):
+        for _ in range(3):
             altered = view(x, batch.generator)
             views.append(self._classes(self.module.encode(altered, given)))
         own = opinion.probs.argmax(dim=-1)
@@ -66,9 +61,9 @@ class SelectiveEntropy(Adaptation):
 
 
 def view(x: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """Rows seen through noise, with some features dropped."""
-    kept = torch.empty_like(x).uniform_(generator=generator) > DROPPED
-    return (x + NOISE * torch.empty_like(x).normal_(generator=generator)) * kept
+    """Rows seen through noise, with a tenth of the features dropped."""
+    kept = torch.empty_like(x).uniform_(generator=generator) > 0.1
+    return (x + 0.1 * torch.empty_like(x).normal_(generator=generator)) * kept
 
 
 class SENTRY(AdaptingBaseline):

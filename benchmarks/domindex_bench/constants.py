@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Floats
 from domindex.committee.candidates import Trial
+from domindex.committee.committee import Member
 from domindex.committee.folds import HeldOutRows, temper
-from domindex.committee.members import Member
 from domindex.committee.separability import Separability
 from domindex.committee.settings import ChoiceSettings
 from domindex.committee.weighing import Reach, weigh

@@ -7,10 +7,15 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from domindex.committee.committee import Committee, Deviations, disagreement
+from domindex.committee.committee import (
+    Committee,
+    Deviations,
+    Member,
+    PredictorMember,
+    disagreement,
+)
 from domindex.committee.folds import temper
 from domindex.committee.learners.linear import LinearLearner
-from domindex.committee.members import Member, PredictorMember
 from domindex.committee.weighing import Reach
 from domindex.persistence.codec import decode, encode
 from domindex.representations import PlacedRows

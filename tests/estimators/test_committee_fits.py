@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.committee import context as fit_context
-from domindex.committee.members import PredictorMember
+from domindex.committee.committee import PredictorMember
 from domindex.datasets import make_circle
 from domindex.errors import InputError, PredictorError
 

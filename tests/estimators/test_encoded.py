@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.committee.candidates import list_candidates
-from domindex.committee.members import EncodedMember
+from domindex.committee.committee import EncodedMember
 from domindex.committee.network import EncodedFolds
 from domindex.committee.settings import ChoiceSettings
 from domindex.datasets import make_circle

@@ -11,9 +11,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 from domindex import Training, VDIClassifier, VDIRegressor
-from domindex.committee.committee import Committee, LabelShift
+from domindex.committee.committee import Committee, LabelShift, PredictorMember
 from domindex.committee.learners.estimators import EstimatorLearner, learner_for
-from domindex.committee.members import PredictorMember
 from domindex.export.program import ask, build_program, known_places
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import check_domain_data

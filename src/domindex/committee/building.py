@@ -17,8 +17,11 @@ from domindex.committee.committee import (
     Committee,
     Deviations,
     LabelShift,
+    Member,
+    PredictorMember,
     disagreement,
     estimate_shares,
+    fit_predictor,
     helps_on_folds,
     source_shares,
 )
@@ -26,7 +29,6 @@ from domindex.committee.context import FitContext
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, plan_folds
 from domindex.committee.forecast import Forecaster
 from domindex.committee.learners.base import Round
-from domindex.committee.members import Member, PredictorMember, fit_predictor
 from domindex.committee.network import NetworkCandidate
 from domindex.committee.parallel import Workers
 from domindex.committee.record import Explained, HeldOutRecord

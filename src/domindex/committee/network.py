@@ -18,15 +18,15 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from domindex.arrays import Floats, Ints
 from domindex.committee.candidates import Candidate
-from domindex.committee.context import FitContext
-from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, held_out_folds
-from domindex.committee.learners.linear import solve_ridge
-from domindex.committee.members import (
+from domindex.committee.committee import (
     EncodedMember,
     Member,
     NetworkMember,
     fit_predictor,
 )
+from domindex.committee.context import FitContext
+from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, held_out_folds
+from domindex.committee.learners.linear import solve_ridge
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.subspace import misfit, principal_components, whitening

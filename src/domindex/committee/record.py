@@ -1,16 +1,17 @@
-"""How well the committee predicted held-out sources, and which columns that rests on: figures only.
+"""What a fit leaves for those who want to understand it: figures and counts, no rows.
 
-They come from the folds on which the candidates were weighed, so they cost nothing, and flatter a
-little: the weights were chosen on the same rows.
+Quality comes from the folds on which the candidates were weighed, so it costs nothing, and flatters
+a little: the weights were chosen on the same rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
@@ -20,18 +21,10 @@ from domindex.committee.candidates import Candidate, Trial, learn, predict_with
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, temper
 from domindex.committee.learners.base import Predictor
 from domindex.committee.parallel import Workers
+from domindex.inputs import DomainData
+from domindex.inputs.profiles import BINS, MOST_CELLS, ColumnProfile
+from domindex.persistence.codec import table_from_state, table_state
 from domindex.representations import RepresentedRows
-
-CALIBRATION_BINS = 10
-RESIDUAL_BINS = 15
-LEVELS = (0.5, 0.8, 0.9, 0.95)
-"""Bins of the curves and probabilities of the intervals that are shown: definitions."""
-
-LEAST_IN_BIN = 5
-"""Rows of a bin below which it is not shown: it would be chance, and close to the rows."""
-
-MOST_CLASSES = 12
-"""Classes up to which a confusion matrix is legible; beyond it there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +71,6 @@ class HeldOutRecord:
         plain = [trial for trial in trials if trial.candidate.is_plain]
         best = min(plain, key=lambda trial: trial.loss(rows)) if plain else None
         compared = predicted if best is None else best.predicted
-        none = np.empty((0, 2))
         is_class = rows.n_classes is not None
         return cls(
             domains=np.unique(rows.part_domains),
@@ -89,28 +81,23 @@ class HeldOutRecord:
             figures=_figures(predicted, rows),
             plain_figures={} if best is None else _figures(compared, rows),
             calibration=_calibration(predicted, rows),
-            confusion=_confusion(predicted, rows) if is_class else none,
+            confusion=_confusion(predicted, rows) if is_class else np.empty((0, 2)),
             residuals=np.empty((0, 3)) if is_class else _residuals(predicted, rows),
-            coverage=none if deviation is None else _coverage(predicted, deviation, rows),
+            coverage=_coverage(predicted, deviation, rows),
         )
 
     def state(self) -> dict[str, Any]:
-        return {
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        return state | {
             "domains": [int(number) for number in self.domains],
-            "scores": self.scores,
-            "plain_scores": self.plain_scores,
-            "plain": self.plain,
             "by_rows": bool(self.by_rows),
             "figures": dict(self.figures),
             "plain_figures": dict(self.plain_figures),
-            "calibration": self.calibration,
-            "confusion": self.confusion,
-            "residuals": self.residuals,
-            "coverage": self.coverage,
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> HeldOutRecord:
+        given = {one.name: state[one.name] for one in fields(cls)}
         domains = np.array(state["domains"], dtype=np.int64)
         shapes = {state[name].shape for name in ("scores", "plain_scores")}
         if domains.ndim != 1 or shapes != {domains.shape}:
@@ -118,19 +105,10 @@ class HeldOutRecord:
         widths = {"calibration": 3, "residuals": 3, "coverage": 2}
         if any(state[name].shape[1:] != (width,) for name, width in widths.items()):
             raise ValueError("the curves of held-out quality are not usable")
-        given = {name: state[name] for name in ("scores", "plain_scores", "confusion", *widths)}
-        figures, plain_figures = (
-            {str(name): float(value) for name, value in state[key].items()}
-            for key in ("figures", "plain_figures")
-        )
-        return cls(
-            domains=domains,
-            plain=str(state["plain"]),
-            by_rows=bool(state["by_rows"]),
-            figures=figures,
-            plain_figures=plain_figures,
-            **given,
-        )
+        for name in ("figures", "plain_figures"):
+            given[name] = {str(key): float(value) for key, value in state[name].items()}
+        plain, by_rows = str(state["plain"]), bool(state["by_rows"])
+        return cls(**given | {"domains": domains, "plain": plain, "by_rows": by_rows})
 
 
 def _scores(predicted: Floats, rows: HeldOutRows) -> Floats:
@@ -179,32 +157,34 @@ def _value_figures(predicted: Floats, rows: HeldOutRows) -> dict[str, float]:
     return figures | ({"r2": 1.0 - error / spread} if spread > 0 else {})
 
 
-def _calibration(predicted: Floats, rows: HeldOutRows) -> Floats:
-    """(bins, 3), bins of equal width for probabilities, of equal rows for values."""
+def _calibration(
+    predicted: Floats, rows: HeldOutRows, n_bins: int = 10, min_rows: int = 5
+) -> Floats:
+    """(bins, 3), bins of equal width for probabilities, of equal rows for values.
+
+    A bin of few rows is not shown: it would be chance, and close to the rows.
+    """
+    shares = np.linspace(0, 1, n_bins + 1)[1:-1]
     if rows.n_classes is None:
-        told, found = predicted[:, 0], rows.labels[:, 0].astype(np.float64)
-        edges = np.quantile(told, np.linspace(0, 1, CALIBRATION_BINS + 1)[1:-1])
+        said, found = predicted[:, 0], rows.labels[:, 0].astype(np.float64)
+        edges = np.quantile(said, shares)
     else:
-        told, found = predicted.max(axis=1), predicted.argmax(axis=1) == rows.labels
+        said, found = predicted.max(axis=1), predicted.argmax(axis=1) == rows.labels
         if rows.n_classes == 2:
-            told, found = predicted[:, 1], rows.labels == 1
-        edges = np.linspace(0, 1, CALIBRATION_BINS + 1)[1:-1]
-    return _binned(np.digitize(told, edges), told, found.astype(np.float64), rows.row_weights)
-
-
-def _binned(bins: NDArray[np.int64], told: Floats, found: Floats, weights: Floats) -> Floats:
-    """(bins with rows enough, 3): weighted means of both, and the share of the rows."""
-    counts = np.bincount(bins)
+            said, found = predicted[:, 1], rows.labels == 1
+        edges = shares
+    bins, weights = np.digitize(said, edges), rows.row_weights
     mass = np.bincount(bins, weights)
-    kept = (counts >= LEAST_IN_BIN) & (mass > 0)
+    kept = (np.bincount(bins) >= min_rows) & (mass > 0)
     safe = np.where(mass > 0, mass, 1.0)
-    means = [np.bincount(bins, weights * values) / safe for values in (told, found)]
+    means = [np.bincount(bins, weights * values) / safe for values in (said, found)]
     return np.stack([*means, mass], axis=1)[kept]
 
 
-def _confusion(predicted: Floats, rows: HeldOutRows) -> Floats:
+def _confusion(predicted: Floats, rows: HeldOutRows, max_classes: int = 12) -> Floats:
+    """Empty for more classes than are legible."""
     assert rows.n_classes is not None
-    if rows.n_classes > MOST_CLASSES:
+    if rows.n_classes > max_classes:
         return np.empty((0, 2))
     table = np.zeros((rows.n_classes, rows.n_classes))
     np.add.at(table, (rows.labels, predicted.argmax(axis=1)), rows.row_weights)
@@ -212,32 +192,24 @@ def _confusion(predicted: Floats, rows: HeldOutRows) -> Floats:
     return table / np.where(total > 0, total, 1.0)
 
 
-def _residuals(predicted: Floats, rows: HeldOutRows) -> Floats:
+def _residuals(predicted: Floats, rows: HeldOutRows, n_bins: int = 15) -> Floats:
     """(bins, 3) of predicted minus true, the first output; the ends hold all that lies beyond."""
     residuals = predicted[:, 0] - rows.labels[:, 0]
-    reach = float(np.quantile(np.abs(residuals), 0.98)) or 1.0
-    edges = np.linspace(-reach, reach, RESIDUAL_BINS + 1)
-    bins = np.clip(np.digitize(residuals, edges) - 1, 0, RESIDUAL_BINS - 1)
-    shares = np.bincount(bins, rows.row_weights, minlength=RESIDUAL_BINS)
+    farthest = float(np.quantile(np.abs(residuals), 0.98)) or 1.0
+    edges = np.linspace(-farthest, farthest, n_bins + 1)
+    bins = np.clip(np.digitize(residuals, edges) - 1, 0, n_bins - 1)
+    shares = np.bincount(bins, rows.row_weights, minlength=n_bins)
     return np.stack([edges[:-1], edges[1:], shares], axis=1)
 
 
-def _coverage(predicted: Floats, deviation: Floats, rows: HeldOutRows) -> Floats:
-    """(levels, 2), mean over outputs."""
+def _coverage(predicted: Floats, deviation: Floats | None, rows: HeldOutRows) -> Floats:
+    """(levels, 2), mean over outputs; empty for classes."""
+    if deviation is None:
+        return np.empty((0, 2))
+    levels = np.array([0.5, 0.8, 0.9, 0.95])
     apart = np.abs(predicted - rows.labels) / deviation
-    held = [float((rows.row_weights @ (apart <= norm.ppf((1 + p) / 2))).mean()) for p in LEVELS]
-    return np.stack([np.array(LEVELS), np.array(held)], axis=1)
-
-
-MOST_ROWS = 200
-MOST_GROUPS = 60
-MOST_FOLDS = 4
-"""Held-out rows of a fold, groups of columns and folds that are looked at, at most: for time."""
-
-LEAST_ERROR = 1e-12
-"""In units of the outputs' spread, so that a share of it is finite; rounding, not tuned."""
-
-PARTS = ("features", "level", "spread")
+    held = [float((rows.row_weights @ (apart <= norm.ppf((1 + p) / 2))).mean()) for p in levels]
+    return np.stack([levels, np.array(held)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,34 +232,31 @@ class Explained:
 
 
 def column_importance(
-    explained: Explained, groups: Sequence[NDArray], seed: int, workers: Workers | None = None
+    explained: Explained,
+    groups: Sequence[NDArray],
+    seed: int,
+    workers: Workers,
+    max_folds: int = 4,
 ) -> Floats:
     """(groups, 2), mean and standard error over held-out domains of what shuffling costs.
 
     Columns of a group are shuffled together, among the rows of a domain, so that what a domain is
     like stays as it is. The cost is probability of the right class, or the rise of the root mean
-    squared error as a share of it. `groups` hold numbers of columns; those beyond `MOST_GROUPS`
-    are not looked at. `workers` learn in the folds side by side, where they are threads.
+    squared error as a share of it. `groups` hold numbers of columns.
     """
     rng = np.random.default_rng(seed)
     by_domain: dict[int, list[Floats]] = {}
-    near = [fold for fold in explained.folds if fold.kind != "far"][:MOST_FOLDS]
-    for fold, predictor in zip(near, _learned_in(near, explained, seed, workers or Workers())):
-        for domain, costs in _costs_in_fold(explained, fold, predictor, groups[:MOST_GROUPS], rng):
+    near = [fold for fold in explained.folds if fold.kind != "far"][:max_folds]
+    jobs = [(explained, fold, seed) for fold in near]
+    predictors: Iterator[Predictor] = (_learned(*job) for job in jobs)
+    if workers.has_threads and explained.candidate.in_threads:  # predictors would have to come back
+        predictors = workers.run(_learned, jobs, in_threads=True)
+    for fold, predictor in zip(near, predictors):
+        for domain, costs in _costs_in_fold(explained, fold, predictor, groups, rng):
             by_domain.setdefault(domain, []).append(costs)
     costs = np.stack([np.mean(parts, axis=0) for parts in by_domain.values()])
     error = costs.std(axis=0, ddof=1) / np.sqrt(len(costs)) if len(costs) > 1 else 0 * costs[0]
     return np.stack([costs.mean(axis=0), error], axis=1)
-
-
-def _learned_in(
-    folds: Sequence[Fold], explained: Explained, seed: int, workers: Workers
-) -> Iterator[Predictor]:
-    """One for each fold; never on another machine, for what was learned would have to come back."""
-    jobs = [(explained, fold, seed) for fold in folds]
-    if workers.has_threads and explained.candidate.in_threads:
-        return workers.run(_learned, jobs, in_threads=True)
-    return (_learned(*job) for job in jobs)
 
 
 def _learned(explained: Explained, fold: Fold, seed: int) -> Predictor:
@@ -303,23 +272,29 @@ def _costs_in_fold(
     predictor: Predictor,
     groups: Sequence[NDArray],
     rng: np.random.Generator,
+    max_rows: int = 200,
 ) -> list[tuple[int, Floats]]:
     """For each held-out domain its number and (groups,) costs."""
     represented = explained.represented
     data = represented.data
-    chosen = np.sort(rng.permutation(len(fold.held_out))[:MOST_ROWS])
+    chosen = np.sort(rng.permutation(len(fold.held_out))[:max_rows])
     fold = replace(fold, held_out=fold.held_out[chosen])
     representation, placed = represented.in_fold(fold)
     parts = [domain.rows for domain in placed.domains]
     versions = [placed.inputs, *(_shuffled(placed.inputs, group, parts, rng) for group in groups)]
-    told = [representation.apply(replace(placed, inputs=inputs)) for inputs in versions]
-    quality = _quality(explained, predictor, told, data.labels[fold.held_out])
-    is_class = data.classes is not None
+    applied = [representation.apply(replace(placed, inputs=inputs)) for inputs in versions]
+    quality = _quality(explained, predictor, applied, data.labels[fold.held_out])
     numbers = data.row_domains[fold.held_out]
-    return [
-        (int(numbers[part[0]]), _costs(quality[0][part], quality[1:, part], is_class))
-        for part in parts
-    ]
+    costs = []
+    for part in parts:
+        before, after = quality[0][part], quality[1:, part]
+        if data.classes is not None:
+            cost = before.mean() - after.mean(axis=1)
+        else:
+            base = max(float(np.sqrt(before.mean())), 1e-12)  # a share of it is finite
+            cost = np.sqrt(after.mean(axis=1)) / base - 1.0
+        costs.append((int(numbers[part[0]]), cost))
+    return costs
 
 
 def _shuffled(
@@ -333,32 +308,166 @@ def _shuffled(
 
 
 def _quality(
-    explained: Explained, predictor: Predictor, told: Sequence[RepresentedRows], labels: NDArray
+    explained: Explained, predictor: Predictor, versions: Sequence[RepresentedRows], labels: NDArray
 ) -> Floats:
     """(versions, rows), of the right class the probability, of values the squared error."""
+    names = ("features", "level", "spread")
     every = RepresentedRows(
-        *(np.concatenate([getattr(one, name) for one in told]) for name in PARTS)
+        *(np.concatenate([getattr(one, name) for one in versions]) for name in names)
     )
     predicted = predict_with(predictor, every)
-    repeated = np.concatenate([labels] * len(told))
-    if explained.represented.data.classes is None:
-        errors = ((every.restore(predicted) - repeated) / _unit(explained)) ** 2
-        return errors.mean(axis=1).reshape(len(told), -1)
+    repeated = np.concatenate([labels] * len(versions))
+    data = explained.represented.data
+    if data.classes is None:
+        spread = data.labels[data.row_counts].std(axis=0)
+        unit = np.where(spread > 0, spread, 1.0)
+        errors = ((every.restore(predicted) - repeated) / unit) ** 2
+        return errors.mean(axis=1).reshape(len(versions), -1)
     tempered = temper(predicted, explained.temperature, explained.smoothing)
     right: Floats = tempered[np.arange(len(repeated)), repeated]
-    return right.reshape(len(told), -1)
+    return right.reshape(len(versions), -1)
 
 
-def _unit(explained: Explained) -> Floats:
-    """(outputs,) spread of the sources' values."""
-    data = explained.represented.data
-    spread = data.labels[data.row_counts].std(axis=0)
-    return np.where(spread > 0, spread, 1.0)
+@dataclass(frozen=True, eq=False)
+class FitRecord:
+    """How good it was on held-out sources, what it rests on, and what the domains look like.
+
+    Attributes
+    ----------
+    rows : (domains of the fit,) how many each has
+    held_out : quality on held-out sources
+    importance : DataFrame, a row a column of the inputs, the weightiest first: column, importance
+        (what is lost in held-out sources when it is shuffled: probability of the right class, or
+        the rise of the error as a share) and standard_error over domains. Empty where rows are
+        pictures or signals, or nothing but a network predicts
+    profiles : of the columns of the inputs; empty where rows are no table
+    """
+
+    rows: NDArray[np.int64]
+    held_out: HeldOutRecord
+    importance: pd.DataFrame
+    profiles: tuple[ColumnProfile, ...]
+
+    @classmethod
+    def of(
+        cls,
+        held_out: HeldOutRecord,
+        explained: Explained | None,
+        data: DomainData,
+        names: Sequence[Hashable] | None,
+        seed: int,
+        workers: Workers,
+        max_groups: int = 60,
+    ) -> FitRecord:
+        """`names` are those of the columns; None where the inputs are no columns of the user's."""
+        n_features = int(np.prod(data.inputs.shape[1:]))
+        is_table = data.inputs.ndim == 2 and not data.layout.is_grid
+        if names is None or not is_table or len(names) != n_features:
+            return cls(data.domain_sizes, held_out, _importance([], np.empty((0, 2))), ())
+        texts = [str(name) for name in names]
+        profiles = profile_features(data.inputs, texts, data.row_domains, data.n_domains)
+        labels, measured = [], np.empty((0, 2))
+        if explained is not None:
+            groups = column_groups(texts)[:max_groups]
+            numbers = [columns for _, columns in groups]
+            labels = [label for label, _ in groups]
+            measured = column_importance(explained, numbers, seed, workers)
+        return cls(data.domain_sizes, held_out, _importance(labels, measured), profiles)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "rows": [int(count) for count in self.rows],
+            "held_out": self.held_out.state(),
+            "importance": table_state(self.importance),
+            "profiles": {str(k): one.state() for k, one in enumerate(self.profiles)},
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> FitRecord:
+        """What `state` described; ValueError where its parts do not fit each other."""
+        described = state["profiles"]
+        profiles = [ColumnProfile.from_state(described[str(k)]) for k in range(len(described))]
+        rows = np.array(state["rows"], dtype=np.int64)
+        if any(len(one.counts) != len(rows) for one in profiles):
+            raise ValueError("the profiles do not fit the domains")
+        held_out = HeldOutRecord.from_state(state["held_out"])
+        if (held_out.domains < 0).any() or (held_out.domains >= len(rows)).any():
+            raise ValueError("the held-out domains are not among the domains")
+        importance = table_from_state(state["importance"])
+        if list(importance.columns) != ["column", "importance", "standard_error"]:
+            raise ValueError("the importance of columns is not usable")
+        return cls(rows, held_out, importance, tuple(profiles))
 
 
-def _costs(before: Floats, after: Floats, is_class: bool) -> Floats:
-    """(groups,) of a domain's rows: `before` (rows,), `after` (groups, rows)."""
-    if is_class:
-        return before.mean() - after.mean(axis=1)
-    base = max(float(np.sqrt(before.mean())), LEAST_ERROR)
-    return np.sqrt(after.mean(axis=1)) / base - 1.0
+def _importance(labels: Sequence[str], measured: Floats) -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {
+            "column": pd.Series(list(labels), dtype=object),
+            "importance": measured[:, 0],
+            "standard_error": measured[:, 1],
+        }
+    )
+    return frame.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+
+
+def column_groups(names: Sequence[str]) -> list[tuple[str, NDArray[np.int64]]]:
+    """Labels and numbers of columns that belong together: "kind=a", "kind=b" are one, "kind".
+
+    So is "kind (others)", the feature of all rare categories of that column.
+
+    Examples
+    --------
+    >>> from domindex.committee.record import column_groups
+    >>> [(name, columns.tolist()) for name, columns in column_groups(["age", "kind=a", "kind=b"])]
+    [('age', [0]), ('kind', [1, 2])]
+    """
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for number, name in enumerate(names):
+        label, equals, level = name.partition("=")
+        is_level = bool(equals and label and level)
+        pooled = name.removesuffix(" (others)")
+        if pooled != name and (pooled, True) in groups:
+            label, is_level = pooled, True
+        groups.setdefault((label if is_level else name, is_level), []).append(number)
+    return [(label, np.array(columns)) for (label, _), columns in groups.items()]
+
+
+def profile_features(
+    inputs: NDArray, names: Sequence[str], row_domains: NDArray, n_domains: int
+) -> tuple[ColumnProfile, ...]:
+    """A profile for each column of the user's, as many as `MOST_CELLS` allows.
+
+    Features that are the categories of one column are one column again, as their user knows it.
+    """
+    found: list[ColumnProfile] = []
+    most = max(1, MOST_CELLS // (BINS * max(n_domains, 1)))
+    for label, columns in column_groups(names):
+        values = np.asarray(inputs[:, columns], dtype=np.float64)
+        of_domains = (row_domains, n_domains)
+        levels = [
+            names[column].removeprefix(f"{label}=")
+            for column in columns
+            if names[column].startswith(f"{label}=")
+        ]
+        if levels and _are_categories(values):
+            named = values[:, : len(levels)] == 1.0
+            codes = np.where(named.any(axis=1), named.argmax(axis=1), len(levels))
+            every = np.ones(len(codes), dtype=bool)
+            found.append(ColumnProfile.of_categories(label, levels, codes, every, *of_domains))
+            continue
+        found += [
+            ColumnProfile.of_numbers(names[column], one, *of_domains)
+            for column, one in zip(columns, values.T)
+        ]
+    return tuple(found[:most])
+
+
+def _are_categories(values: Floats) -> bool:
+    """Whether features named "kind=a", "kind=b" are of one column of categories.
+
+    Then most rows have a 1 in one of them; a few, whose category is rare, may have shares in all.
+    """
+    plain = np.isin(values, (0.0, 1.0)).all(axis=1)
+    between = (values >= 0.0) & (values <= 1.0)
+    alone = values.sum(axis=1) <= 1.0 + 1e-9
+    return bool(between.all() and alone.all() and plain.mean() >= 0.5)

@@ -8,10 +8,10 @@ from typing import Any
 
 from domindex.arrays import Floats
 from domindex.committee.candidates import Candidate
+from domindex.committee.committee import PredictorMember
 from domindex.committee.context import FitContext
 from domindex.committee.folds import RepresentedFolds
 from domindex.committee.learners.base import predictor_from_state, predictor_state
-from domindex.committee.members import PredictorMember
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import DomainData

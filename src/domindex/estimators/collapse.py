@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from domindex.arrays import Floats
-from domindex.committee.members import NetworkMember
+from domindex.committee.committee import NetworkMember
 from domindex.errors import CollapseWarning
 from domindex.inputs.messages import frames_inside
 from domindex.representations import PlacedRows

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from domindex.arrays import Floats
 from domindex.committee.committee import Committee
 from domindex.committee.forecast import Forecaster
+from domindex.committee.record import FitRecord
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator
-from domindex.estimators.fit_record import FitRecord
 from domindex.export.exporting import Source, export_predictor
 from domindex.geometry.domain_map import LandmarkError
 from domindex.geometry.off_map import OffMapTest

@@ -39,6 +39,7 @@ from domindex.committee.index_inference import (
 )
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.parallel import Workers
+from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
 from domindex.committee.stages import cached_map
 from domindex.committee.words import (
@@ -52,7 +53,6 @@ from domindex.errors import InputError
 from domindex.estimators.base import Names
 from domindex.estimators.collapse import warn_of_collapse
 from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
-from domindex.estimators.fit_record import FitRecord
 from domindex.estimators.fitted import FittedCommittee
 from domindex.estimators.frames import FitArguments
 from domindex.estimators.new_domains import (
@@ -441,7 +441,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         with context.timings.stage("explaining"), one_thread():
             workers = Workers(self.n_jobs, context.n_threads)
             names = self._column_names(data)
-            self._record = FitRecord.of(built, data, names, context.seed, workers)
+            given = built.held_out, built.explained, data, names
+            self._record = FitRecord.of(*given, context.seed, workers)
         self.timings_ = context.timings.table()
 
     def _column_names(self, data: DomainData) -> list[Hashable] | None:

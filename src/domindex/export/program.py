@@ -15,9 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from domindex.committee.committee import Committee
+from domindex.committee.committee import (
+    Committee,
+    EncodedMember,
+    Member,
+    NetworkMember,
+    PredictorMember,
+)
 from domindex.committee.learners.estimators import EstimatorPredictor
-from domindex.committee.members import EncodedMember, Member, NetworkMember, PredictorMember
 from domindex.inputs.bounds import InputBounds
 from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import DomainRows, KnownDomainForm, PlacedRows, Representation

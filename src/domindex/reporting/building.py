@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from domindex.arrays import Ints
-from domindex.committee.record import HeldOutRecord
+from domindex.committee.record import FitRecord, HeldOutRecord, profile_features
 from domindex.errors import InputError
-from domindex.estimators.fit_record import FitRecord, profile_features
 from domindex.estimators.frames import FitArguments, fitted_rows, pandas_frame
 from domindex.estimators.vdi import BaseVDI
 from domindex.inputs import DomainData, check_domain_data, check_domain_names

@@ -6,8 +6,8 @@ import pytest
 
 import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
+from domindex.committee.record import FitRecord, profile_features
 from domindex.datasets import make_domain_graph
-from domindex.estimators.fit_record import FitRecord, profile_features
 
 CANDIDATES = [("raw", "linear"), ("flow", "linear"), ("coral", "linear")]
 

@@ -27,7 +27,7 @@ from domindex.committee.committee import Member
 from domindex.committee.folds import HeldOutRows, temper
 from domindex.committee.separability import Separability
 from domindex.committee.settings import ChoiceSettings
-from domindex.committee.weighing import Reach, weigh
+from domindex.committee.weighing import OutputRange, weigh
 from domindex.datasets import DomainDataset
 from domindex.datasets.files import DataHome
 from domindex.errors import DatasetError, InputError
@@ -45,9 +45,9 @@ from domindex_bench.tables import markdown
 SEED = 0
 
 GRID: dict[str, tuple[float, ...]] = {
-    "insurance": (0.0, 0.5, 1.0, 2.0),
-    "shape_price": (0.0, 0.5, 1.0, 2.0),
-    "reach_price": (0.0, 1.0, 2.0, 4.0),
+    "risk_margin": (0.0, 0.5, 1.0, 2.0),
+    "separability_penalty": (0.0, 0.5, 1.0, 2.0),
+    "range_penalty": (0.0, 1.0, 2.0, 4.0),
     "move_tolerance": (0.0, 0.03, 0.06, 1.0),
     "softness": (0.025, 0.05, 0.1),
     "steps": (60, 600),
@@ -69,18 +69,18 @@ class FirstRound:
     ----------
     trials : what every candidate but the network predicted in the folds
     rows : the held-out rows
-    shapes : of every representation, where there is a choice between them
-    beyond : (trials,) how far targets are predicted out of reach
+    separability : of every representation, where there is a choice between them
+    outside : (trials,) how far targets are predicted out of range
     members : the trials' candidates, fitted on all sources
-    reach : beyond which none of the trials is believed, (trials, outputs); None for classes
+    output_range : of believable values, (trials, outputs); None for classes
     """
 
     trials: list[Trial]
     rows: HeldOutRows
-    shapes: dict[str, Separability]
-    beyond: Floats
+    separability: dict[str, Separability]
+    outside: Floats
     members: list[Member]
-    reach: Reach | None
+    output_range: OutputRange | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +91,9 @@ class Replay:
     ----------
     dataset : all rows, with all labels: those of targets score, and do nothing else
     classes : in the order of the predictions' columns; None for values
-    trials, rows, shapes, beyond : what `weigh` is given
+    trials, rows, separability, outside : what `weigh` is given
     plain : (trials, targets, columns) what every candidate predicts for the target rows
-    predicted : the same as a committee takes it, calibrated, or cut to the reach
+    predicted : the same as a committee takes it, calibrated, or cut to the range
     seed : of the draws
     """
 
@@ -101,8 +101,8 @@ class Replay:
     classes: NDArray | None
     trials: list[Trial]
     rows: HeldOutRows
-    shapes: dict[str, Separability]
-    beyond: Floats
+    separability: dict[str, Separability]
+    outside: Floats
     plain: Floats
     predicted: Floats
     seed: int
@@ -133,8 +133,8 @@ class Replay:
             getattr(model, "classes_", None),
             first.trials,
             first.rows,
-            first.shapes,
-            first.beyond,
+            first.separability,
+            first.outside,
             plain,
             _calibrated(plain, first),
             model._seed(),
@@ -142,7 +142,7 @@ class Replay:
 
     def weights(self, settings: ChoiceSettings) -> Floats:
         """(trials,) under these settings."""
-        found = weigh(self.trials, self.rows, self.shapes, self.beyond, settings, self.seed)
+        found = weigh(self.trials, self.rows, self.separability, self.outside, settings, self.seed)
         return found.weights
 
     def score(self, settings: ChoiceSettings) -> float:
@@ -157,7 +157,7 @@ class Replay:
 
     def without_idle(self, settings: ChoiceSettings) -> ChoiceSettings:
         """The same, with a price at 0 that nobody pays here: equal settings weigh alike."""
-        return settings if self.beyond.any() else replace(settings, reach_price=0.0)
+        return settings if self.outside.any() else replace(settings, range_penalty=0.0)
 
     def _figure(self, predicted: Floats) -> float:
         """Mean over target domains, see `domain_figures`."""
@@ -172,8 +172,8 @@ class Replay:
 
 def _calibrated(plain: Floats, first: FirstRound) -> Floats:
     """As the members' predictions are before a committee mixes them."""
-    if first.reach is not None:
-        return first.reach.clip(plain)
+    if first.output_range is not None:
+        return first.output_range.clip(plain)
     smoothing = first.rows.smoothing
     temperatures = [trial.temperature for trial in first.trials]
     return np.stack([temper(p, t, smoothing) for p, t in zip(plain, temperatures)])
@@ -203,10 +203,10 @@ class _FirstRoundOnly(BaseVDI):
             self.first_round = FirstRound(
                 trials,
                 builder.rows,
-                builder.shapes,
-                builder._beyond(trials),
+                builder.separability,
+                builder._out_of_range(trials),
                 [builder._member(trial.candidate) for trial in trials],
-                builder._reach_of(trials),
+                builder._output_ranges(trials),
             )
         self._set_data_attributes(data)
         return self

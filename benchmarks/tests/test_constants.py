@@ -83,8 +83,8 @@ def test_a_replay_under_the_defaults_is_the_model_where_there_is_no_second_round
 
 def test_an_insurance_without_end_leaves_the_plain_rule(replay):
     names = [trial.candidate.name for trial in replay.trials]
-    assert replay.weights(ChoiceSettings(insurance=0.0))[names.index("linear on flow")] > 0.5
-    insured = replay.weights(ChoiceSettings(insurance=1e6))
+    assert replay.weights(ChoiceSettings(risk_margin=0.0))[names.index("linear on flow")] > 0.5
+    insured = replay.weights(ChoiceSettings(risk_margin=1e6))
     assert insured[names.index("linear on raw")] == pytest.approx(1.0)
 
 
@@ -101,7 +101,7 @@ def test_a_grid_is_scored_and_nobody_pays_for_reach_among_classes(replay):
     assert {name: list(by_value) for name, by_value in found.scores.items()} == {
         name: [text(value) for value in grid] for name, grid in GRID.items()
     }
-    assert set(found.scores["reach_price"].values()) == {found.default}
+    assert set(found.scores["range_penalty"].values()) == {found.default}
     assert list(found.plain) == ["linear on raw"]
 
 
@@ -114,14 +114,14 @@ def test_gains_are_points_and_three_per_cent_of_an_error_are_one():
 
 
 def test_a_constant_is_chosen_by_the_others_and_ties_keep_the_default():
-    loud = scored("loud", 90.0, insurance={0.0: 99.0})
-    mild = scored("mild", 90.0, insurance={2.0: 91.0})
+    loud = scored("loud", 90.0, risk_margin={0.0: 99.0})
+    mild = scored("mild", 90.0, risk_margin={2.0: 91.0})
     still = scored("still", 90.0)
     every = [loud, mild, still]
-    assert choose("insurance", every) == 0.0
+    assert choose("risk_margin", every) == 0.0
     assert choose("steps", every) == default_of("steps")
-    assert choose_without("loud", every)["insurance"] == 2.0
-    assert choose_without("mild", every)["insurance"] == 0.0
+    assert choose_without("loud", every)["risk_margin"] == 2.0
+    assert choose_without("mild", every)["risk_margin"] == 0.0
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from domindex.committee.committee import (
 )
 from domindex.committee.folds import temper
 from domindex.committee.learners.linear import LinearLearner
-from domindex.committee.weighing import Reach
+from domindex.committee.weighing import OutputRange
 from domindex.persistence.codec import decode, encode
 from domindex.representations import PlacedRows
 from domindex.representations.raw import Raw
@@ -70,7 +70,7 @@ def test_members_that_agree_do_not_disagree(rows):
 
 
 def of_values(members, weights, deviations):
-    reach = Reach(np.array([0.0]), np.array([10.0]))
+    reach = OutputRange(np.array([0.0]), np.array([10.0]))
     said = tuple(Says(np.array([one])) for one in members)
     return Committee(said, np.array(weights), np.ones(len(weights)), 0.02, reach, deviations)
 

@@ -84,7 +84,7 @@ def test_a_held_out_domain_has_the_rows_that_resemble_targets(line, line_geometr
 
 
 def test_large_domains_are_held_out_in_part(line, line_geometry):
-    few = ChoiceSettings(most_held_out_rows=7, most_train_rows=30)
+    few = ChoiceSettings(max_held_out_rows=7, max_train_rows=30)
     for fold in plan(line, line_geometry, settings=few):
         assert len(fold.held_out) <= 7
         assert len(fold.train) <= 30

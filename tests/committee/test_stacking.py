@@ -8,10 +8,10 @@ from domindex.committee.weighing import stack
 N = 240
 
 
-def mixed(predicted, rows, prices=None, scale=0.5):
+def mixed(predicted, rows, penalties=None, scale=0.5):
     predicted = np.stack(predicted)
-    prices = np.zeros(len(predicted)) if prices is None else np.asarray(prices)
-    weights = stack(predicted, prices, rows, scale, draws=10, steps=600, seed=0)
+    penalties = np.zeros(len(predicted)) if penalties is None else np.asarray(penalties)
+    weights = stack(predicted, penalties, rows, scale, draws=10, steps=600, seed=0)
     assert weights.sum() == pytest.approx(1.0)
     assert (weights >= 0).all()
     return weights
@@ -45,9 +45,9 @@ def test_equals_share(labels, rows):
 
 def test_a_price_moves_weight_away(labels, rows):
     one = said(labels, 0.8, 1)
-    weights = mixed([one, one], rows, prices=[0.0, 0.1])
+    weights = mixed([one, one], rows, penalties=[0.0, 0.1])
     assert weights[1] < 0.2
-    assert mixed([one, one], rows, prices=[0.05, 0.05])[0] == pytest.approx(0.5)
+    assert mixed([one, one], rows, penalties=[0.05, 0.05])[0] == pytest.approx(0.5)
 
 
 def test_confident_wrong_predictions_leave_weights_finite(labels, rows):

@@ -41,8 +41,8 @@ def trial(name, rows, share_right, seed=1, **how):
     return Trial.of(Candidate(name, LinearLearner(), **how), predicted, rows)
 
 
-def weighed(trials, rows, settings, shapes=None):
-    result = weigh(trials, rows, shapes or {}, np.zeros(len(trials)), settings, 0)
+def weighed(trials, rows, settings, separability=None):
+    result = weigh(trials, rows, separability or {}, np.zeros(len(trials)), settings, 0)
     assert result.weights.sum() == pytest.approx(1.0)
     return result
 
@@ -58,9 +58,9 @@ def test_who_is_not_plain_pays_the_standard_error_of_its_gain(rows, settings):
     result = weighed([plain, moved], rows, settings)
     gains = rows.by_domain(moved.losses) - rows.by_domain(plain.losses)
     expected = small_sample(N_DOMAINS) * gains.std(ddof=1) / np.sqrt(N_DOMAINS)
-    assert settings.insurance == 1.0
-    assert row_of(result, "linear on domain_centred")["price"] == pytest.approx(expected)
-    assert row_of(result, "linear on raw")["price"] == 0.0
+    assert settings.risk_margin == 1.0
+    assert row_of(result, "linear on domain_centred")["penalty"] == pytest.approx(expected)
+    assert row_of(result, "linear on raw")["penalty"] == 0.0
 
 
 def test_of_equals_the_plain_one_is_the_heavier(rows, settings):
@@ -79,9 +79,9 @@ def test_a_clear_gain_outweighs_its_price(rows, settings):
 
 
 def test_moving_that_leaves_targets_further_away_is_left_out_and_said(rows, settings):
-    shapes = {"raw": Separability(0.7, 0.7), "domain_centred": Separability(0.9, 0.7)}
+    separability = {"raw": Separability(0.7, 0.7), "domain_centred": Separability(0.9, 0.7)}
     trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
-    result = weighed(trials, rows, settings, shapes)
+    result = weighed(trials, rows, settings, separability)
     np.testing.assert_array_equal(result.weights, [1.0, 0.0])
     said = row_of(result, "linear on domain_centred")["left_out"]
     assert "leaves targets further from the sources" in said
@@ -90,25 +90,25 @@ def test_moving_that_leaves_targets_further_away_is_left_out_and_said(rows, sett
 
 def test_shapes_that_folds_did_not_foresee_have_a_price(rows, settings):
     trials = [trial("raw", rows, 0.8), trial("row_centred", rows, 0.8, 2)]
-    shapes = {"raw": Separability(0.95, 0.6), "row_centred": Separability(0.6, 0.6)}
-    result = weighed(trials, rows, settings, shapes)
-    assert row_of(result, "linear on raw")["price"] > 0
+    separability = {"raw": Separability(0.95, 0.6), "row_centred": Separability(0.6, 0.6)}
+    result = weighed(trials, rows, settings, separability)
+    assert row_of(result, "linear on raw")["penalty"] > 0
     assert result.weights[1] > weighed(trials, rows, settings).weights[1]
 
 
 def test_a_gap_of_shapes_costs_in_units_of_what_can_be_known(rows, settings):
     (alone,) = trials = [trial("raw", rows, [0.7, 0.8, 0.9, 0.7, 0.8, 0.9])]
-    shapes = {"raw": Separability(0.95, 0.6)}
+    separability = {"raw": Separability(0.95, 0.6)}
     by_domain = rows.by_domain(alone.losses)
     error = by_domain.std(ddof=1) / np.sqrt(N_DOMAINS)
     unit = np.hypot(error, resolution(rows, alone.loss(rows)))
-    price = row_of(weighed(trials, rows, settings, shapes), "linear on raw")["price"]
-    assert price == pytest.approx(settings.shape_price * unit * shapes["raw"].gap)
+    penalty = row_of(weighed(trials, rows, settings, separability), "linear on raw")["penalty"]
+    assert penalty == pytest.approx(settings.separability_penalty * unit * separability["raw"].gap)
 
 
 def test_shapes_that_nobody_looked_at_count_as_coinciding(rows, settings):
     row = row_of(weighed([trial("raw", rows, 0.8)], rows, settings), "linear on raw")
-    assert (row["target_auc"], row["held_out_auc"], row["price"]) == (0.5, 0.5, 0.0)
+    assert (row["target_auc"], row["held_out_auc"], row["penalty"]) == (0.5, 0.5, 0.0)
 
 
 def test_moving_that_brings_targets_no_closer_pays_at_least_what_raw_does(rows, settings):
@@ -118,8 +118,8 @@ def test_moving_that_brings_targets_no_closer_pays_at_least_what_raw_does(rows, 
     by_a_hair = {"raw": Separability(0.98, 0.8), "domain_centred": Separability(0.97, 0.99)}
     brought = {"raw": Separability(0.98, 0.8), "domain_centred": Separability(0.9, 0.9)}
     dear, hardly, cheap = (
-        row_of(weighed(trials, rows, settings, shapes), "linear on domain_centred")["price"]
-        for shapes in (told, by_a_hair, brought)
+        row_of(weighed(trials, rows, settings, separability), "linear on domain_centred")["penalty"]
+        for separability in (told, by_a_hair, brought)
     )
     assert dear == hardly > cheap
 
@@ -127,7 +127,7 @@ def test_moving_that_brings_targets_no_closer_pays_at_least_what_raw_does(rows, 
 def test_predictions_out_of_reach_have_a_price(rows, settings):
     trials = [trial("raw", rows, 0.8), trial("raw", rows, 0.8, balanced=True)]
     result = weigh(trials, rows, {}, np.array([0.0, 1.0]), settings, 0)
-    assert row_of(result, "balanced linear on raw")["price"] >= settings.reach_price
+    assert row_of(result, "balanced linear on raw")["penalty"] >= settings.range_penalty
     assert result.weights[1] == 0.0
 
 
@@ -170,8 +170,8 @@ def test_a_line_through_two_domains_is_heard_where_nobody_else_speaks(rows, sett
 
 
 def test_someone_stays_where_all_would_be_left_out(rows, settings):
-    shapes = {"raw": Separability(0.5, 0.5), "domain_centred": Separability(0.9, 0.7)}
-    result = weighed([trial("domain_centred", rows, 0.9)], rows, settings, shapes)
+    separability = {"raw": Separability(0.5, 0.5), "domain_centred": Separability(0.9, 0.7)}
+    result = weighed([trial("domain_centred", rows, 0.9)], rows, settings, separability)
     np.testing.assert_array_equal(result.weights, [1.0])
 
 
@@ -269,12 +269,12 @@ def test_two_domains_are_enough_to_follow_them(held_out_of, settings):
 
 
 def test_moving_that_brings_targets_closer_has_no_reason_against_it(rows, settings):
-    shapes = {"raw": Separability(0.9, 0.7), "domain_centred": Separability(0.7, 0.7)}
+    separability = {"raw": Separability(0.9, 0.7), "domain_centred": Separability(0.7, 0.7)}
     trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
-    assert reasons_to_leave_out(trials, rows, shapes, settings) == ["", ""]
+    assert reasons_to_leave_out(trials, rows, separability, settings) == ["", ""]
     as_far_as_may_be = Separability(0.6 + settings.move_tolerance, 0.7)
-    shapes = {"raw": Separability(0.6, 0.7), "domain_centred": as_far_as_may_be}
-    assert reasons_to_leave_out(trials, rows, shapes, settings) == ["", ""]
+    separability = {"raw": Separability(0.6, 0.7), "domain_centred": as_far_as_may_be}
+    assert reasons_to_leave_out(trials, rows, separability, settings) == ["", ""]
 
 
 @pytest.mark.parametrize(
@@ -290,12 +290,12 @@ def test_a_small_move_away_counts_where_the_folds_did_not_show_it(
     rows, settings, targets, held_out, stays
 ):
     noise = float(np.sqrt(801 / (12 * 400 * 400)))
-    shapes = {
+    separability = {
         "raw": Separability(0.9, 0.53, noise),
         "domain_centred": Separability(targets, held_out, noise),
     }
     trials = [trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)]
-    plain, moved = reasons_to_leave_out(trials, rows, shapes, settings)
+    plain, moved = reasons_to_leave_out(trials, rows, separability, settings)
     assert plain == ""
     assert (moved == "") is stays
     assert stays or "held-out sources did not show it" in moved
@@ -308,12 +308,12 @@ def test_weights_lie_between_stacking_and_equal_weights_of_the_best(rows, settin
     losses = np.array([one.loss(rows) for one in trials])
     result = weighed(trials, rows, settings)
     named = ["linear on raw", "linear on row_centred"]
-    prices = np.array([row_of(result, name)["price"] for name in named])
+    penalties = np.array([row_of(result, name)["penalty"] for name in named])
     few = small_sample(N_DOMAINS)
-    paid = losses + prices + resolution(rows, losses.min())
+    paid = losses + penalties + resolution(rows, losses.min())
     soft = soft_weights(paid, few * settings.softness)
     expected = (np.array([0.7, 0.3]) + few * soft) / (1.0 + few)
-    assert (expected > settings.least_weight).all()
+    assert (expected > settings.min_weight).all()
     np.testing.assert_allclose(result.weights, expected)
 
 

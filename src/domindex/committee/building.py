@@ -36,7 +36,7 @@ from domindex.committee.separability import Separability, measure_separability
 from domindex.committee.stages import CandidateStages, timed
 from domindex.committee.weighing import (
     KnownOutputs,
-    Reach,
+    OutputRange,
     Weighing,
     mix_penalties,
     reasons_to_leave_out,
@@ -123,11 +123,13 @@ class CommitteeBuilder:
             name: self.stages.represented(representation_named(name), data, geometry, is_cut)
             for name in dict.fromkeys(one.representation for one in self.candidates)
         }
-        self.reach, self.known_outputs = None, None
+        self.output_range, self.known_outputs = None, None
         if data.classes is None:
-            self.reach = Reach.of(data, self.rows.folds, _farthest_target(data, distances))
+            self.output_range = OutputRange.of(
+                data, self.rows.folds, _farthest_target(data, distances)
+            )
             self.known_outputs = KnownOutputs.of(data, self.rows.folds)
-        self.shapes = self._measure_separability()
+        self.separability = self._measure_separability()
 
     def validate_first_round(self) -> list[Trial]:
         """Trials of all candidates that need no network: what is quick on every representation,
@@ -152,8 +154,9 @@ class CommitteeBuilder:
         if not trials:
             return None
         with self.context.timings.stage("weighing"):
-            beyond = self._beyond(trials)
-            return weigh(trials, self.rows, self.shapes, beyond, self.context.choices, self.seed)
+            outside = self._out_of_range(trials)
+            choices = self.context.choices
+            return weigh(trials, self.rows, self.separability, outside, choices, self.seed)
 
     def validate_second_round(self, weighing: Weighing | None) -> list[Trial]:
         """Trials of what takes longer, where the first round says that it may pay."""
@@ -182,19 +185,19 @@ class CommitteeBuilder:
             predicted = np.stack([trial.predicted for trial in trials])
             temperatures = np.array([trial.temperature for trial in trials])
             committee = Committee(members, weights, temperatures, self.context.choices.smoothing)
-            deviation, reach = None, self._reach_of(trials)
-            if reach is None:
+            deviation, output_range = None, self._output_ranges(trials)
+            if output_range is None:
                 held_out = np.einsum("m,mnc->nc", weights, predicted)
                 committee = replace(committee, label_shift=self._label_shift(committee, held_out))
             else:
-                predicted = reach.clip(predicted)
+                predicted = output_range.clip(predicted)
                 held_out = np.einsum("m,mnc->nc", weights, predicted)
                 spreads = np.stack([self._spread(trial) for trial in trials])
                 spread = np.einsum("m,mno->no", weights, spreads)
                 coverage = self.context.choices.coverage
                 deviations = Deviations.measure(predicted, weights, spread, self.rows, coverage)
                 deviation = deviations.apply(predicted, weights, spread, held_out)
-                committee = replace(committee, reach=reach, deviations=deviations)
+                committee = replace(committee, output_range=output_range, deviations=deviations)
             apart = disagreement(predicted, weights, held_out, self.rows.unit)
             return BuiltCommittee(
                 committee,
@@ -208,7 +211,7 @@ class CommitteeBuilder:
         """Of the representations that are asked for, those with the least losses so far."""
         if not trials or (turn.representations is None and not turn.only_best):
             return asked
-        reasons = reasons_to_leave_out(trials, self.rows, self.shapes, self.context.choices)
+        reasons = reasons_to_leave_out(trials, self.rows, self.separability, self.context.choices)
         trusted = [trial for trial, reason in zip(trials, reasons) if not reason]
         ordered = sorted(trusted, key=lambda trial: trial.loss(self.rows))
         names = list(dict.fromkeys(trial.candidate.representation for trial in ordered))
@@ -223,7 +226,7 @@ class CommitteeBuilder:
         names = [
             name for name in self.represented if representation_named(name).separability_of is None
         ]
-        cache, max_folds = self.context.stages, self.context.choices.told_folds
+        cache, max_folds = self.context.stages, self.context.choices.separability_folds
         found = {name: cache.load(f"separability {name}") for name in names}
         left = [name for name in names if found[name] is None]
         jobs = [(self.represented[name], self.rows.folds, max_folds, self.seed) for name in left]
@@ -325,20 +328,20 @@ class CommitteeBuilder:
         best = min(trial.loss(self.rows) for trial in weighing.trials)
         return best < self.context.choices.max_mistakes * resolution(self.rows, best)
 
-    def _reach_of(self, trials: Sequence[Trial]) -> Reach | None:
+    def _output_ranges(self, trials: Sequence[Trial]) -> OutputRange | None:
         """How far each is believed, (trials, outputs); None for classes."""
-        if self.reach is None:
+        if self.output_range is None:
             return None
-        return Reach.joined([self._believed(trial) for trial in trials])
+        return OutputRange.joined([self._believed(trial) for trial in trials])
 
-    def _believed(self, trial: Trial) -> Reach:
-        assert self.reach is not None
+    def _believed(self, trial: Trial) -> OutputRange:
+        assert self.output_range is not None
         assert self.known_outputs is not None
-        return self.reach.widened(trial.predicted, self.rows, self.known_outputs)
+        return self.output_range.widened(trial.predicted, self.rows, self.known_outputs)
 
-    def _beyond(self, trials: Sequence[Trial]) -> Floats:
-        """(trials,) how far targets are predicted out of reach, on top of what the folds saw."""
-        if self.reach is None or self.data.is_source.all():
+    def _out_of_range(self, trials: Sequence[Trial]) -> Floats:
+        """(trials,) how far targets are predicted out of range, on top of what the folds saw."""
+        if self.output_range is None or self.data.is_source.all():
             return np.zeros(len(trials))
         unit = self.rows.unit
         assert unit is not None
@@ -353,9 +356,9 @@ class CommitteeBuilder:
             part = self.represented[trial.candidate.representation].rows.part(targets)
             predictor = self._predictor_member(trial.candidate).predictor
             values = part.restore(predict_with(predictor, part))
-            reach = self._believed(trial)
-            seen = self.rows.row_weights @ reach.beyond(trial.predicted, unit)
-            result[number] = max(0.0, float(reach.beyond(values, unit).mean() - seen))
+            output_range = self._believed(trial)
+            seen = self.rows.row_weights @ output_range.outside(trial.predicted, unit)
+            result[number] = max(0.0, float(output_range.outside(values, unit).mean() - seen))
         return result
 
     def _explained(self, trials: Sequence[Trial]) -> Explained | None:

@@ -15,7 +15,7 @@ from domindex.arrays import Floats
 from domindex.committee.candidates import Candidate, learn, predict_with
 from domindex.committee.folds import HeldOutRows, RepresentedFolds, temper
 from domindex.committee.learners.base import Predictor, predictor_from_state, predictor_state
-from domindex.committee.weighing import Reach
+from domindex.committee.weighing import OutputRange
 from domindex.geometry.rings import RingCoordinate
 from domindex.inputs.standardizing import OutputScaler
 from domindex.representations import (
@@ -438,7 +438,7 @@ class Committee:
     weights : (members,) summing to 1
     temperatures : (members,) by which their probabilities are softened; 1 for values
     smoothing : share of probabilities that is spread over all classes
-    reach : beyond which no value is believed, of each member; None for classes
+    output_range : outside of which no value is believed, of each member; None for classes
     deviations : of values; None for classes
     label_shift : shares of classes by domain, where following them helped; None elsewhere
     """
@@ -447,13 +447,13 @@ class Committee:
     weights: Floats
     temperatures: Floats
     smoothing: float
-    reach: Reach | None = None
+    output_range: OutputRange | None = None
     deviations: Deviations | None = None
     label_shift: LabelShift | None = None
 
     def predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
         parts = np.stack([member.predict(rows, indices) for member in self.members])
-        if self.reach is None:
+        if self.output_range is None:
             parts = np.stack(
                 [temper(p, t, self.smoothing) for p, t in zip(parts, self.temperatures)]
             )
@@ -462,7 +462,7 @@ class Committee:
             if self.label_shift is not None:
                 mean = self.label_shift.apply(mean, rows)
             return Prediction(mean, None, disagreement(parts, self.weights, mean, None))
-        parts = self.reach.clip(parts)
+        parts = self.output_range.clip(parts)
         mean = np.einsum("m,mno->no", self.weights, parts)
         assert self.deviations is not None
         spreads = np.stack([member.spread(rows) for member in self.members])
@@ -506,7 +506,7 @@ class Committee:
             "weights": self.weights,
             "temperatures": self.temperatures,
             "smoothing": float(self.smoothing),
-            "reach": None if self.reach is None else self.reach.state(),
+            "reach": None if self.output_range is None else self.output_range.state(),
             "deviations": None if self.deviations is None else self.deviations.state(),
             "label_shift": None if self.label_shift is None else self.label_shift.state(),
         }
@@ -520,16 +520,17 @@ class Committee:
             raise ValueError("the weights do not fit the members")
         if not ((weights >= 0).all() and (temperatures > 0).all()):
             raise ValueError("the weights are not usable numbers")
-        reach = None if state["reach"] is None else Reach.from_state(state["reach"])
-        if reach is not None and reach.least.ndim == 2 and len(reach.least) != len(members):
-            raise ValueError("the reach does not fit the members")
+        output_range = None if state["reach"] is None else OutputRange.from_state(state["reach"])
+        ends = None if output_range is None else output_range.least
+        if ends is not None and ends.ndim == 2 and len(ends) != len(members):
+            raise ValueError("the range of the outputs does not fit the members")
         deviations, shift = state["deviations"], state["label_shift"]
         return cls(
             members,
             weights,
             temperatures,
             float(state["smoothing"]),
-            reach,
+            output_range,
             None if deviations is None else Deviations.from_state(deviations),
             None if shift is None else LabelShift.from_state(shift),
         )

@@ -24,9 +24,6 @@ from domindex.representations.map_rows import balancing_weights
 
 FoldKind = Literal["near", "far", "rows"]
 
-ROW_FOLDS = 5
-"""Of the rows of a single source; a common number, not tuned."""
-
 
 @dataclass(frozen=True, eq=False)
 class Fold:
@@ -92,12 +89,12 @@ class _FoldMaker:
 
     def make(self, kind: FoldKind, train: Ints, held_out: Ints) -> Fold:
         held_out = np.sort(held_out)
-        most = max(1, self.settings.most_held_out_rows // len(held_out))
+        most = max(1, self.settings.max_held_out_rows // len(held_out))
         held_out_rows = [_some(self._like_targets(k), most, self.rng) for k in held_out]
         train_rows = np.concatenate([self.counting_rows[k] for k in train])
         return Fold(
             kind,
-            _some(train_rows, self.settings.most_train_rows, self.rng),
+            _some(train_rows, self.settings.max_train_rows, self.rng),
             np.concatenate(held_out_rows),
             held_out,
             self.distances.to_nearest(held_out, train),
@@ -124,18 +121,15 @@ class _FoldMaker:
         return kept if len(kept) else rows
 
 
-def _counting_rows(data: DomainData, domain: int) -> Ints:
-    return np.flatnonzero(data.row_counts & (data.row_domains == domain))
-
-
 def _row_folds(
     data: DomainData, sources: Ints, settings: ChoiceSettings, rng: np.random.Generator
 ) -> list[Fold]:
-    rows = _some(_counting_rows(data, sources[0]), settings.most_train_rows, rng)
+    counting = np.flatnonzero(data.row_counts & (data.row_domains == sources[0]))
+    rows = _some(counting, settings.max_train_rows, rng)
     zero = np.zeros(1)
     if len(rows) == 1:
         return [Fold("rows", rows, rows, sources, zero)]
-    parts = KFold(min(ROW_FOLDS, len(rows)), shuffle=True, random_state=0).split(rows)
+    parts = KFold(min(5, len(rows)), shuffle=True, random_state=0).split(rows)
     return [Fold("rows", rows[train], rows[test], sources, zero) for train, test in parts]
 
 
@@ -152,15 +146,8 @@ def held_out_folds(domains: Ints, most: int) -> list[Ints]:
     if n_folds > 1:
         return [test for _, test in GroupKFold(n_folds).split(domains, groups=domains)]
     if len(domains) > 1:
-        return [test for _, test in KFold(min(ROW_FOLDS, len(domains))).split(domains)]
+        return [test for _, test in KFold(min(5, len(domains))).split(domains)]
     return [np.array([0]), np.array([0])]
-
-
-LEAST_PROBABILITY = 1e-12
-"""A logarithm stays finite; after smoothing nothing is that small."""
-
-TEMPERATURES = (np.exp(-1.0), np.exp(2.5))
-"""Between which a temperature is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +230,7 @@ class HeldOutRows:
             taken = np.take_along_axis(
                 predicted, np.broadcast_to(self.labels[:, None], (*predicted.shape[:-1], 1)), -1
             )[..., 0]
-            return -np.log(np.maximum(taken, LEAST_PROBABILITY))
+            return -np.log(np.maximum(taken, 1e-12))  # finite; smoothing leaves nothing that small
         return (((predicted - self.labels) / self.unit) ** 2).mean(axis=-1)
 
     def by_part(self, of_rows: Floats) -> Floats:
@@ -255,19 +242,16 @@ class HeldOutRows:
         _, place = np.unique(self.part_domains, return_inverse=True)
         return np.bincount(place, of_parts) / np.bincount(place)
 
-    def smoothed(self, probabilities: Floats) -> Floats:
-        return smooth(probabilities, self.smoothing)
-
     def temperature(self, probabilities: Floats) -> float:
         """By which the logarithms of smoothed probabilities are divided at the least mean loss."""
-        logs = np.log(self.smoothed(probabilities))
+        logs = np.log(smooth(probabilities, self.smoothing))
 
         def loss(log_temperature: float) -> float:
             tempered = softmax(logs / np.exp(log_temperature), axis=1)
             return float(self.row_weights @ self.losses(tempered))
 
-        bounds = tuple(np.log(TEMPERATURES))
-        found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.02})
+        options = {"xatol": 0.02}
+        found = minimize_scalar(loss, bounds=(-1.0, 2.5), method="bounded", options=options)
         return float(np.exp(found.x))
 
 

@@ -22,28 +22,36 @@ from domindex.committee.folds import HeldOutRows
 from domindex.representations import PlacedRows
 from domindex.vdi.fitted_indices import FittedIndices
 
-PROBABILITY = 0.8
-"""Of the intervals; a definition."""
 
-SIGNAL_PRICE = {True: 0.01, False: 0.3}
-DISTANCE_PRICE = 0.3
-"""Ridge penalties of the correction's slopes, per held-out domain, for classes and for values. Set
-with forecasts on the suite of real datasets in view."""
+@dataclass(frozen=True)
+class ForecastSettings:
+    """What a forecast believes before any domain was held out.
 
-PRIOR_SPREAD = {True: 0.05, False: 0.5}
-PRIOR_DOMAINS = 3.0
-"""How far domains are believed to scatter about a forecast before any was held out, and how many
-domains that belief counts for: five points of accuracy; a factor e^±0.5 of the squared error. A
-stated prior, not tuned."""
+    Attributes
+    ----------
+    probability : of the intervals; a definition
+    signal_penalty, distance_penalty : ridge penalties of the correction's slopes, per held-out
+        domain. Set with forecasts on the suite of real datasets in view
+    prior_spread : how far domains scatter about a forecast: five points of accuracy; a factor
+        e^±0.5 of the squared error. A stated prior, not tuned
+    prior_domains : how many domains that belief counts for; not tuned
+    farthest : standard deviations of held-out distances and signals beyond which a trend is not
+        continued; not tuned
+    share_of_agreement : exponent with which disagreement enters the forecast of a squared error:
+        half way between ignoring it and taking it at its word. Set on the suite of real datasets
+    """
 
-FARTHEST = 3.0
-"""Standard deviations of held-out distances and signals beyond which a trend is not continued."""
+    signal_penalty: float
+    prior_spread: float
+    probability: float = 0.8
+    distance_penalty: float = 0.3
+    prior_domains: float = 3.0
+    farthest: float = 3.0
+    share_of_agreement: float = 0.5
 
-SHARE_OF_AGREEMENT = 0.5
-"""Exponent with which disagreement enters the forecast of a squared error: half way between
-ignoring it and taking it at its word. Set on the suite of real datasets."""
 
-LEAST_ERROR = 1e-12
+CLASSES = ForecastSettings(signal_penalty=0.01, prior_spread=0.05)
+VALUES = ForecastSettings(signal_penalty=0.3, prior_spread=0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +93,8 @@ class Forecaster:
         signal = rows.by_part(_row_signal(held_out, disagreement, is_class))
         quality = rows.by_part(_row_quality(held_out, rows))
         if not is_class:
-            signal = SHARE_OF_AGREEMENT * np.log(signal + LEAST_ERROR)
-            quality = np.log(quality + LEAST_ERROR)
+            signal = VALUES.share_of_agreement * np.log(signal + 1e-12)
+            quality = np.log(quality + 1e-12)
         threshold = np.nan
         if is_class:
             right = float(rows.row_weights @ _row_quality(held_out, rows))
@@ -100,18 +108,18 @@ class Forecaster:
     def _of_parts(
         cls, signal: Floats, distance: Floats, quality: Floats, is_class: bool, threshold: float
     ) -> Forecaster:
-        n_parts = len(quality)
+        n_parts, settings = len(quality), CLASSES if is_class else VALUES
         given = np.stack([signal, distance], axis=1)
         centre, scale = given.mean(axis=0), given.std(axis=0)
         scale = np.where(scale > 1e-9, scale, 1.0)
         design = np.column_stack([np.ones(n_parts), (given - centre) / scale])
         own_unit = scale[0] ** 2 if is_class else 1.0
-        prices = n_parts * np.array([0.0, SIGNAL_PRICE[is_class] / own_unit, DISTANCE_PRICE])
-        precision = design.T @ design + np.diag(prices)
+        slopes = [0.0, settings.signal_penalty / own_unit, settings.distance_penalty]
+        precision = design.T @ design + np.diag(n_parts * np.array(slopes))
         coefficients = np.linalg.solve(precision, design.T @ (quality - signal))
         residuals = quality - signal - design @ coefficients
-        freedom = n_parts - 1 + PRIOR_DOMAINS
-        prior = PRIOR_DOMAINS * PRIOR_SPREAD[is_class] ** 2
+        freedom = n_parts - 1 + settings.prior_domains
+        prior = settings.prior_domains * settings.prior_spread**2
         spread = float(np.sqrt((residuals @ residuals + prior) / freedom))
         mean = float(quality.mean())
         covariance = np.linalg.inv(precision)
@@ -121,17 +129,18 @@ class Forecaster:
 
     def predict(self, predicted: Floats, disagreement: Floats, distance: float) -> dict[str, float]:
         """Of a domain with rows predicted as (n, columns), at a distance from the sources."""
+        settings = CLASSES if self.is_class else VALUES
         signal = float(_row_signal(predicted, disagreement, self.is_class).mean())
         if not self.is_class:
-            signal = SHARE_OF_AGREEMENT * float(np.log(signal + LEAST_ERROR))
+            signal = settings.share_of_agreement * float(np.log(signal + 1e-12))
         place = (np.array([signal, distance]) - self.centre) / self.scale
-        design = np.concatenate([[1.0], np.clip(place, -FARTHEST, FARTHEST)])
+        design = np.concatenate([[1.0], np.clip(place, -settings.farthest, settings.farthest)])
         expected = signal + float(design @ self.coefficients)
         variance = self.spread**2 * (1.0 + float(design @ self.covariance @ design))
         if self.is_class:
             chance = float(np.clip(expected, 0.0, 1.0))
             variance += chance * (1.0 - chance) / len(predicted)
-        width = student.ppf(0.5 + PROBABILITY / 2, self.freedom) * np.sqrt(variance)
+        width = student.ppf(0.5 + settings.probability / 2, self.freedom) * np.sqrt(variance)
         low, high = expected - width, expected + width
         if self.ignorance is not None and distance > 0:
             expected, low, high = self._away_from_home(expected, low, high)
@@ -200,10 +209,6 @@ def _weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
     return float(values[order[min(place, len(values) - 1)]])
 
 
-NAMES = {"domain": object, "nearest": object}
-"""Columns that hold names of domains, which may be anything."""
-
-
 def forecast_table(
     committee: Committee,
     forecaster: Forecaster,
@@ -250,9 +255,10 @@ def forecast_table(
         if apart is not None:
             record["two_ways"] = float(np.clip(1.0 - apart[name], 0.0, 1.0))
         records.append(record)
+    names = {"domain": object, "nearest": object}  # of domains, which may be anything
     return pd.DataFrame(
         {
-            column: pd.Series([record[column] for record in records], dtype=NAMES.get(column))
+            column: pd.Series([record[column] for record in records], dtype=names.get(column))
             for column in records[0]
         }
     )

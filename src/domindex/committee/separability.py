@@ -22,22 +22,6 @@ from domindex.arrays import Floats, Ints
 from domindex.cluster import on_this_machine
 from domindex.committee.folds import Fold, RepresentedFolds
 
-TOLD_ROWS = 400
-"""Of each side, at most, that a classifier is given; for time, not tuned."""
-
-TOLD_FEATURES = 2048
-"""Of more features, as large pictures have, so many are looked at, evenly spread; for time."""
-
-STRICT_PARTS = 10
-"""In which a two-sample test is cross-fitted; not tuned."""
-
-LEAF_ROWS = 5
-BOOSTING = {"max_iter": 25, "learning_rate": 0.2, "max_leaf_nodes": 8, "random_state": 0}
-"""A small classifier, for time; a forest of 50 trees gives AUCs within a few hundredths."""
-
-MOST_AUC = 0.995
-"""Beyond which no sample of this size tells more."""
-
 
 @dataclass(frozen=True)
 class Separability:
@@ -45,9 +29,9 @@ class Separability:
 
     Attributes
     ----------
-    targets : AUC by which target rows are told from source rows
-    held_out : AUC by which held-out sources are told from those learned from; near and far alike
-    noise : standard error of the first where the two cannot be told apart
+    targets : AUC by which target rows are separated from source rows
+    held_out : AUC by which held-out sources are separated from those learned from, near and far
+    noise : standard error of the first where the two cannot be separated
     """
 
     targets: float
@@ -56,7 +40,7 @@ class Separability:
 
     @property
     def passes(self) -> bool:
-        """Whether target rows cannot be told from source rows: a one-sided test at 5 %."""
+        """Whether target rows cannot be separated from source rows: a one-sided test at 5 %."""
         return self.targets <= 0.5 + norm.ppf(0.95) * self.noise
 
     @property
@@ -75,8 +59,8 @@ class Separability:
 
 
 def discriminability(auc: float) -> float:
-    """d': the distance of two unit normals with that AUC."""
-    return float(np.sqrt(2) * norm.ppf(np.clip(auc, 0.5, MOST_AUC)))
+    """d': the distance of two unit normals with that AUC; beyond 0.995 no sample says more."""
+    return float(np.sqrt(2) * norm.ppf(np.clip(auc, 0.5, 0.995)))
 
 
 def measure_separability(
@@ -93,52 +77,59 @@ def measure_separability(
     noise = float(np.sqrt((n + m + 1) / (12 * n * m)))
     if any(fold.kind == "rows" for fold in folds):
         return Separability(strictest_auc(features[first], features[second]), 0.5, noise)
-    told = two_sample_auc(features[first], features[second])
+    of_targets = two_sample_auc(features[first], features[second])
     by_kind = []
     for kind in ("near", "far"):
         chosen = [fold for fold in folds if fold.kind == kind][:most_folds]
         if chosen:
-            by_kind.append(np.mean([_told_in(represented, fold, rng) for fold in chosen]))
-    return Separability(told, float(np.mean(by_kind)), noise)
+            by_kind.append(np.mean([_held_out_auc(represented, fold, rng) for fold in chosen]))
+    return Separability(of_targets, float(np.mean(by_kind)), noise)
+
+
+def small_boosting() -> HistGradientBoostingClassifier:
+    """For time; a forest of 50 trees gives AUCs within a few hundredths."""
+    return HistGradientBoostingClassifier(
+        max_iter=25, learning_rate=0.2, max_leaf_nodes=8, min_samples_leaf=5, random_state=0
+    )
 
 
 def two_sample_auc(
-    first: Floats, second: Floats, teller: ClassifierMixin | None = None, n_parts: int = 2
+    first: Floats,
+    second: Floats,
+    classifier: ClassifierMixin | None = None,
+    n_parts: int = 2,
+    max_features: int = 2048,
 ) -> float:
-    """Cross-fitted AUC by which rows (n, p) of two groups are told apart; 1/2 if there are few."""
+    """Cross-fitted AUC by which rows (n, p) of two groups are separated; 1/2 if there are few.
+
+    Of more features, as large pictures have, so many are looked at, evenly spread.
+    """
     side = np.repeat([0, 1], [len(first), len(second)])
-    if min(len(first), len(second)) < n_parts * LEAF_ROWS:
+    if min(len(first), len(second)) < 5 * n_parts:
         return 0.5
-    if teller is None:
-        teller = HistGradientBoostingClassifier(min_samples_leaf=LEAF_ROWS, **BOOSTING)
-    rows, scores = _thinned(np.concatenate([first, second])), np.empty(len(side))
+    rows, scores = np.concatenate([first, second]), np.empty(len(side))
+    if rows.shape[1] > max_features:
+        chosen = np.linspace(0, rows.shape[1] - 1, max_features).round().astype(np.int64)
+        rows = rows[:, chosen]
     parts = StratifiedKFold(n_parts, shuffle=True, random_state=0).split(rows, side)
     for train, test in parts:
         with on_this_machine():
-            fitted = clone(teller).fit(rows[train], side[train])
+            fitted = clone(classifier or small_boosting()).fit(rows[train], side[train])
             scores[test] = fitted.predict_proba(rows[test])[:, 1]
     return float(roc_auc_score(side, scores))
 
 
-def _thinned(rows: Floats) -> Floats:
-    """Rows with at most `TOLD_FEATURES` of their features."""
-    n_features = rows.shape[1]
-    if n_features <= TOLD_FEATURES:
-        return rows
-    return rows[:, np.linspace(0, n_features - 1, TOLD_FEATURES).round().astype(np.int64)]
-
-
 def strictest_auc(first: Floats, second: Floats) -> float:
     """The largest AUC of several classifiers in ten parts, where much hangs on a single test."""
-    tellers = [
-        HistGradientBoostingClassifier(min_samples_leaf=LEAF_ROWS, **BOOSTING),
-        ExtraTreesClassifier(100, min_samples_leaf=LEAF_ROWS, random_state=0),
-        make_pipeline(StandardScaler(), KNeighborsClassifier(LEAF_ROWS**2)),
+    classifiers = [
+        small_boosting(),
+        ExtraTreesClassifier(100, min_samples_leaf=5, random_state=0),
+        make_pipeline(StandardScaler(), KNeighborsClassifier(25)),
     ]
-    return max(two_sample_auc(first, second, teller, STRICT_PARTS) for teller in tellers)
+    return max(two_sample_auc(first, second, one, n_parts=10) for one in classifiers)
 
 
-def _told_in(represented: RepresentedFolds, fold: Fold, rng: np.random.Generator) -> float:
+def _held_out_auc(represented: RepresentedFolds, fold: Fold, rng: np.random.Generator) -> float:
     train, held_out = represented.of(fold)
     numbers = represented.data.row_domains
     first = _sample(np.arange(len(fold.train)), numbers[fold.train], rng)
@@ -146,11 +137,11 @@ def _told_in(represented: RepresentedFolds, fold: Fold, rng: np.random.Generator
     return two_sample_auc(train.features[first], held_out.features[second])
 
 
-def _sample(rows: Ints, domains: Ints, rng: np.random.Generator) -> Ints:
-    """At most `TOLD_ROWS` of the rows, as many from every domain; `domains` is indexed by row."""
+def _sample(rows: Ints, domains: Ints, rng: np.random.Generator, max_rows: int = 400) -> Ints:
+    """Some of the rows, as many from every domain; `domains` is indexed by row."""
     shuffled = rng.permutation(rows)
     _, place, counts = np.unique(domains[shuffled], return_inverse=True, return_counts=True)
     order = np.argsort(place, kind="stable")
     rank = np.empty(len(shuffled), dtype=np.int64)
     rank[order] = np.arange(len(shuffled)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return shuffled[np.argsort(rank, kind="stable")[:TOLD_ROWS]]
+    return shuffled[np.argsort(rank, kind="stable")[:max_rows]]

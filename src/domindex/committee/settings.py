@@ -19,24 +19,24 @@ class ChoiceSettings:
     max_misfit : of a flow, beyond which inputs are taken to be bent and straightened first. C
     clear_gain : standard errors by which still coordinates must lower the held-out error. C
     near_folds, far_folds : how many there are at most; for time, not tuned
-    most_train_rows, most_held_out_rows : in a fold; for time, not tuned
-    told_folds : folds of each kind in which held-out sources are told from others; for time
+    max_train_rows, max_held_out_rows : in a fold; for time, not tuned
+    separability_folds : folds of each kind in which held-out sources are separated; for time
     penalties : of linear rules, relative to the mean loss of a row; a grid of decades
     smoothing : share of every probability that is spread over all classes, so that one confident
         mistake does not decide; not tuned
-    insurance : standard errors of its paired gain on the best plain candidate that any other
+    risk_margin : standard errors of its paired gain on the best plain candidate that any other
         candidate pays, widened for few held-out domains as Student's quantile is. R
-    shape_price : of a unit of discriminability that targets have beyond held-out sources, in units
-        of what the held-out losses can resolve. R, C
-    reach_price : of a prediction outside the reach of known outputs, per unit of spread: the slope
+    separability_penalty : of a unit of discriminability that targets have beyond held-out sources,
+        in units of what the held-out losses can resolve. R, C
+    range_penalty : of a prediction out of the range of known outputs, per unit of spread: the slope
         of a squared error of one spread; not tuned
     move_tolerance : AUC by which a representation that moves domains may leave targets easier to
-        tell from sources than they are as they come, or else is left out; and by which it must
-        leave them harder to tell, or else pays what these pay; about two standard errors of it. R
+        separate from sources than raw inputs do, or else is left out; and by which it must leave
+        them harder to separate, or else has the penalty of these; about two standard errors. R
     softness : relative loss at which a candidate no longer counts among the best few. R
     bootstrap : draws of held-out domains over which stacking is averaged; for time, not tuned
     steps : of stacking in every draw; a tenth and ten times as many change little. R
-    least_weight : below it a member is left out; for time, not tuned
+    min_weight : below it a member is left out; for time, not tuned
     coverage : share of held-out residuals that an interval of that probability shall hold;
         a definition, not tuned
     network_weight : that candidates on the flow must have before the network, which learns to align
@@ -56,19 +56,19 @@ class ChoiceSettings:
     clear_gain: float = 2.0
     near_folds: int = 4
     far_folds: int = 6
-    most_train_rows: int = 4000
-    most_held_out_rows: int = 1000
-    told_folds: int = 2
+    max_train_rows: int = 4000
+    max_held_out_rows: int = 1000
+    separability_folds: int = 2
     penalties: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
     smoothing: float = 0.02
-    insurance: float = 1.0
-    shape_price: float = 1.0
-    reach_price: float = 2.0
+    risk_margin: float = 1.0
+    separability_penalty: float = 1.0
+    range_penalty: float = 2.0
     move_tolerance: float = 0.03
     softness: float = 0.05
     bootstrap: int = 20
     steps: int = 600
-    least_weight: float = 0.02
+    min_weight: float = 0.02
     coverage: float = 0.9
     network_weight: float = 0.25
     max_mistakes: float = 2.0

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from domindex.arrays import Floats
 from domindex.committee.candidates import Trial
-from domindex.committee.folds import LEAST_PROBABILITY, Fold, HeldOutRows
+from domindex.committee.folds import Fold, HeldOutRows
 from domindex.committee.learners.linear import LinearLearner, LinearMixture
 from domindex.committee.separability import Separability
 from domindex.committee.settings import ChoiceSettings
@@ -23,32 +23,26 @@ from domindex.representations.normalised import outputs_share_units
 
 Gradient = Callable[[Floats], Floats]
 
-STEP = 0.25
-"""Of exponentiated gradients, relative to the scale of the loss; small enough to be stable."""
-
-MOST_STEP = 2.0
-"""Of the logarithm of a weight: where one row outvotes all others a step has no end."""
-
-MOST_STACKED = 3000
-"""Held-out rows on which a mixture of classes is found; for time, not tuned."""
-
 
 def stack(
     predicted: Floats,
-    prices: Floats,
+    penalties: Floats,
     rows: HeldOutRows,
     scale: float,
     *,
     draws: int,
     steps: int,
     seed: int,
+    step: float = 0.25,
+    max_step: float = 2.0,
 ) -> Floats:
     """Weights (candidates,), not negative, summing to 1, of predictions (candidates, n, columns).
 
     They minimise the loss of the mixture plus what each candidate costs beyond its losses
-    (`prices`, per unit of weight), by exponentiated gradients from equal weights. `scale` is the
+    (`penalties`, per unit of weight), by exponentiated gradients from equal weights. `scale` is the
     size of a loss that matters. Held-out domains are few: the weights are averaged over draws of
-    them (Bayesian bootstrap), so that what a single domain decides is shared out.
+    them (Bayesian bootstrap), so that what a single domain decides is shared out. `step` is small
+    enough to be stable; `max_step` bounds it where one row outvotes all others.
     """
     rng = np.random.default_rng(seed)
     domains, place = np.unique(rows.domains, return_inverse=True)
@@ -61,9 +55,9 @@ def stack(
     )
     weights = np.full((len(of_rows), len(predicted)), 1.0 / len(predicted))
     for _ in range(steps):
-        slope = gradient(weights) + prices
+        slope = gradient(weights) + penalties
         slope -= (weights * slope).sum(axis=1, keepdims=True)
-        weights *= np.exp(np.clip(-STEP * slope / scale, -MOST_STEP, MOST_STEP))
+        weights *= np.exp(np.clip(-step * slope / scale, -max_step, max_step))
         weights /= weights.sum(axis=1, keepdims=True)
     return weights.mean(axis=0)
 
@@ -75,12 +69,16 @@ def draw_domains(n_domains: int, draws: int, rng: np.random.Generator) -> Floats
 
 
 def _log_gradient(
-    predicted: Floats, rows: HeldOutRows, of_rows: Floats, rng: np.random.Generator
+    predicted: Floats,
+    rows: HeldOutRows,
+    of_rows: Floats,
+    rng: np.random.Generator,
+    max_rows: int = 3000,
 ) -> Gradient:
     """Of the mean −log Σ w p(label), for weights (draws, candidates)."""
-    some = rng.permutation(predicted.shape[1])[:MOST_STACKED]
+    some = rng.permutation(predicted.shape[1])[:max_rows]
     labels = rows.labels[some]
-    known = np.maximum(predicted[:, some, labels], LEAST_PROBABILITY)
+    known = np.maximum(predicted[:, some, labels], 1e-12)
     share = of_rows[:, some]
     share = share / share.sum(axis=1, keepdims=True)
 
@@ -138,20 +136,6 @@ def best_shares(losses: Floats, rows: HeldOutRows, draws: int, seed: int) -> Flo
     return np.bincount(best, minlength=len(losses)) / len(best)
 
 
-LEAST_NAMED = 2
-"""Domains from which a rule that follows them can be learned at all: a line has two points."""
-
-LEAST_ALONG = 3
-"""Domains from which a linear rule that follows them is more than the line through two points,
-which always fits and goes on without end. A rule that stands still beyond its domains is bounded by
-them, and not asked for more. Set by counting; on other splits and tables, with target scores in
-view, it changed means by hundredths of a point, and Adult by occupation by two."""
-
-LOST_ROWS = 5.0
-"""Mistaken rows of a single source, beyond twice what plain inputs cost, up to which a
-representation has kept what predicts; not tuned."""
-
-
 @dataclass(frozen=True, eq=False)
 class Weighing:
     """What was chosen, and on what grounds.
@@ -171,27 +155,27 @@ class Weighing:
 def weigh(
     trials: Sequence[Trial],
     rows: HeldOutRows,
-    shapes: dict[str, Separability],
-    beyond: Floats,
+    separability: dict[str, Separability],
+    outside: Floats,
     settings: ChoiceSettings,
     seed: int,
 ) -> Weighing:
-    """Stacking of the trials that are in the race, each with its price, drawn half way to equal
+    """Stacking of the trials that are in the race, each with its penalty, drawn half way to equal
     weights of the best few, and further where domains are very few: what stacking makes of them is
     not to be taken at its word.
 
-    `beyond` (trials,) is how far predictions of targets lie outside the reach of known outputs,
+    `outside` (trials,) is how far predictions of targets lie out of the range of known outputs,
     on top of what they did in the folds.
     """
     trials = list(trials)
-    reasons = reasons_not_to_weigh(trials, rows, shapes, settings)
+    reasons = reasons_not_to_weigh(trials, rows, separability, settings)
     racing = [number for number, reason in enumerate(reasons) if not reason]
-    prices = _prices(trials, racing, rows, shapes, beyond, settings)
+    penalties = _penalties(trials, racing, rows, separability, outside, settings)
     losses = np.array([trials[number].loss(rows) for number in racing])
     weights = np.zeros(len(trials))
     stacked = stack(
         np.stack([trials[number].predicted for number in racing]),
-        prices[racing],
+        penalties[racing],
         rows,
         losses.min() + resolution(rows, losses.min()),
         draws=settings.bootstrap,
@@ -199,38 +183,45 @@ def weigh(
         seed=seed,
     )
     few = 1.0 if rows.by_rows else small_sample(len(np.unique(rows.domains)))
-    paid = losses + prices[racing] + resolution(rows, losses.min())
+    paid = losses + penalties[racing] + resolution(rows, losses.min())
     soft = soft_weights(paid, few * settings.softness)
     weights[racing] = (stacked + few * soft) / (1.0 + few)
-    weights[weights < min(settings.least_weight, weights.max())] = 0.0
+    weights[weights < min(settings.min_weight, weights.max())] = 0.0
     weights /= weights.sum()
-    return Weighing(trials, weights, _table(trials, weights, reasons, prices, rows, shapes))
+    return Weighing(
+        trials, weights, _table(trials, weights, reasons, penalties, rows, separability)
+    )
 
 
 def reasons_to_leave_out(
     trials: Sequence[Trial],
     rows: HeldOutRows,
-    shapes: dict[str, Separability],
+    separability: dict[str, Separability],
     settings: ChoiceSettings,
 ) -> list[str]:
     """Why each candidate is not in the race, in words; empty where it is. Somebody always is."""
     if rows.by_rows:
-        reasons = reasons_with_one_source(trials, shapes, rows)
+        reasons = reasons_with_one_source(trials, separability, rows)
     else:
         fewest = min(fold.n_learned_from for fold in rows.folds)
-        reasons = [_reason_to_leave_out(trial, shapes, fewest, settings) for trial in trials]
+        reasons = [_reason_to_leave_out(trial, separability, fewest, settings) for trial in trials]
     return [""] * len(trials) if all(reasons) else reasons
 
 
 def reasons_not_to_weigh(
     trials: Sequence[Trial],
     rows: HeldOutRows,
-    shapes: dict[str, Separability],
+    separability: dict[str, Separability],
     settings: ChoiceSettings,
 ) -> list[str]:
-    """The same, and why a rule is left out whose representation is not: others may serve there."""
-    reasons = reasons_to_leave_out(trials, rows, shapes, settings)
-    if rows.by_rows or min(fold.n_learned_from for fold in rows.folds) >= LEAST_ALONG:
+    """The same, and why a rule is left out whose representation is not: others may serve there.
+
+    A line through two domains always fits and goes on without end; what stands still beyond its
+    domains is bounded by them. Set by counting; on other splits and tables, with target scores in
+    view, it changed means by hundredths of a point, and Adult by occupation by two.
+    """
+    reasons = reasons_to_leave_out(trials, rows, separability, settings)
+    if rows.by_rows or min(fold.n_learned_from for fold in rows.folds) >= 3:
         return reasons
     told = [
         reason
@@ -271,15 +262,15 @@ def resolution(rows: HeldOutRows, best: float) -> float:
     return max(entropy, 1e-3) / per_part
 
 
-def _prices(
+def _penalties(
     trials: list[Trial],
     racing: list[int],
     rows: HeldOutRows,
-    shapes: dict[str, Separability],
-    beyond: Floats,
+    separability: dict[str, Separability],
+    outside: Floats,
     settings: ChoiceSettings,
 ) -> Floats:
-    """(trials,) insurance against harm, shapes that do not coincide, and errors in plain sight."""
+    """(trials,) a margin for risk, for separable targets, and for values out of range."""
     losses = np.stack([rows.by_domain(trial.losses) for trial in trials])
     n_domains = losses.shape[1]
     plain = [n for n in racing if trials[n].candidate.is_plain] or racing
@@ -287,19 +278,19 @@ def _prices(
     best = min(racing, key=lambda number: trials[number].loss(rows))
     root = np.sqrt(n_domains)
     gains = (losses - losses[best_plain]).std(axis=1, ddof=1) / root if n_domains > 1 else 0.0
-    insured = np.array([not trial.candidate.is_plain for trial in trials])
+    at_risk = np.array([not trial.candidate.is_plain for trial in trials])
     uncertain = losses[best].std(ddof=1) / root if n_domains > 1 else 0.0
     unit = np.hypot(uncertain, resolution(rows, trials[best].loss(rows)))
-    gaps = np.array([_gap(trial, shapes, settings.move_tolerance) for trial in trials])
+    gaps = np.array([_gap(trial, separability, settings.move_tolerance) for trial in trials])
     few = 1.0 if rows.by_rows else small_sample(n_domains)
     return (
-        few * settings.insurance * insured * gains
-        + settings.shape_price * unit * gaps
-        + settings.reach_price * beyond
+        few * settings.risk_margin * at_risk * gains
+        + settings.separability_penalty * unit * gaps
+        + settings.range_penalty * outside
     )
 
 
-def _gap(trial: Trial, shapes: dict[str, Separability], tolerance: float) -> float:
+def _gap(trial: Trial, separability: dict[str, Separability], tolerance: float) -> float:
     """Discriminability of targets beyond that of held-out sources.
 
     What moves domains and leaves targets no harder to tell from sources than they came, up to what
@@ -308,60 +299,66 @@ def _gap(trial: Trial, shapes: dict[str, Separability], tolerance: float) -> flo
     sources cannot be told any better, not because targets are like them. Set with target scores of
     digits that grow in view; the tolerance, that of moves, with those of deaths in traffic.
     """
-    own = _shape(trial, shapes)
-    raw = shapes.get("raw")
+    own = _separability_of(trial, separability)
+    raw = separability.get("raw")
     if raw is None or not representation_named(trial.candidate.representation).moves_domains:
         return own.gap
     return max(own.gap, raw.gap) if own.targets >= raw.targets - tolerance else own.gap
 
 
-def _shape(trial: Trial, shapes: dict[str, Separability]) -> Separability:
+def _separability_of(trial: Trial, separability: dict[str, Separability]) -> Separability:
     name = trial.candidate.representation
-    return shapes.get(representation_named(name).separability_of or name, Separability(0.5, 0.5))
+    return separability.get(
+        representation_named(name).separability_of or name, Separability(0.5, 0.5)
+    )
 
 
 def _reason_to_leave_out(
-    trial: Trial, shapes: dict[str, Separability], fewest: int, settings: ChoiceSettings
+    trial: Trial, separability: dict[str, Separability], fewest: int, settings: ChoiceSettings
 ) -> str:
     """Why a candidate is not in the race, in words; empty where it is."""
-    if trial.candidate.follows_domains and fewest < LEAST_NAMED:
+    if trial.candidate.follows_domains and fewest < 2:
         return (
             "it follows domains, and some fold has a single one to learn from: "
             "held-out losses say nothing of it"
         )
     kind = representation_named(trial.candidate.representation)
-    if not kind.moves_domains or "raw" not in shapes:
+    if not kind.moves_domains or "raw" not in separability:
         return ""
-    own, raw = _shape(trial, shapes), shapes["raw"]
+    own, raw = _separability_of(trial, separability), separability["raw"]
     if own.targets > raw.targets + settings.move_tolerance:
-        return "it moves domains, and leaves targets further from the sources than they were"
+        return "aligning the domains made targets look less like the sources"
     if own.targets > raw.targets + own.error and own.gap > raw.gap:
         return (
-            "it moves domains, leaves targets a little further from the sources than they were, "
-            "and held-out sources did not show it"
+            "aligning the domains made targets look a little less like the sources, and held-out "
+            "sources did not show it"
         )
     return ""
 
 
 def reasons_with_one_source(
-    trials: Sequence[Trial], shapes: dict[str, Separability], rows: HeldOutRows
+    trials: Sequence[Trial],
+    separability: dict[str, Separability],
+    rows: HeldOutRows,
+    max_lost_rows: float = 5.0,
 ) -> list[str]:
     """One source cannot tell how a rule carries over: why each candidate is left out, or nothing.
 
     The prior is the plain rule, unless some representation makes targets pass for the source in a
-    two-sample test and loses nothing of what predicts there: then the simplest that does.
+    two-sample test and loses nothing of what predicts there (twice the loss of plain inputs, and
+    `max_lost_rows` mistaken rows more; not tuned): then the simplest that does.
     """
     best: dict[str, float] = {}
     for trial in trials:
         name = trial.candidate.representation
         best[name] = min(trial.loss(rows), best.get(name, np.inf))
     plain = best.get("raw", np.inf)
-    most = 2 * plain + LOST_ROWS * resolution(rows, plain)
-    ranks = {name: representation_named(name).change_rank for name in best if name in shapes}
+    most = 2 * plain + max_lost_rows * resolution(rows, plain)
+    ranks = {name: representation_named(name).change_rank for name in best if name in separability}
     passing = {
         name: rank
         for name, rank in ranks.items()
-        if rank is not None and shapes[name].passes and best[name] <= most
+        if rank is not None and separability[name].passes and best[name] <= most
     }
     chosen = min(passing, key=lambda name: passing[name]) if passing else "raw"
     if chosen not in best:
@@ -378,9 +375,9 @@ def _table(
     trials: list[Trial],
     weights: Floats,
     reasons: list[str],
-    prices: Floats,
+    penalties: Floats,
     rows: HeldOutRows,
-    shapes: dict[str, Separability],
+    separability: dict[str, Separability],
 ) -> pd.DataFrame:
     """Sorted by weight, then by loss."""
     table = pd.DataFrame(
@@ -391,9 +388,9 @@ def _table(
             "near_loss": [trial.near(rows) for trial in trials],
             "far_loss": [trial.far(rows) for trial in trials],
             "loss": [trial.loss(rows) for trial in trials],
-            "price": prices,
-            "target_auc": [_shape(trial, shapes).targets for trial in trials],
-            "held_out_auc": [_shape(trial, shapes).held_out for trial in trials],
+            "penalty": penalties,
+            "target_auc": [_separability_of(trial, separability).targets for trial in trials],
+            "held_out_auc": [_separability_of(trial, separability).held_out for trial in trials],
             "weight": weights,
             "left_out": reasons,
         }
@@ -401,14 +398,8 @@ def _table(
     return table.sort_values(["weight", "loss"], ascending=[False, True], ignore_index=True)
 
 
-FURTHER = 3.0
-"""Times the farthest excursion that was right in the folds, a candidate is believed beyond what is
-known: targets lie further away than held-out sources. As far as a forecast follows its signals; not
-tuned."""
-
-
 @dataclass(frozen=True, eq=False)
-class Reach:
+class OutputRange:
     """The least and the largest value (outputs,) that an output is believed to take, or, where
     members of a committee are believed differently far, (members, outputs).
 
@@ -423,7 +414,7 @@ class Reach:
     largest: Floats
 
     @classmethod
-    def of(cls, data: DomainData, folds: tuple[Fold, ...], farthest: float = 0.0) -> Reach:
+    def of(cls, data: DomainData, folds: tuple[Fold, ...], farthest: float = 0.0) -> OutputRange:
         """`farthest` is the distance of the farthest target from its nearest source, on the map."""
         known = data.labels[data.row_counts]
         below = above = np.zeros(known.shape[1])
@@ -442,21 +433,23 @@ class Reach:
         return cls(least, largest)
 
     @classmethod
-    def joined(cls, reaches: Sequence[Reach]) -> Reach:
-        """One reach a member, for predictions (members, n, outputs)."""
-        return cls(*(np.stack([getattr(r, end) for r in reaches]) for end in ("least", "largest")))
+    def joined(cls, ranges: Sequence[OutputRange]) -> OutputRange:
+        """One range a member, for predictions (members, n, outputs)."""
+        return cls(*(np.stack([getattr(r, end) for r in ranges]) for end in ("least", "largest")))
 
     def clip(self, values: Floats) -> Floats:
         """Values (n, outputs), or (members, n, outputs), drawn to the edge."""
         return np.clip(values, self.least[..., None, :], self.largest[..., None, :])
 
-    def widened(self, predicted: Floats, rows: HeldOutRows, known: KnownOutputs) -> Reach:
+    def widened(
+        self, predicted: Floats, rows: HeldOutRows, known: KnownOutputs, further: float = 3.0
+    ) -> OutputRange:
         """For a candidate that predicted held-out rows (n, outputs): further, if it has earned it.
 
         It has where its excursions beyond the values that a fold was learned from were right: cut
         off there, its predictions would have been clearly worse, by as many standard errors over
-        held-out domains as others must be ahead of plain ones. A rule that goes on as it should is
-        not drawn back to what happened to be labelled.
+        held-out domains as others must be ahead of plain ones. Then `further` times its farthest
+        excursion is believed: targets lie further away than held-out sources. Not tuned.
         """
         losses = [rows.losses(one) for one in (known.clip(predicted), predicted)]
         gains = rows.by_domain(rows.by_part(losses[0] - losses[1]))
@@ -467,13 +460,13 @@ class Reach:
             return self
         below = np.maximum(known.least - predicted, 0.0).max(axis=0)
         above = np.maximum(predicted - known.largest, 0.0).max(axis=0)
-        least, largest = self.least - FURTHER * below, self.largest + FURTHER * above
-        return Reach(
+        least, largest = self.least - further * below, self.largest + further * above
+        return OutputRange(
             np.where(self.least >= 0, np.maximum(least, 0.0), least),
             np.where(self.largest <= 0, np.minimum(largest, 0.0), largest),
         )
 
-    def beyond(self, values: Floats, unit: Floats) -> Floats:
+    def outside(self, values: Floats, unit: Floats) -> Floats:
         """(n,) how far values (n, outputs) lie outside, in units of spread, mean over outputs."""
         outside = np.maximum(self.least - values, 0) + np.maximum(values - self.largest, 0)
         return (outside / unit).mean(axis=1)
@@ -482,10 +475,10 @@ class Reach:
         return {"least": self.least, "largest": self.largest}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Reach:
+    def from_state(cls, state: dict[str, Any]) -> OutputRange:
         least, largest = state["least"], state["largest"]
         if least.ndim not in (1, 2) or least.shape != largest.shape or not (least <= largest).all():
-            raise ValueError("the reach of the outputs is no range")
+            raise ValueError("the range of the outputs is none")
         return cls(least, largest)
 
 

@@ -68,8 +68,8 @@ class VDIClassifier(BaseVDI):
     representation_ : the representation that the heaviest member predicts from
     candidates_ : DataFrame, a row a candidate, the heaviest first. Columns: candidate (its name),
         representation, predictor, near_loss and far_loss (on held-out sources, lower is better; NaN
-        where there are no far folds), loss (of both), price (what it pays beyond), target_auc and
-        held_out_auc (how well targets, and held-out sources, are told from the sources), weight (in
+        where there are no far folds), loss (of both), penalty (for risk), target_auc and
+        held_out_auc (how separable targets, and held-out sources, are from the sources), weight (in
         the committee), left_out (why it was not in the race; empty where it was)
     forecast_ : DataFrame, a row a target domain. Columns: domain, rows, nearest (source on the
         map), distance (to it), expected_accuracy with low

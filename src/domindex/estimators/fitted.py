@@ -281,7 +281,8 @@ class FittedCommittee(DomainEstimator):
         self.timings_ = table_from_state(state["timings"])
         self._single_output = bool(state["single_output"])
         self.representation_ = str(state["representation"])
-        self.candidates_ = table_from_state(state["candidates"])
+        table = table_from_state(state["candidates"])
+        self.candidates_ = table.rename(columns={"price": "penalty"})  # as it was called up to 0.1
         self.forecast_ = table_from_state(state["forecast"])
         self.history_ = table_from_state(state["history"])
         self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")

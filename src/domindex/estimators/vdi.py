@@ -91,7 +91,7 @@ it one by one along the map, it takes twice the steps, and it gets a second chan
 accuracy on Circle, DG-15 and DG-60 in view."""
 
 QUICK_TRAINING = {"index_steps": 50}
-QUICK_CHOICES = ChoiceSettings(near_folds=3, far_folds=2, told_folds=1)
+QUICK_CHOICES = ChoiceSettings(near_folds=3, far_folds=2, separability_folds=1)
 """With effort="quick": a short block for the indices, which stay where they start, and fewer
 folds."""
 

@@ -215,9 +215,10 @@ class Program(nn.Module):
                 ) from error
         self.weights = committee.weights.tolist()
         self.temperatures = committee.temperatures.tolist()
-        self.smoothing, self.is_class = float(committee.smoothing), committee.reach is None
-        shift, reach, deviations = committee.label_shift, committee.reach, committee.deviations
-        if reach is None:
+        self.smoothing, self.is_class = float(committee.smoothing), committee.output_range is None
+        shift, deviations = committee.label_shift, committee.deviations
+        ends = committee.output_range
+        if ends is None:
             shares = np.ones((len(places.domains), 1))
             if shift is not None:
                 names = [one.name for one in places.domains]
@@ -226,9 +227,9 @@ class Program(nn.Module):
             self.shares = _constant(shares)
             return
         assert deviations is not None
-        shape = len(committee.members), reach.least.shape[-1]
-        self.least = _constant(np.broadcast_to(reach.least, shape))
-        self.largest = _constant(np.broadcast_to(reach.largest, shape))
+        shape = len(committee.members), ends.least.shape[-1]
+        self.least = _constant(np.broadcast_to(ends.least, shape))
+        self.largest = _constant(np.broadcast_to(ends.largest, shape))
         self.typical, self.factors = _constant(deviations.typical), _constant(deviations.factors)
         self.least_deviation = float(deviations.least)
 
@@ -292,7 +293,7 @@ class Program(nn.Module):
         return mean / mean.sum(dim=1, keepdim=True)
 
     def _values(self, parts: list[Tensor], spreads: list[Tensor]) -> tuple[Tensor, ...]:
-        """Kept within reach, averaged, with deviations that grow where members disagree."""
+        """Kept within their range, averaged, with deviations that grow where members disagree."""
         ends = zip(self.least, self.largest)
         kept = [part.maximum(least).minimum(most) for part, (least, most) in zip(parts, ends)]
         mean = _weighted(self.weights, kept)

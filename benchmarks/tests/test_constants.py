@@ -81,7 +81,7 @@ def test_a_replay_under_the_defaults_is_the_model_where_there_is_no_second_round
     np.testing.assert_allclose(replayed.ravel(), predicted.ravel())
 
 
-def test_an_insurance_without_end_leaves_the_plain_rule(replay):
+def test_a_risk_margin_without_end_leaves_the_plain_rule(replay):
     names = [trial.candidate.name for trial in replay.trials]
     assert replay.weights(ChoiceSettings(risk_margin=0.0))[names.index("linear on flow")] > 0.5
     insured = replay.weights(ChoiceSettings(risk_margin=1e6))

@@ -51,7 +51,7 @@ def test_values_outside_are_drawn_to_the_edge(reach):
 
 def test_an_error_in_plain_sight_is_counted_in_units_of_spread(reach):
     values = np.array([[-4.0], [3.0], [10.0]])
-    np.testing.assert_allclose(reach.beyond(values, np.array([2.0])), [1.0, 0.0, 2.0])
+    np.testing.assert_allclose(reach.outside(values, np.array([2.0])), [1.0, 0.0, 2.0])
 
 
 def test_rows_that_count_for_nothing_do_not_extend_it(data):

@@ -73,7 +73,7 @@ def test_of_equals_the_plain_one_is_the_heavier(rows, settings):
     assert result.table["candidate"].iloc[0] == "linear on raw"
 
 
-def test_a_clear_gain_outweighs_its_price(rows, settings):
+def test_a_clear_gain_outweighs_its_penalty(rows, settings):
     result = weighed([trial("raw", rows, 0.6), trial("domain_centred", rows, 0.99)], rows, settings)
     assert result.weights[1] > 0.9
 
@@ -84,11 +84,11 @@ def test_moving_that_leaves_targets_further_away_is_left_out_and_said(rows, sett
     result = weighed(trials, rows, settings, separability)
     np.testing.assert_array_equal(result.weights, [1.0, 0.0])
     said = row_of(result, "linear on domain_centred")["left_out"]
-    assert "leaves targets further from the sources" in said
+    assert "made targets look less like the sources" in said
     assert row_of(result, "linear on raw")["left_out"] == ""
 
 
-def test_shapes_that_folds_did_not_foresee_have_a_price(rows, settings):
+def test_separable_targets_that_folds_did_not_foresee_have_a_penalty(rows, settings):
     trials = [trial("raw", rows, 0.8), trial("row_centred", rows, 0.8, 2)]
     separability = {"raw": Separability(0.95, 0.6), "row_centred": Separability(0.6, 0.6)}
     result = weighed(trials, rows, settings, separability)
@@ -96,7 +96,7 @@ def test_shapes_that_folds_did_not_foresee_have_a_price(rows, settings):
     assert result.weights[1] > weighed(trials, rows, settings).weights[1]
 
 
-def test_a_gap_of_shapes_costs_in_units_of_what_can_be_known(rows, settings):
+def test_a_gap_of_separability_costs_in_units_of_what_can_be_known(rows, settings):
     (alone,) = trials = [trial("raw", rows, [0.7, 0.8, 0.9, 0.7, 0.8, 0.9])]
     separability = {"raw": Separability(0.95, 0.6)}
     by_domain = rows.by_domain(alone.losses)

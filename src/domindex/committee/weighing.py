@@ -478,7 +478,7 @@ class OutputRange:
     def from_state(cls, state: dict[str, Any]) -> OutputRange:
         least, largest = state["least"], state["largest"]
         if least.ndim not in (1, 2) or least.shape != largest.shape or not (least <= largest).all():
-            raise ValueError("the range of the outputs is none")
+            raise ValueError("the ends of the outputs are no range")
         return cls(least, largest)
 
 

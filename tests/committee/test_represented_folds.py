@@ -7,8 +7,7 @@ from domindex.committee.folds import RepresentedFolds, plan_folds
 from domindex.committee.settings import ChoiceSettings
 from domindex.geometry.neighbors import PointDistances
 from domindex.representations import representation_named
-from domindex.representations.normalised import DomainStandardised
-from domindex.representations.whitened import Coral
+from domindex.representations.normalised import Coral, DomainStandardised
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,7 @@ def test_a_turn_is_found_with_its_speed():
     assert abs(slope) == pytest.approx(25, abs=3)
 
 
+@pytest.mark.full
 def test_a_shift_is_found_and_taken_back():
     flow, rows, domains, line = found(shifted)
     assert flow.family == "shift"
@@ -118,6 +119,7 @@ def test_a_shift_is_found_and_taken_back():
     assert carried.std(axis=0).mean() < 0.4 * before.std(axis=0).mean()
 
 
+@pytest.mark.full
 def test_light_is_told_from_motion():
     flow, rows, domains, line = found(lit)
     assert flow.family == "none"
@@ -181,6 +183,7 @@ def around(move):
     return select_grid_flow(rows, domains, places, gaps, around=(ring, ANGLES))
 
 
+@pytest.mark.full
 def test_what_turns_on_around_a_ring_is_followed_around_it():
     def turn(pictures, angle):
         degrees = np.degrees(angle)
@@ -194,6 +197,7 @@ def test_what_turns_on_around_a_ring_is_followed_around_it():
     assert abs(slope) == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.full
 def test_what_comes_back_after_a_turn_is_told_by_the_place():
     def shift(pictures, angle):
         return ndimage.shift(pictures, (0, np.cos(angle), np.sin(angle)), order=1)

@@ -192,6 +192,7 @@ def family(n_domains=120, rows=20, **settings):
     return data, made.true_index[:, 0]
 
 
+@pytest.mark.full
 def test_the_geometry_of_many_domains_is_that_of_landmarks():
     data, hidden = family()
     many = DomainGeometry.fit(data, most_drawn=60)

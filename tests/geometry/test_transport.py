@@ -84,7 +84,7 @@ def test_identical_clouds_are_at_distance_zero(method):
     np.testing.assert_array_equal(transport_distances([constant, constant], method=method), 0.0)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_number_of_processes_does_not_change_the_result():
     samples = clouds(7, sizes=(12, 8, 12, 5))
     np.testing.assert_array_equal(

@@ -51,6 +51,7 @@ def test_it_serves_where_pictures_move(data, geometry):
     assert GridFlowAligned.serves(data, geometry)
 
 
+@pytest.mark.full
 def test_it_does_not_serve_where_nothing_moves():
     still = shifting(still=True)
     assert not GridFlowAligned.serves(still, DomainGeometry.fit(still, 2))

@@ -84,6 +84,7 @@ def test_rows_too_short_to_have_a_shape_are_matched_as_they_are(n_features):
     assert all(len(rows) in (12, 48) for rows in kept)
 
 
+@pytest.mark.full
 def test_the_rows_that_were_found_draw_sources_and_targets_together():
     data, _ = seasons()
     cut = DomainGeometry.fit(data, 2, map_rows=rows_for_map(data)).domain_map.transport

@@ -19,15 +19,16 @@ from domindex.representations import (
 from domindex.representations.base import REPRESENTATIONS
 from domindex.representations.flow import FlowAligned
 from domindex.representations.normalised import (
+    Coral,
     DomainCentred,
     DomainScaled,
     DomainStandardised,
+    DomainWhitened,
     RowCentred,
     RowStandardised,
     WithMeans,
 )
 from domindex.representations.raw import Raw, WithIndex
-from domindex.representations.whitened import Coral, DomainWhitened
 
 BUILT_IN = (
     Raw,

@@ -203,11 +203,10 @@ class DomainMap:
         map shows transport itself
     unit : length in the space of local indices of one unit of the map
     level_share : share of a domain's mean that is kept. A squared transport distance is that of
-        the means plus that of the centred clouds; below 1, the second is heard beside a first
-        that is much larger
-    n_added : how many domains, the last ones, were added to a map that was drawn without them.
-        They have a place, and no say in where others are placed: the order in which domains come
-        does not matter
+        the means plus that of the centred clouds; below 1, the second counts beside a first that
+        is much larger
+    n_added : how many domains, the last ones, were added later. They have a place, and no say in
+        where others are placed: the order in which domains come does not matter
     loop : the ring that the domains lie on; None where the map is open, or was not looked at
 
     Examples
@@ -257,24 +256,15 @@ class DomainMap:
         """
         if landmarks is None and len(local_indices) > most_drawn:
             landmarks = choose_landmarks(local_indices, most=most_drawn)
-        if landmarks is not None:
-            drawn = cls.fit(
-                [domains[number] for number in landmarks],
-                [local_indices[number] for number in landmarks],
-                index_dim,
-                neighbors=neighbors,
-                level_share=level_share,
-                method=method,
-                reference=None if reference is None else reference[landmarks],
-                n_jobs=n_jobs,
-                most_drawn=len(landmarks),
-            )
-            return drawn.among(domains, local_indices, landmarks)
-        clouds = _map_clouds(local_indices, level_share)
+        drawn = np.arange(len(local_indices)) if landmarks is None else landmarks
+        names = [domains[number] for number in drawn]
+        clouds = _map_clouds([local_indices[number] for number in drawn], level_share)
         method = method or ("exact" if len(clouds) <= MAP.max_exact_domains else "sliced")
         transport = transport_distances(clouds, method=method, n_jobs=n_jobs)
-        index, unit = scaled_index(domains, transport, neighbors, index_dim, reference)
-        return cls(index, transport, clouds, method, tuple(neighbors), unit, level_share)
+        goal = None if reference is None else reference[drawn]
+        index, unit = scaled_index(names, transport, neighbors, index_dim, goal)
+        result = cls(index, transport, clouds, method, tuple(neighbors), unit, level_share)
+        return result if landmarks is None else result.among(domains, local_indices, landmarks)
 
     @property
     def coordinates(self) -> Floats:

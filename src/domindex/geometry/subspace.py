@@ -268,10 +268,9 @@ def _reliability(clouds: Sequence[Floats], method: Method, rng: np.random.Genera
     correlations = []
     for _ in range(MAP.halvings):
         halves = [np.array_split(rng.permutation(cloud), 2) for cloud in clouds]
-        first, second = (
-            transport_distances([half - half.mean(axis=0) for half in side], method)[pairs]
-            for side in zip(*halves)
-        )
+        sides = [[half - half.mean(axis=0) for half in side] for side in zip(*halves)]
+        first = transport_distances(sides[0], method)[pairs]
+        second = transport_distances(sides[1], method)[pairs]
         if first.std() > 0 and second.std() > 0:
             correlations.append(float(np.corrcoef(first, second)[0, 1]))
     return float(np.mean(correlations)) if correlations else 0.0

@@ -131,7 +131,10 @@ def _exact_distances(
 def _chunk_distances(
     clouds: Sequence[Floats], chunk: list[list[int]], distance: Callable[[Floats, Floats], float]
 ) -> list[float]:
-    return [distance(clouds[first], clouds[second]) for first, second in chunk]
+    found = []
+    for first, second in chunk:
+        found.append(distance(clouds[first], clouds[second]))
+    return found
 
 
 def _exact(first: Floats, second: Floats) -> float:

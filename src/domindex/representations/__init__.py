@@ -11,15 +11,16 @@ from domindex.representations.base import (
 )
 from domindex.representations.flow import FlowAligned, GridFlowAligned
 from domindex.representations.normalised import (
+    Coral,
     DomainCentred,
     DomainScaled,
     DomainStandardised,
+    DomainWhitened,
     RowCentred,
     RowStandardised,
     WithMeans,
 )
 from domindex.representations.raw import Raw, WithIndex
-from domindex.representations.whitened import Coral, DomainWhitened
 
 __all__ = [
     "PlacedRows",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,10 +55,10 @@ class FlowAligned(Representation):
     around : the coordinate along the ring that the flow follows; None for the map's own
     """
 
-    name: ClassVar[str] = "flow"
-    label: ClassVar[str] = "inputs aligned by the flow"
-    change_rank: ClassVar[int | None] = 9
-    moves_domains: ClassVar[bool] = True
+    name = "flow"
+    label = "inputs aligned by the flow"
+    change_rank = 9
+    moves_domains = True
     scaler: InputScaler
     subspace: Subspace
     flow: AffineFlow
@@ -152,11 +152,11 @@ class GridFlowAligned(Representation):
     around : the coordinate along the ring that the flow follows; None for the map's own
     """
 
-    name: ClassVar[str] = "grid_flow"
-    label: ClassVar[str] = "inputs moved over their grid"
-    change_rank: ClassVar[int | None] = 6
-    keeps_grid: ClassVar[bool] = True
-    moves_domains: ClassVar[bool] = True
+    name = "grid_flow"
+    label = "inputs moved over their grid"
+    change_rank = 6
+    keeps_grid = True
+    moves_domains = True
     layout: InputLayout
     flow: GridFlow
     scaler: InputScaler

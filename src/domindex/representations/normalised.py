@@ -1,4 +1,4 @@
-"""Rows relative to themselves or to their domain: a level, and often a spread, taken out.
+"""Rows relative to themselves or to their domain: level, spread or covariance taken out.
 
 x = level + spread · shape. Where outputs share the units of the inputs they are split the same way,
 y = level + spread · shape of y, and a prediction is restored with the row's own two numbers
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.covariance import ledoit_wolf
 
 from domindex.arrays import Floats
 from domindex.errors import InputError
@@ -46,7 +48,7 @@ class Shapes(Representation):
     scaler : shapes to zero mean and unit mean variance
     """
 
-    least_features: ClassVar[int] = 1
+    least_features = 1
     unit: float
     scaler: InputScaler
 
@@ -109,11 +111,11 @@ class Shapes(Representation):
 class RowCentred(Shapes):
     """Each row minus its own mean."""
 
-    name: ClassVar[str] = "row_centred"
-    label: ClassVar[str] = "rows minus their own mean"
-    change_rank: ClassVar[int | None] = 1
-    may_balance: ClassVar[bool] = True
-    least_features: ClassVar[int] = 2
+    name = "row_centred"
+    label = "rows minus their own mean"
+    change_rank = 1
+    may_balance = True
+    least_features = 2
 
     @property
     def spread_unit(self) -> float:
@@ -130,11 +132,11 @@ class RowCentred(Shapes):
 class RowStandardised(Shapes):
     """Each row minus its own mean, over its own deviation."""
 
-    name: ClassVar[str] = "row_standardised"
-    label: ClassVar[str] = "rows standardised one by one"
-    change_rank: ClassVar[int | None] = 2
-    may_balance: ClassVar[bool] = True
-    least_features: ClassVar[int] = 3
+    name = "row_standardised"
+    label = "rows standardised one by one"
+    change_rank = 2
+    may_balance = True
+    least_features = 3
 
     def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
         features = rows.features
@@ -154,11 +156,11 @@ class DomainScaled(Shapes):
     with them. A new domain is measured by its rows.
     """
 
-    name: ClassVar[str] = "domain_scaled"
-    label: ClassVar[str] = "inputs scaled by domain"
-    change_rank: ClassVar[int | None] = 4
-    may_balance: ClassVar[bool] = True
-    moves_domains: ClassVar[bool] = True
+    name = "domain_scaled"
+    label = "inputs scaled by domain"
+    change_rank = 4
+    may_balance = True
+    moves_domains = True
     domains: Mapping[Hashable, tuple[float, float]] = field(default_factory=dict)
 
     def _measure(self, cloud: NDArray) -> tuple[float, float]:
@@ -229,10 +231,10 @@ class DomainCentred(Representation):
     offsets, scales : of each domain that was seen, (features,) each; a new one has its own rows'
     """
 
-    name: ClassVar[str] = "domain_centred"
-    label: ClassVar[str] = "domain-centred inputs"
+    name = "domain_centred"
+    label = "domain-centred inputs"
     change_rank: ClassVar[int | None] = 3
-    moves_domains: ClassVar[bool] = True
+    moves_domains = True
     scaler: InputScaler
     offsets: Mapping[Hashable, Floats] = field(default_factory=dict)
     scales: Mapping[Hashable, Floats] = field(default_factory=dict)
@@ -298,10 +300,10 @@ class DomainCentred(Representation):
 class DomainStandardised(DomainCentred):
     """Every feature minus its mean in the row's domain, over its deviation there."""
 
-    name: ClassVar[str] = "domain_standardised"
-    label: ClassVar[str] = "domain-standardised inputs"
-    change_rank: ClassVar[int | None] = 5
-    may_balance: ClassVar[bool] = True
+    name = "domain_standardised"
+    label = "domain-standardised inputs"
+    change_rank = 5
+    may_balance = True
     known_form = DomainCentred.known_form
 
     def measure(self, cloud: Floats) -> tuple[Floats, Floats]:
@@ -312,12 +314,12 @@ class DomainStandardised(DomainCentred):
 class WithMeans(DomainCentred):
     """The inputs beside their means in the row's domain: a rule may follow each domain's level."""
 
-    name: ClassVar[str] = "with_means"
-    label: ClassVar[str] = "features + means of the domain"
-    separability_of: ClassVar[str | None] = "raw"
-    change_rank: ClassVar[int | None] = None
-    mixes_cells: ClassVar[bool] = True
-    moves_domains: ClassVar[bool] = False
+    name = "with_means"
+    label = "features + means of the domain"
+    separability_of = "raw"
+    change_rank = None
+    mixes_cells = True
+    moves_domains = False
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         scaled = self.scaler.apply_flat(rows.inputs)
@@ -343,3 +345,172 @@ def level_of(cloud: Floats) -> Floats:
     """
     constant = (cloud == cloud[:1]).all(axis=0)
     return np.where(constant, cloud[0], cloud.mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class DomainWhitened(DomainCentred):
+    """Every domain centred, whitened by its covariance, and coloured like the domains' average.
+
+    A covariance of few rows is drawn towards the average within domains: n rows of p features count
+    n / (n + p). `scales` holds a matrix (p, p) for every domain.
+
+    Attributes
+    ----------
+    within : (p, p), the average covariance within domains
+    """
+
+    name = "domain_whitened"
+    label = "domain-whitened inputs"
+    change_rank = 8
+    mixes_cells = True
+    within: Floats = field(default_factory=lambda: np.empty((0, 0)))
+
+    @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        """Where all domains' matrices together fit into memory."""
+        n_features = int(np.prod(data.inputs.shape[1:]))
+        return n_features > 1 and data.n_domains * n_features**2 <= 20_000_000
+
+    @classmethod
+    def of(cls, data: DomainData, scaler: InputScaler) -> Self:
+        scaled = scaler.apply_flat(data.inputs)
+        clouds = [scaled[rows] for rows in data.rows_by_domain()]
+        centred = np.concatenate([cloud - cloud.mean(axis=0) for cloud in clouds])
+        within = with_ridge(centred.T @ centred / len(centred))
+        return cls(scaler, within=within).with_domains(PlacedRows.of_data(data))
+
+    def measure(self, cloud: Floats) -> tuple[Floats, Floats]:
+        """The level (p,) of a domain's rows, and what whitens and colours them (p, p)."""
+        n_rows, n_features = cloud.shape
+        offset = cloud.mean(axis=0)
+        own = (cloud - offset).T @ (cloud - offset) / n_rows
+        share = n_rows / (n_rows + n_features)
+        covariance = with_ridge(share * own + (1.0 - share) * self.within)
+        return offset, matrix_power(covariance, -0.5) @ matrix_power(self.within, 0.5)
+
+    def move(self, cloud: Floats, offset: Floats, scale: Floats) -> Floats:
+        return (cloud - offset) @ scale
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        form = super().known_form(places)
+        return KnownDomainForm(self.scaler, offsets=form.offsets, matrices=form.scales)
+
+    def state(self) -> dict[str, Any]:
+        state = super().state()
+        matrices = state.pop("scales")
+        return {**state, "within": self.within, "matrices": matrices}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        scaler, names = InputScaler.from_state(state["scaler"]), require_distinct(state["names"])
+        size = len(scaler.offset)
+        if state["offsets"].shape != (len(names), size) or state["within"].shape != (size, size):
+            raise ValueError("the offsets do not fit the domains")
+        if state["matrices"].shape != (len(names), size, size):
+            raise ValueError("the matrices do not fit the domains")
+        offsets, matrices = dict(zip(names, state["offsets"])), dict(zip(names, state["matrices"]))
+        return cls(scaler, offsets, matrices, state["within"])
+
+
+@dataclass(frozen=True, eq=False)
+class Coral(Representation):
+    """Correlation alignment: source rows whitened together and coloured like all target rows.
+
+    Targets, and domains never seen, stay as they are. Covariances are shrunk as Ledoit and Wolf
+    have it.
+
+    Attributes
+    ----------
+    scaler : inputs to one scale
+    sources : names of the domains whose rows are moved
+    source_mean, target_mean : (p,) each
+    matrix : (p, p), what takes centred source rows to centred target rows
+    """
+
+    name = "coral"
+    label = "inputs aligned by CORAL"
+    change_rank = 7
+    mixes_cells = True
+    moves_domains = True
+    uses_roles = True
+    scaler: InputScaler
+    sources: frozenset[Hashable]
+    source_mean: Floats
+    target_mean: Floats
+    matrix: Floats
+
+    @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        return bool((~data.is_source).any())
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        scaled = geometry.scaler.apply_flat(data.inputs)
+        sources, targets = scaled[data.row_is_source], scaled[~data.row_is_source]
+        if not len(targets):
+            targets = sources
+        whitening = matrix_power(_covariance(sources), -0.5)
+        return cls(
+            geometry.scaler,
+            frozenset(data.source_domains),
+            sources.mean(axis=0),
+            targets.mean(axis=0),
+            whitening @ matrix_power(_covariance(targets), 0.5),
+        )
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        scaled = self.scaler.apply_flat(rows.inputs)
+        for name, members, _ in rows.domains:
+            if name in self.sources:
+                centred = scaled[members] - self.source_mean
+                scaled[members] = centred @ self.matrix + self.target_mean
+        return RepresentedRows.plain(scaled)
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        moved = np.array([domain.name in self.sources for domain in places.domains])
+        return KnownDomainForm(
+            self.scaler,
+            offsets=np.where(moved[:, None], self.source_mean, 0.0),
+            matrix=self.matrix,
+            uses_matrix=moved,
+            shifts=np.where(moved[:, None], self.target_mean, 0.0),
+        )
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "scaler": self.scaler.state(),
+            "names": tuple(sorted(self.sources, key=repr)),
+            "source_mean": self.source_mean,
+            "target_mean": self.target_mean,
+            "matrix": self.matrix,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        scaler, names = InputScaler.from_state(state["scaler"]), require_distinct(state["names"])
+        size = scaler.offset.shape
+        if state["source_mean"].shape != size or state["target_mean"].shape != size:
+            raise ValueError("the means do not fit the scale")
+        if state["matrix"].shape != size * 2:
+            raise ValueError("the matrix does not fit the scale")
+        return cls(
+            scaler, frozenset(names), state["source_mean"], state["target_mean"], state["matrix"]
+        )
+
+
+def _covariance(rows: Floats) -> Floats:
+    if len(rows) < 2:
+        return np.eye(rows.shape[1])
+    return with_ridge(ledoit_wolf(rows)[0])
+
+
+def with_ridge(covariance: Floats) -> Floats:
+    """A covariance (p, p) with a thousandth of its mean variance in every direction."""
+    mean = np.trace(covariance) / len(covariance) or 1.0
+    return covariance + 1e-3 * mean * np.eye(len(covariance))
+
+
+def matrix_power(covariance: Floats, power: float) -> Floats:
+    """Of a symmetric positive matrix (p, p)."""
+    values, vectors = eigh(covariance)
+    return (vectors * np.maximum(values, np.finfo(np.float64).tiny) ** power) @ vectors.T

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 class Raw(Representation):
     """A rule on the inputs themselves: right where only their mix differs between domains."""
 
-    name: ClassVar[str] = "raw"
-    label: ClassVar[str] = "raw inputs"
-    is_plain: ClassVar[bool] = True
+    name = "raw"
+    label = "raw inputs"
+    is_plain = True
     change_rank: ClassVar[int | None] = 0
-    may_balance: ClassVar[bool] = True
-    keeps_grid: ClassVar[bool] = True
+    may_balance = True
+    keeps_grid = True
     scaler: InputScaler
 
     @classmethod
@@ -60,13 +60,13 @@ class WithIndex(Raw):
     Where the map closes, cos and sin of the angle stand beside β (`closes`).
     """
 
-    name: ClassVar[str] = "with_index"
-    label: ClassVar[str] = "features + domain index"
-    is_plain: ClassVar[bool] = False
-    separability_of: ClassVar[str | None] = "raw"
-    change_rank: ClassVar[int | None] = None
-    may_balance: ClassVar[bool] = False
-    keeps_grid: ClassVar[bool] = False
+    name = "with_index"
+    label = "features + domain index"
+    is_plain = False
+    separability_of = "raw"
+    change_rank = None
+    may_balance = False
+    keeps_grid = False
     closes: bool = False
 
     @classmethod

@@ -9,9 +9,9 @@ import torch
 from domindex.geometry.flow import AffineFlow
 from domindex.geometry.subspace import Subspace
 from domindex.inputs import DomainData
-from domindex.vdi.adversary import Adversary, Batch, DomainFacts
+from domindex.vdi.adversary import Adversary, DomainFacts
 from domindex.vdi.alignments import AffineAlignment, FlowAlignment, IdentityAlignment
-from domindex.vdi.batches import TrainingRows
+from domindex.vdi.batches import Batch, TrainingRows
 from domindex.vdi.module import EncodingModule, IndexModule
 from domindex.vdi.networks import ClassPredictor
 from domindex.vdi.settings import TrainingSettings

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from domindex.vdi.blocks import (
+from domindex.vdi.networks import (
     GaussianHead,
     Standardising,
     Whitening,

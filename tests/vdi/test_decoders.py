@@ -8,9 +8,7 @@ import torch
 from torch.distributions import Categorical, Normal
 
 from domindex.vdi.networks import (
-    INPUT_SCALE,
     OUTPUT_PREDICTORS,
-    VALUE_LOG_VARIANCE,
     ClassPredictor,
     InputDecoder,
     LocalIndexDecoder,
@@ -28,7 +26,7 @@ def test_decoders_give_distributions_of_the_right_shape(assert_within):
     x = InputDecoder(4, 3, width=8)(torch.randn(2, 5, 4))
     assert isinstance(x, Normal)
     assert x.mean.shape == (2, 5, 3)
-    assert x.stddev.unique().item() == pytest.approx(INPUT_SCALE)
+    assert x.stddev.unique().item() == pytest.approx(0.05**0.5)
     u = LocalIndexDecoder(2, 4, width=8)(torch.randn(6, 2))
     assert u.mean.shape == (6, 1, 4)
     assert_within(u.stddev, (-6.0, 2.0))
@@ -51,7 +49,7 @@ def test_values_follow_a_given_path_to_the_letter_unless_they_may_bend():
 
 def test_deviations_of_values_stay_within_bounds():
     deviation = ValuePredictor(3, 2)(1e6 * torch.randn(50, 3)).stddev
-    low, high = (math.exp(bound / 2) for bound in VALUE_LOG_VARIANCE)
+    low, high = (math.exp(bound / 2) for bound in (-10.0, 4.0))
     assert (deviation >= low * 0.999).all()
     assert (deviation <= high * 1.001).all()
 

@@ -7,12 +7,8 @@ from scipy.stats import ortho_group
 
 from domindex.geometry.flow import AffineFlow, family_basis
 from domindex.geometry.subspace import Subspace
-from domindex.vdi.alignments import AffineAlignment, FlowAlignment, IdentityAlignment
+from domindex.vdi.alignments import FlowAlignment, IdentityAlignment
 from domindex.vdi.networks import (
-    ENCODING_LOG_VARIANCE,
-    ENCODING_SCALE,
-    INDEX_LOG_VARIANCE,
-    LOCAL_LOG_VARIANCE,
     DataEncoder,
     GlobalIndexEncoder,
     LocalIndexEncoder,
@@ -38,7 +34,7 @@ def test_local_indices_started_at_an_isometry_are_nearly_one(n_features, local_d
 def test_local_indices_have_bounded_scales(assert_within):
     normal = LocalIndexEncoder(3, 2, width=8)(torch.randn(2, 5, 3) * 1e4)
     assert normal.mean.shape == (2, 5, 2)
-    assert_within(normal.stddev, LOCAL_LOG_VARIANCE)
+    assert_within(normal.stddev, (-6.0, 0.0))
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
@@ -60,7 +56,7 @@ def test_the_mean_of_the_global_index_is_the_raw_index(assert_within):
     raw_index = torch.randn(6, 2)
     normal = GlobalIndexEncoder(2, width=8)(raw_index)
     assert torch.equal(normal.mean, raw_index)
-    assert_within(normal.stddev, INDEX_LOG_VARIANCE)
+    assert_within(normal.stddev, (-8.0, -2.0))
 
 
 def turning() -> FlowAlignment:
@@ -79,16 +75,6 @@ def test_prior_and_posterior_of_the_encoding_start_almost_together(start, assert
     encoder = DataEncoder(alignment, local_dim=4, index_dim=2, width=16)
     posterior, prior = encoder(torch.randn(3, 7, 2), torch.randn(3, 7, 4), torch.randn(3, 2))
     assert posterior.mean.shape == prior.mean.shape == (3, 7, 2)
-    assert (posterior.mean - prior.mean).abs().max() < 0.5 * ENCODING_SCALE
-    assert (prior.stddev == ENCODING_SCALE).all()
-    assert_within(posterior.stddev, ENCODING_LOG_VARIANCE)
-
-
-def test_an_alignment_is_exact_where_everything_else_is_not():
-    alignment = AffineAlignment(3, 2, width=8).eval()
-    encoder = DataEncoder(alignment, local_dim=2, index_dim=2, width=8)
-    x, u, beta = torch.randn(2, 5, 3), torch.randn(2, 5, 2), torch.randn(2, 2)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        posterior, prior = encoder(x, u, beta)
-    assert prior.mean.dtype == torch.float32
-    torch.testing.assert_close(posterior.mean, alignment(x, beta)[1])
+    assert (posterior.mean - prior.mean).abs().max() < 0.05
+    assert (prior.stddev == encoder.prior_scale).all()
+    assert_within(posterior.stddev, (-8.0, 0.0))

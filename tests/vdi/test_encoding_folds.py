@@ -14,8 +14,7 @@ from domindex.vdi.fitting import train_encoding
 from domindex.vdi.folds import train_encoding_folds
 from domindex.vdi.module import EncodingModule, IndexModule
 from domindex.vdi.networks import ClassPredictor, ValuePredictor
-from domindex.vdi.objectives import Weights
-from domindex.vdi.settings import TrainingSettings
+from domindex.vdi.settings import TrainingSettings, Weights
 from domindex.vdi.training import DivergenceAlarm, History, Trainer
 
 pytestmark = pytest.mark.usefixtures("_one_thread")

@@ -7,12 +7,10 @@ import torch
 from domindex.vdi import fitting as encoding_training
 from domindex.vdi.alignments import AffineAlignment, IdentityAlignment
 from domindex.vdi.batches import BatchSampler
-from domindex.vdi.blocks import Whitening
-from domindex.vdi.fitting import NORM_BATCHES, train_encoding
+from domindex.vdi.fitting import train_encoding
 from domindex.vdi.module import EncodingModule, IndexModule
-from domindex.vdi.networks import ClassPredictor
-from domindex.vdi.objectives import Weights
-from domindex.vdi.settings import TrainingSettings
+from domindex.vdi.networks import ClassPredictor, Whitening
+from domindex.vdi.settings import TrainingSettings, Weights
 from domindex.vdi.training import Callback, History, Trainer
 
 pytestmark = pytest.mark.usefixtures("_one_thread")
@@ -88,7 +86,7 @@ def test_the_indices_are_held_fixed(train, indices):
 def test_the_spread_of_z_is_measured_under_the_averaged_weights(train, rows):
     module, _, _ = train(affine(), steps=30)
     (layer,) = (layer for layer in module.modules() if isinstance(layer, Whitening))
-    assert layer.count == NORM_BATCHES
+    assert layer.count == TrainingSettings().norm_batches
     assert layer.momentum is None
     by_domain = rows.inputs.view(5, 20, 2).double()
     index = torch.tensor(np.column_stack([np.linspace(-1.4, 1.4, 5), np.zeros(5)]))

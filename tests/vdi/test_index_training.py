@@ -8,8 +8,7 @@ from domindex.geometry import DomainMap
 from domindex.vdi.batches import BatchSampler
 from domindex.vdi.fitting import MapRefresh, local_indices, train_indices
 from domindex.vdi.module import IndexModule
-from domindex.vdi.objectives import Weights
-from domindex.vdi.settings import TrainingSettings
+from domindex.vdi.settings import TrainingSettings, Weights
 from domindex.vdi.training import Callback, History, Trainer
 
 pytestmark = pytest.mark.usefixtures("_one_thread")

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from domindex.vdi.alignments import FlowAlignment
-from domindex.vdi.module import PREDICTOR_RATE, EncodingModule, IndexModule, Indices
+from domindex.vdi.module import EncodingModule, IndexModule, Indices
 from domindex.vdi.networks import ClassPredictor, ValuePredictor
 
 
@@ -54,7 +54,7 @@ def test_every_parameter_is_trained_once_and_the_predictor_fast(module):
     assert len(ids) == len(set(ids))
     assert set(ids) == {id(p) for p in module.parameters() if p.requires_grad}
     rates = {id(p): group.rate for group in groups for p in group.parameters}
-    assert {rates[id(p)] for p in module.predictor.parameters()} == {PREDICTOR_RATE}
+    assert {rates[id(p)] for p in module.predictor.parameters()} == {module.predictor_rate}
 
 
 def test_a_redrawn_module_shares_nothing_and_predicts_otherwise(module, indices, batch):

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch.distributions import Bernoulli, Categorical, Normal, kl_divergence
 
-from domindex.vdi.objectives import EncodingObjective, IndexObjective, Weights, disagreement
+from domindex.vdi.objectives import EncodingObjective, IndexObjective, disagreement
+from domindex.vdi.settings import Weights
 
 
 def test_the_encoding_trains_the_encoder_and_the_predictor_only(
@@ -157,7 +158,7 @@ def test_what_is_borrowed_is_the_neighbours_own_index(module, indices, batch):
     objective = EncodingObjective(module, indices, None, Weights())
     latents = objective.infer(batch)
     own = module.predict(latents.z_posterior.mean)
-    _, borrowed = module.data_encoder.means(batch.represented, batch.neighbor_index)
+    _, borrowed = module.alignment(batch.represented, batch.neighbor_index)
     _, terms = objective(batch, latents, 1.0)
     torch.testing.assert_close(terms["smoothness"], disagreement(own, module.predict(borrowed)))
 

@@ -7,8 +7,7 @@ from sklearn.base import clone
 from domindex import Network, Training, VDIClassifier
 from domindex.baselines import DANN
 from domindex.errors import InputError
-from domindex.vdi.objectives import Weights
-from domindex.vdi.settings import TrainingSettings, find_device
+from domindex.vdi.settings import TrainingSettings, Weights, find_device
 
 
 @pytest.mark.parametrize(

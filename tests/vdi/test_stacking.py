@@ -15,8 +15,8 @@ from domindex.vdi.alignments import (
     IdentityAlignment,
 )
 from domindex.vdi.backbones import FeatureExtractor
-from domindex.vdi.blocks import Whitening, mlp
 from domindex.vdi.folds import stacked, unstacked
+from domindex.vdi.networks import Whitening, mlp
 
 N_COPIES = 3
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from domindex.vdi.blocks import mlp
+from domindex.vdi.networks import mlp
 from domindex.vdi.weights import count, counts, network_from_state, network_state
 
 SIZES = {"n_inputs": 3, "n_outputs": 2, "width": 4}

@@ -24,7 +24,8 @@ from torch import Tensor, nn
 
 from domindex.baselines import CDANN, DANN, MDD, SourceOnly
 from domindex.baselines.networks import PlainEncoder
-from domindex.vdi.networks import ClassPredictor, body
+from domindex.vdi.adversary import reader
+from domindex.vdi.networks import ClassPredictor
 
 RESULTS = Path(__file__).parents[2] / "results" / "skada.json"
 N_SEEDS = 5
@@ -106,7 +107,7 @@ class LogLoss(nn.Module):
 
 
 def discriminator(n_inputs: int) -> Reversed:
-    return Reversed(nn.Sequential(body(n_inputs, WIDTH), nn.Linear(WIDTH, 1), nn.Sigmoid()))
+    return Reversed(nn.Sequential(reader(n_inputs, 1, WIDTH), nn.Sigmoid()))
 
 
 def skada_net(method: str) -> Any:

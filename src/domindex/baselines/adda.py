@@ -12,8 +12,8 @@ from torch.nn import functional
 from domindex.arrays import Floats
 from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule, is_target
-from domindex.vdi.adversary import Batch
-from domindex.vdi.networks import DomainClassifier
+from domindex.vdi.adversary import reader
+from domindex.vdi.batches import Batch
 from domindex.vdi.objectives import Terms
 
 
@@ -37,7 +37,7 @@ class SourceOrTarget(nn.Module):
 
     def __init__(self, latent_dim: int, width: int) -> None:
         super().__init__()
-        self.classifier = DomainClassifier(latent_dim, 2, width)
+        self.classifier = reader(latent_dim, 2, width)
 
     def forward(self, z: Tensor, kinds: Tensor) -> Tensor:
         """Mean over the kinds present of −E[log D(kind|z)] / log 2."""

@@ -8,7 +8,8 @@ from torch.distributions import Categorical, Distribution
 
 from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule
-from domindex.vdi.adversary import Batch, DomainFacts
+from domindex.vdi.adversary import DomainFacts
+from domindex.vdi.batches import Batch
 
 
 class ConditionalAdaptation(Adaptation):

@@ -17,7 +17,7 @@ from domindex.baselines.networks import Adaptation, Encoding, PlainModule
 from domindex.errors import InputError
 from domindex.inputs import DomainData
 from domindex.vdi import bound
-from domindex.vdi.adversary import Batch
+from domindex.vdi.batches import Batch
 from domindex.vdi.networks import ClassPredictor
 from domindex.vdi.objectives import Terms
 

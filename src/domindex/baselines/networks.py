@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
 from domindex.vdi import bound
-from domindex.vdi.adversary import Batch
-from domindex.vdi.blocks import mlp
+from domindex.vdi.batches import Batch
+from domindex.vdi.networks import mlp
 from domindex.vdi.objectives import Objective, Terms
 
 

@@ -27,11 +27,6 @@ from domindex.vdi.training import (
     Trainer,
 )
 
-MOST_SEEN = 256
-LEAST_SEEN = 4
-"""Rows that a backbone is given in a step, all domains together, and at least of each of them: it
-takes nearly all of the time. Not tuned."""
-
 
 @dataclass(frozen=True, eq=False)
 class FitContext:
@@ -114,7 +109,9 @@ def fit_context(
     """
     device = find_device(training.device)
     if backbone is not None:
-        settings = replace(settings, batch_size=_rows_of_a_domain(data, settings))
+        n_domains = min(data.n_domains, settings.max_domains)
+        rows = max(settings.backbone_domain_rows, settings.backbone_rows // n_domains)
+        settings = replace(settings, batch_size=min(settings.batch_size, rows))
     history = History(int(np.ceil(np.median(data.domain_sizes) / settings.batch_size)))
     n_threads = available_threads()
     devices = [device] if device.type == "cuda" else []
@@ -137,8 +134,3 @@ def fit_context(
             stages=stages or StageCache(),
             chance=TorchRng(seed),
         )
-
-
-def _rows_of_a_domain(data: DomainData, settings: TrainingSettings) -> int:
-    n_domains = min(data.n_domains, settings.max_domains)
-    return min(settings.batch_size, max(LEAST_SEEN, MOST_SEEN // n_domains))

@@ -18,9 +18,6 @@ from domindex.vdi.fitted_indices import FittedIndices
 from domindex.vdi.fitting import local_indices, train_indices
 from domindex.vdi.module import IndexModule
 
-PAPER_LOCAL_DIM = 4
-"""Components of u in the paper's model, as in its experiments on DG-15 and DG-60."""
-
 
 def infer_indices(
     data: DomainData, geometry: DomainGeometry, context: FitContext, *, may_refine: bool = True
@@ -62,7 +59,8 @@ def infer_paper_indices(
     scaler = InputScaler.fit(data)
     clouds = scaled_clouds(data, scaler)
     rows = _training_rows(data, scaler, context)
-    directions = _first_directions(moving_directions(clouds).matrix, local_dim or PAPER_LOCAL_DIM)
+    n_local = local_dim or 4  # as in the paper's experiments on DG-15 and DG-60
+    directions = _first_directions(moving_directions(clouds).matrix, n_local)
     start = [cloud @ directions for cloud in clouds]
     domain_map = DomainMap.fit(data.domains, start, index_dim, method="sliced")
     module = _module(rows, directions, domain_map, scaler, context)

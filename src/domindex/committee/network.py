@@ -49,10 +49,6 @@ from domindex.vdi.folds import train_encoding_folds
 from domindex.vdi.module import EncodingModule
 from domindex.vdi.networks import ClassPredictor, OutputPredictor, ValuePredictor
 
-GAIN_ROWS = 2000
-GAIN_FOLDS = 6
-"""Source rows that are looked at, and folds of their domains: for seconds, not tuned."""
-
 
 def plain_model(degree: int, is_class: bool) -> BaseEstimator:
     """A plain model on polynomials of the features: quick, and the same everywhere."""
@@ -69,16 +65,18 @@ def helps_on_held_out_domains(
     labels: NDArray,
     domains: NDArray[np.int64],
     clear_gain: float = 2.0,
+    max_rows: int = 2000,
 ) -> bool:
     """Whether adding `extra` features to `base` clearly lowers the error on held-out domains.
 
     All arrays hold the source rows only; `labels` are whole numbers for classes, (rows,), or
     values, (rows, outputs). Clearly: by more than `clear_gain` standard errors of the difference,
-    row by row. Without a second domain to hold out, rows are held out instead.
+    row by row. Without a second domain to hold out, rows are held out instead. At most `max_rows`
+    are looked at, for time.
     """
     if len(base) < 2:
         return False
-    rows = np.random.default_rng(0).permutation(len(base))[:GAIN_ROWS]
+    rows = np.random.default_rng(0).permutation(len(base))[:max_rows]
     base, extra, labels, domains = base[rows], extra[rows], labels[rows], domains[rows]
     lean = _held_out_errors(base, labels, domains, degree=2)
     full = _held_out_errors(np.hstack([base, extra]), labels, domains, degree=1)
@@ -94,7 +92,7 @@ def _held_out_errors(
     predicted = np.full(labels.shape, -1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for test in held_out_folds(domains, GAIN_FOLDS):
+        for test in held_out_folds(domains, 6):
             train = np.setdiff1d(np.arange(len(labels)), test)
             if not is_class or len(np.unique(labels[train])) > 1:
                 model = plain_model(degree, is_class).fit(features[train], labels[train])
@@ -103,10 +101,6 @@ def _held_out_errors(
         return (predicted != labels).astype(np.float64)
     spread = labels.std(axis=0)
     return (((predicted - labels) / np.where(spread > 0, spread, 1.0)) ** 2).sum(axis=1)
-
-
-START_PENALTY = 1e-2
-"""Of the linear rule that a network for values starts on; it is trained from there. Not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +140,7 @@ class NetworkStart:
             return predictor
         values = self.outputs.apply(self.rows.part(known).normalize(self.data.labels[known]))
         weights = np.full(len(known), 1.0 / len(known))
-        rule = solve_ridge(self._aligned()[known], values, weights, START_PENALTY)
+        rule = solve_ridge(self._aligned()[known], values, weights, 0.01)
         return predictor.follow(*rule, may_bend=True)
 
     def _aligned(self) -> Floats:
@@ -329,12 +323,6 @@ def _key(fold: Fold) -> FoldKey:
     return fold.kind, fold.train.tobytes(), fold.held_out.tobytes()
 
 
-FOLD_STEPS = 0.5
-BACKBONE_FOLD_STEPS = 0.2
-"""Share of the steps that a network takes in a fold, without a backbone and with one: for time. Its
-losses are a little too high, so that it has to be clearly better to be believed."""
-
-
 def fit_network(start: NetworkStart, indices: FittedIndices, context: FitContext) -> NetworkMember:
     """Train the variational network on all sources."""
 
@@ -394,7 +382,8 @@ def fit_network_folds(
     held_out = np.ones((len(rows.folds), data.n_domains), dtype=bool)
     for number, fold in enumerate(rows.folds):
         held_out[number, np.unique(data.row_domains[fold.train])] = False
-    share = FOLD_STEPS if context.backbone is None else BACKBONE_FOLD_STEPS
+    settings = context.training
+    share = settings.fold_steps if context.backbone is None else settings.backbone_fold_steps
 
     def train() -> list[EncodingModule]:
         in_training = indices.module.float().to(context.device)
@@ -408,7 +397,7 @@ def fit_network_folds(
             context.network.adversary,
             context.network.weights(),
             context.trainer,
-            n_steps=max(1, int(share * context.training.steps)),
+            n_steps=max(1, int(share * settings.steps)),
         )
         indices.module.cpu().double()
         return modules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
@@ -13,10 +13,6 @@ from threadpoolctl import threadpool_limits
 from domindex.cluster import cluster_errors
 
 Result = TypeVar("Result")
-
-MOST_THREADS = 4
-"""Side by side: beyond it they wait for the interpreter's lock, which trees need between their
-splits."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +24,11 @@ class Workers:
     n_jobs : processes, as in joblib
     n_threads : threads of this process, used where `n_jobs` is None: for work that spends its
         time in compiled code which lets others run. Each piece gets one, so that pieces need not
-        wait for each other, as they would inside of every tree.
+        wait for each other, as they would inside of every tree. Beyond `max_threads` they wait for
+        the interpreter's lock, which trees need between their splits.
     """
+
+    max_threads: ClassVar[int] = 4
 
     n_jobs: int | None = None
     n_threads: int = 1
@@ -52,7 +51,7 @@ class Workers:
         `in_threads` says that the work may be done in threads: it changes nothing that is shared,
         draws from no generator that is, and gains by it.
         """
-        n_threads = min(self.n_threads, MOST_THREADS, len(arguments))
+        n_threads = min(self.n_threads, self.max_threads, len(arguments))
         if not (in_threads and self.has_threads and n_threads > 1):
             jobs = (delayed(function)(*given) for given in arguments)
             with cluster_errors():

@@ -28,8 +28,8 @@ from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import DomainRows, KnownDomainForm, PlacedRows, Representation
 from domindex.vdi.alignments import Alignment
 from domindex.vdi.backbones import FeatureExtractor
-from domindex.vdi.blocks import Whitening
 from domindex.vdi.fitted_indices import FittedIndices
+from domindex.vdi.networks import Whitening
 
 
 class NotExportableError(Exception):

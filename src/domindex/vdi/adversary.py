@@ -1,13 +1,13 @@
-"""The adversary's losses: how well the domain, its index and its neighbours are read off z.
+"""The adversary: how well the domain, its index and its neighbours are read off z.
 
-Each is divided by what guessing costs, so 1 means "nothing can be read" and one weight means the
-same on 15 domains and on 60. Here too is a batch, with the facts that the adversary tries to read.
+Each loss is divided by what guessing costs, so 1 means "nothing can be read" and one weight means
+the same on 15 domains and on 60.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,13 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from domindex.errors import InputError
-from domindex.vdi.networks import DomainClassifier, GraphEmbedder, IndexRegressor
 
 KINDS = ("graph", "domain", "index")
-
-MAX_PAIRS = 2048
-MAX_SCORES = 2**22
-"""Bounds on what one loss holds at once: pairs of domains, and rows times domains."""
 
 
 @dataclass
@@ -43,6 +38,17 @@ class DomainFacts:
     generator: torch.Generator | None = None
 
 
+def reader(n_inputs: int, n_outputs: int, width: int) -> nn.Sequential:
+    """A network that reads something off z, of any leading shape."""
+    return nn.Sequential(
+        nn.Linear(n_inputs, width),
+        nn.LeakyReLU(0.1),
+        nn.Linear(width, width),
+        nn.LeakyReLU(0.1),
+        nn.Linear(width, n_outputs),
+    )
+
+
 class Adversary(nn.Module):
     """The mean of the chosen losses; forward gives the loss of reading `facts` off z."""
 
@@ -53,22 +59,22 @@ class Adversary(nn.Module):
         unknown = [kind for kind in kinds if kind not in KINDS]
         if unknown or not kinds:
             raise InputError(f"adversary is {tuple(kinds)}. Choose one or more of {KINDS}.")
-        heads: dict[str, nn.Module] = {
-            "graph": GraphEmbedder(latent_dim, width),
-            "domain": DomainClassifier(latent_dim, n_domains, width),
-            "index": IndexRegressor(latent_dim, index_dim, width),
-        }
+        sizes = {"graph": 16, "domain": n_domains, "index": index_dim}
+        heads = {kind: reader(latent_dim, sizes[kind], width) for kind in KINDS}
         self.heads = nn.ModuleDict({kind: heads[kind] for kind in kinds})
 
     def forward(self, z: Tensor, facts: DomainFacts) -> Tensor:
-        losses = [_LOSSES[kind](head(z), facts) for kind, head in self.heads.items()]
+        losses = [LOSSES[kind](head(z), facts) for kind, head in self.heads.items()]
         return torch.stack(losses).mean()
 
 
-def domain_loss(scores: Tensor, facts: DomainFacts) -> Tensor:
-    """−E[log D(k|z)] / log N: the paper's adversary, from scores (domains, batch, N)."""
+def domain_loss(scores: Tensor, facts: DomainFacts, max_scores: int = 2**22) -> Tensor:
+    """−E[log D(k|z)] / log N: the paper's adversary, from scores (domains, batch, N).
+
+    At most `max_scores` enter, for memory.
+    """
     n_classes = scores.shape[-1]
-    scores = scores[:, : max(1, MAX_SCORES // (len(facts.links) * n_classes))]
+    scores = scores[:, : max(1, max_scores // (len(facts.links) * n_classes))]
     true = scores.gather(2, facts.numbers[:, None, None].expand(*scores.shape[:2], 1)).squeeze(2)
     return (scores.logsumexp(dim=2) - true).mean() / math.log(n_classes)
 
@@ -81,7 +87,7 @@ def index_loss(guesses: Tensor, facts: DomainFacts) -> Tensor:
 
 
 def graph_loss(embeddings: Tensor, facts: DomainFacts) -> Tensor:
-    """Cross-entropy of "k and j are joined" by ⟨e_k, e_j⟩, joined and other pairs weighing equally.
+    """Cross-entropy of "k and j are joined" by ⟨e_k, e_j⟩ / √size, both kinds weighing equally.
 
     `embeddings` are (domains, batch, size), perhaps of several folds; the i-th rows of two domains
     of a fold make a pair.
@@ -89,7 +95,8 @@ def graph_loss(embeddings: Tensor, facts: DomainFacts) -> Tensor:
     first, second, joined = _pairs(facts.links, facts.generator)
     n_domains = len(facts.links)
     by_row = embeddings.unflatten(0, (-1, n_domains)).transpose(1, 2).flatten(0, 1)
-    products = (by_row @ by_row.mT).flatten(1)  # of all pairs: cheaper than to gather the chosen
+    # Products of all pairs are cheaper than to gather the chosen.
+    products = (by_row @ by_row.mT).flatten(1) / math.sqrt(embeddings.shape[-1])
     logits = products.index_select(1, first * n_domains + second)
     losses = functional.binary_cross_entropy_with_logits(
         logits, joined.to(logits.dtype).expand_as(logits), reduction="none"
@@ -99,50 +106,24 @@ def graph_loss(embeddings: Tensor, facts: DomainFacts) -> Tensor:
 
 
 def _pairs(
-    links: Tensor, generator: torch.Generator | None = None
+    links: Tensor, generator: torch.Generator | None = None, max_pairs: int = 2048
 ) -> tuple[Tensor, Tensor, Tensor]:
     """All pairs of domains, or, where they are many, some of the joined and some of the others."""
     first, second = torch.triu_indices(len(links), len(links), offset=1, device=links.device)
     joined = links[first, second]
-    if len(joined) <= MAX_PAIRS:
+    if len(joined) <= max_pairs:
         return first, second, joined
     chosen = []
     for kind in (joined, ~joined):
         candidates = kind.nonzero().squeeze(-1)
         order = torch.randperm(len(candidates), device=links.device, generator=generator)
-        chosen.append(candidates[order[: MAX_PAIRS // 2]])
-    kept = torch.cat(chosen)
-    return first[kept], second[kept], joined[kept]
+        chosen.append(candidates[order[: max_pairs // 2]])
+    drawn = torch.cat(chosen)
+    return first[drawn], second[drawn], joined[drawn]
 
 
-_LOSSES = {"graph": graph_loss, "domain": domain_loss, "index": index_loss}
-
-
-@dataclass
-class Batch:
-    """Rows of the chosen domains.
-
-    Attributes
-    ----------
-    x : (domains, batch, *input_shape)
-    represented : (domains, batch, p) as the encoder of z is given the rows
-    labels : (sources, batch) or (sources, batch, outputs)
-    sources : (sources,) positions of the labelled domains among those of the batch
-    domain_sizes : (domains,) rows that each domain has in all
-    raw_index : (domains, index_dim)
-    neighbor_index : (domains, index_dim), the raw index of a near neighbour of each domain
-    facts : what the adversary tries to read
-    known : (folds, sources of one) bool, whose labels a fold may learn from; None where all may
-    generator : what a step draws its noise from; torch's own if None
-    """
-
-    x: Tensor
-    represented: Tensor
-    labels: Tensor
-    sources: Tensor
-    domain_sizes: Tensor
-    raw_index: Tensor
-    neighbor_index: Tensor
-    facts: DomainFacts
-    known: Tensor | None = None
-    generator: torch.Generator | None = None
+LOSSES: dict[str, Callable[[Tensor, DomainFacts], Tensor]] = {
+    "graph": graph_loss,
+    "domain": domain_loss,
+    "index": index_loss,
+}

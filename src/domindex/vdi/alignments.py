@@ -20,18 +20,8 @@ from torch import Tensor, nn
 from domindex.geometry.flow import AffineFlow
 from domindex.geometry.subspace import Subspace
 from domindex.vdi.backbones import FeatureExtractor, extractor_of_sizes
-from domindex.vdi.blocks import Standardising, Whitening, mlp, start_small
+from domindex.vdi.networks import Standardising, Whitening, mlp, start_small
 from domindex.vdi.weights import Sizes, count, counts
-
-FLOW_RATE = 0.1
-"""Share of the learning rate at which a flow's coefficients, already solved for, move."""
-
-AFFINE_RATE = 2.0
-"""Multiple of the learning rate at which the network of β that chooses an affine map moves. Both
-rates were found with the accuracy on the paper's datasets in view."""
-
-MAY_BE_ZERO = ("n_coefficients",)
-"""Sizes of an alignment that may be none: a flow that stands still has no coefficients."""
 
 
 class ParameterGroup(NamedTuple):
@@ -44,8 +34,8 @@ class ParameterGroup(NamedTuple):
 class Alignment(nn.Module, ABC):
     """Brings the rows of all domains to one place.
 
-    To add one: subclass, give it a `name`, keep the constructor's arguments in `sizes`, and list
-    it in `ALIGNMENTS`. `follows_index` says whether β matters to it.
+    To add one: subclass, give it a `name`, and keep the constructor's arguments in `sizes`.
+    `follows_index` says whether β matters to it.
     """
 
     name: ClassVar[str]
@@ -56,7 +46,7 @@ class Alignment(nn.Module, ABC):
     @classmethod
     def of_sizes(cls, sizes: Sizes) -> Alignment:
         """One to be filled with weights; ValueError where sizes are damaged."""
-        return cls(**counts(sizes, may_be_zero=MAY_BE_ZERO))
+        return cls(**counts(sizes, may_be_zero=("n_coefficients",)))  # a flow that stands still
 
     def forward(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
         """Where the structure puts x, and where it may be bent to."""
@@ -106,6 +96,7 @@ class FlowAlignment(Alignment):
 
     name: ClassVar[str] = "flow"
     follows_index = True
+    coefficients_rate = 0.1  # of the learning rate: they are solved for already
     basis: Tensor
     projection: Tensor
     centre: Tensor
@@ -180,7 +171,7 @@ class FlowAlignment(Alignment):
     def parameter_groups(self) -> list[ParameterGroup]:
         others = [p for name, p in self.named_parameters() if name != "coefficients"]
         return [
-            ParameterGroup([self.coefficients], FLOW_RATE),
+            ParameterGroup([self.coefficients], self.coefficients_rate),
             ParameterGroup(trainable(others), 1.0),
         ]
 
@@ -269,6 +260,7 @@ class AffineAlignment(Alignment):
 
     name: ClassVar[str] = "affine"
     follows_index = True
+    network_rate = 2.0  # times the learning rate; found with accuracy on the paper's data in view
 
     def __init__(self, n_features: int, index_dim: int, width: int, max_latent: int = 16) -> None:
         super().__init__()
@@ -309,7 +301,7 @@ class AffineAlignment(Alignment):
 
     def parameter_groups(self) -> list[ParameterGroup]:
         return [
-            ParameterGroup(list(self.network.parameters()), AFFINE_RATE),
+            ParameterGroup(list(self.network.parameters()), self.network_rate),
             ParameterGroup(list(self.projection.parameters()), 1.0),
         ]
 
@@ -320,12 +312,6 @@ class AffineAlignment(Alignment):
         entries = self.network(beta).unflatten(-1, (self.latent_dim + 1, self.latent_dim))
         matrix = entries[:, :-1]
         return matrix - matrix.mT, matrix + matrix.mT, entries[:, -1:]
-
-
-ALIGNMENTS: dict[str, type[Alignment]] = {
-    kind.name: kind for kind in (FlowAlignment, IdentityAlignment, AffineAlignment)
-}
-"""Of rows themselves, by name; `networks.backbone_alignment` puts a backbone before one of them."""
 
 
 class SeenFeatures(nn.Module):
@@ -398,3 +384,9 @@ class BackboneAlignment(Alignment):
         """On a copy of the same backbone, with another start of what follows it."""
         extractor, inner = copy.deepcopy(self.extractor), self.inner.redrawn()
         return BackboneAlignment(extractor, inner, self.sizes["n_inner"], self.rate)
+
+
+ALIGNMENTS: dict[str, type[Alignment]] = {
+    kind.name: kind
+    for kind in (FlowAlignment, IdentityAlignment, AffineAlignment, BackboneAlignment)
+}

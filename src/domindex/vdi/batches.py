@@ -14,12 +14,42 @@ from domindex.arrays import Floats
 from domindex.geometry.neighbors import DomainWeb
 from domindex.inputs import DomainData
 from domindex.inputs.domain_data import DomainBatches
-from domindex.vdi.adversary import Batch, DomainFacts
+from domindex.vdi.adversary import DomainFacts
 from domindex.vdi.rng import TorchRng
 from domindex.vdi.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from domindex.representations import RepresentedRows
+
+
+@dataclass
+class Batch:
+    """Rows of the chosen domains.
+
+    Attributes
+    ----------
+    x : (domains, batch, *input_shape)
+    represented : (domains, batch, p) as the encoder of z is given the rows
+    labels : (sources, batch) or (sources, batch, outputs)
+    sources : (sources,) positions of the labelled domains among those of the batch
+    domain_sizes : (domains,) rows that each domain has in all
+    raw_index : (domains, index_dim)
+    neighbor_index : (domains, index_dim), the raw index of a near neighbour of each domain
+    facts : what the adversary tries to read
+    known : (folds, sources of one) bool, whose labels a fold may learn from; None where all may
+    generator : what a step draws its noise from; torch's own if None
+    """
+
+    x: Tensor
+    represented: Tensor
+    labels: Tensor
+    sources: Tensor
+    domain_sizes: Tensor
+    raw_index: Tensor
+    neighbor_index: Tensor
+    facts: DomainFacts
+    known: Tensor | None = None
+    generator: torch.Generator | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +110,7 @@ class BatchSampler:
         links: NDArray[np.bool_] | None = None,
         chance: TorchRng | None = None,
     ) -> None:
-        self.rows, self._settings, self._rng = rows, settings, rng
+        self.rows, self.settings, self._rng = rows, settings, rng
         self.chance = TorchRng(0) if chance is None else chance
         self._domain_batches = DomainBatches(rows.data, settings.batch_size, rng, rows.row_weights)
         device = rows.inputs.device
@@ -92,7 +122,7 @@ class BatchSampler:
 
     def on_map(self, coordinates: Floats) -> BatchSampler:
         """Batches of the same rows along another map."""
-        return BatchSampler(self.rows, self._settings, self._rng, coordinates, chance=self.chance)
+        return BatchSampler(self.rows, self.settings, self._rng, coordinates, chance=self.chance)
 
     def draw(self, progress: float = 1.0) -> Batch:
         """A batch of the domains that have arrived by `progress`, from 0 to 1.
@@ -128,7 +158,7 @@ class BatchSampler:
     def _choose_domains(self, progress: float) -> NDArray[np.int64]:
         """All that have arrived, or as many as a step takes, half of them sources if possible."""
         is_source = self.rows.data.is_source
-        most = self._settings.max_domains
+        most = self.settings.max_domains
         arrived = self._arrival <= max(progress, self._arrival[~is_source].min(initial=1.0))
         if arrived.sum() <= most:
             return np.flatnonzero(arrived)

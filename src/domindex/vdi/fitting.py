@@ -7,7 +7,6 @@ from contextlib import nullcontext
 
 import numpy as np
 import torch
-from torch.optim import Adam
 
 from domindex.arrays import Floats
 from domindex.geometry.domain_map import DomainMap
@@ -16,11 +15,12 @@ from domindex.vdi.adversary import Adversary
 from domindex.vdi.alignments import FlowAlignment
 from domindex.vdi.backbones import FeatureExtractor
 from domindex.vdi.batches import BatchSampler, TrainingRows
-from domindex.vdi.blocks import Standardising, Whitening
 from domindex.vdi.module import EncodingModule, IndexModule
-from domindex.vdi.objectives import EncodingObjective, IndexObjective, Weights, sliced_misalignment
+from domindex.vdi.networks import RunningStatistics
+from domindex.vdi.objectives import EncodingObjective, IndexObjective, sliced_misalignment
 from domindex.vdi.rng import TorchRng
-from domindex.vdi.training import Callback, History, Phase, Trainer, warm_up_and_decay
+from domindex.vdi.settings import Weights
+from domindex.vdi.training import Callback, EagerAdam, History, Phase, Trainer, warm_up_and_decay
 
 
 class MapRefresh(Callback):
@@ -86,12 +86,6 @@ def local_indices(module: IndexModule, rows: TrainingRows) -> list[Floats]:
     module.train(was_training)
     u = inferred.cpu().numpy().astype(np.float64)
     return [u[members] for members in rows.data.rows_by_domain()]
-
-
-NORM_BATCHES = 50
-BACKBONE_NORM_BATCHES = 10
-"""Batches over which the spread of z is measured for good, once training is over; fewer where a
-backbone has to see them, for time."""
 
 
 def train_encoding(
@@ -162,14 +156,16 @@ def finished(
     Several modules are measured on the same batches.
     """
     layers = [layer for one in averaged for layer in one.modules()]
-    measured = [layer for layer in layers if isinstance(layer, Whitening | Standardising)]
+    measured = [layer for layer in layers if isinstance(layer, RunningStatistics)]
     for layer in measured:
         layer.measure_anew()
     if measured:
         has_backbone = any(isinstance(layer, FeatureExtractor) for layer in layers)
         drawn = batches.chance.as_default() if has_backbone else nullcontext()
+        settings = batches.settings
+        n_batches = settings.backbone_norm_batches if has_backbone else settings.norm_batches
         with torch.no_grad(), drawn:
-            for _ in range(BACKBONE_NORM_BATCHES if has_backbone else NORM_BATCHES):
+            for _ in range(n_batches):
                 batch = batches.draw()
                 indices = objective.infer_indices(batch)
                 for one in averaged:
@@ -177,29 +173,22 @@ def finished(
     return [one.cpu().double().eval() for one in averaged]
 
 
-STRAIGHTENING_STEPS = 400
-STRAIGHTENING_RATE = 5e-3
-WARP_PRICE = 0.01
-"""Of a unit of squared warp, against squared distances between whitened domains. Set on bent
-copies of Circle and DG-15."""
-
-
 def straighten(alignment: FlowAlignment, batches: BatchSampler, progress: Progress) -> None:
     """Minimise the sliced misalignment of the aligned domains over the warp and the flow."""
     alignment.warp.requires_grad_(True)
     parameters = [alignment.coefficients, *alignment.warp.parameters()]
-    optimizer = Adam(parameters, lr=STRAIGHTENING_RATE)
-    for step in progress.track("straighten", STRAIGHTENING_STEPS):
+    settings = batches.settings
+    optimizer = EagerAdam(parameters, lr=settings.straighten_rate, betas=(0.9, 0.999))
+    n_steps = settings.straighten_steps
+    for step in progress.track("straighten", n_steps):
         for group in optimizer.param_groups:
-            group["lr"] = STRAIGHTENING_RATE * warm_up_and_decay(
-                step, STRAIGHTENING_STEPS, warm_up=20
-            )
+            group["lr"] = settings.straighten_rate * warm_up_and_decay(step, n_steps, warm_up=20)
         batch = batches.draw()
         aligned = alignment.align(batch.represented, batch.raw_index)
-        price = WARP_PRICE * alignment.warp(batch.represented).square().sum(dim=-1).mean()
+        warp = alignment.warp(batch.represented).square().sum(dim=-1).mean()
         optimizer.zero_grad()
         apart = sliced_misalignment(aligned, generator=batch.generator)
-        (apart + price).backward()
+        (apart + settings.warp_penalty * warp).backward()
         torch.nn.utils.clip_grad_norm_(parameters, 5.0)
         optimizer.step()
     alignment.warp.requires_grad_(False)

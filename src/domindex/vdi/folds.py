@@ -21,15 +21,16 @@ from torch.func import functional_call
 from torch.optim import Optimizer
 
 from domindex.errors import InputError
-from domindex.vdi.adversary import Adversary, Batch, DomainFacts
+from domindex.vdi.adversary import Adversary, DomainFacts
 from domindex.vdi.alignments import FlowAlignment
 from domindex.vdi.backbones import FeatureExtractor
-from domindex.vdi.batches import BatchSampler
-from domindex.vdi.blocks import Standardising, Whitening
+from domindex.vdi.batches import Batch, BatchSampler
 from domindex.vdi.fitting import finished
 from domindex.vdi.module import EncodingModule, IndexModule, Indices, Latents, noise_like
-from domindex.vdi.objectives import EncodingObjective, Weights
+from domindex.vdi.networks import RunningStatistics, Whitening
+from domindex.vdi.objectives import EncodingObjective
 from domindex.vdi.rng import TorchRng
+from domindex.vdi.settings import Weights
 from domindex.vdi.training import History, Phase, Trainer
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -66,7 +67,7 @@ def unstacked(network: nn.Module, copies: Sequence[Network]) -> list[Network]:
 
 def _stack_layer(twin: nn.Module, layers: Sequence[nn.Module]) -> None:
     states = [dict(layer.named_parameters(recurse=False)) for layer in layers]
-    if isinstance(twin, Whitening | Standardising):
+    if isinstance(twin, RunningStatistics):
         if isinstance(twin, Whitening):
             twin.__class__ = _StackedWhitening
         for name, value in list(twin.named_buffers()):

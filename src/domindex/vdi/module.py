@@ -12,13 +12,11 @@ from torch.distributions import Distribution, Normal
 from domindex.vdi.alignments import (
     ALIGNMENTS,
     Alignment,
-    BackboneAlignment,
     ParameterGroup,
     SeenFeatures,
     trainable,
 )
 from domindex.vdi.backbones import FeatureExtractor, extractor_of_sizes
-from domindex.vdi.blocks import mlp
 from domindex.vdi.builtin_backbones import Flatten
 from domindex.vdi.networks import (
     OUTPUT_PREDICTORS,
@@ -28,6 +26,7 @@ from domindex.vdi.networks import (
     LocalIndexDecoder,
     LocalIndexEncoder,
     OutputPredictor,
+    mlp,
 )
 from domindex.vdi.weights import Sizes, count, counts, network_from_state, network_state
 
@@ -72,16 +71,6 @@ def draw(posterior: Normal, sample: bool, generator: torch.Generator | None = No
 def noise_like(one: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """Standard normal, of the shape of `one`."""
     return torch.empty(one.shape, dtype=one.dtype, device=one.device).normal_(generator=generator)
-
-
-PREDICTOR_RATE = 5.0
-"""Multiple of the learning rate at which the predictor moves. Found with the accuracy on the
-paper's datasets in view."""
-
-KNOWN_ALIGNMENTS: dict[str, type[Alignment]] = {
-    **ALIGNMENTS,
-    BackboneAlignment.name: BackboneAlignment,
-}
 
 
 class IndexModule(nn.Module):
@@ -184,7 +173,13 @@ class IndexModule(nn.Module):
 
 
 class EncodingModule(nn.Module):
-    """q(z|x,u,β), p(z|x,u,β) and p(y|z), with x as the chosen representation tells it."""
+    """q(z|x,u,β), p(z|x,u,β) and p(y|z), with x as the chosen representation gives it.
+
+    The predictor moves at `predictor_rate` times the learning rate, which was found with the
+    accuracy on the paper's datasets in view.
+    """
+
+    predictor_rate = 5.0
 
     def __init__(
         self,
@@ -224,7 +219,7 @@ class EncodingModule(nn.Module):
         return [
             *self.alignment.parameter_groups(),
             ParameterGroup(trainable(self.data_encoder.scale.parameters()), 1.0),
-            ParameterGroup(trainable(self.predictor.parameters()), PREDICTOR_RATE),
+            ParameterGroup(trainable(self.predictor.parameters()), self.predictor_rate),
         ]
 
     def redrawn(self) -> EncodingModule:
@@ -250,7 +245,7 @@ class EncodingModule(nn.Module):
 
     @classmethod
     def _build(cls, sizes: Sizes) -> EncodingModule:
-        alignment = KNOWN_ALIGNMENTS[sizes["alignment"]].of_sizes(sizes["alignment_sizes"])
+        alignment = ALIGNMENTS[sizes["alignment"]].of_sizes(sizes["alignment_sizes"])
         predictor = OUTPUT_PREDICTORS[sizes["predictor"]](**counts(sizes["predictor_sizes"]))
         dims = (count(sizes, name) for name in ("local_dim", "index_dim", "width"))
         return cls(alignment, predictor, *dims)

@@ -1,10 +1,11 @@
-"""The networks: inference q(u|x), q(β|u), q(z|x,u,β); generation p(x|u), p(u|β), p(y|z);
-and those that try to read the domain off z."""
+"""The networks: inference q(u|x), q(β|u), q(z|x,u,β); generation p(x|u), p(u|β), p(y|z); and the
+layers that they are built from."""
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -12,14 +13,144 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions import Categorical, Normal
 
-from domindex.vdi.alignments import Alignment
-from domindex.vdi.blocks import GaussianHead, bounded_scale, mlp, start_small
+if TYPE_CHECKING:
+    from domindex.vdi.alignments import Alignment
 
-LOCAL_LOG_VARIANCE = (-6.0, 0.0)
-INDEX_LOG_VARIANCE = (-8.0, -2.0)
-ENCODING_LOG_VARIANCE = (-8.0, 0.0)
-ENCODING_SCALE = 0.1
-"""Deviation of p(z|x,u,β) in units of the spread of z: the price of leaving the linear path."""
+
+def mlp(n_inputs: int, n_outputs: int, width: int, depth: int) -> nn.Sequential:
+    """`depth` hidden layers with ReLU; `depth` 0 is one linear map."""
+    layers: list[nn.Module] = []
+    size = n_inputs
+    for _ in range(depth):
+        layers += [nn.Linear(size, width), nn.ReLU()]
+        size = width
+    return nn.Sequential(*layers, nn.Linear(size, n_outputs))
+
+
+def start_small(network: nn.Sequential, factor: float) -> None:
+    """Scale down the last layer, so that the network starts near zero everywhere."""
+    last = network[-1]
+    assert isinstance(last, nn.Linear)
+    with torch.no_grad():
+        last.weight.mul_(factor)
+        nn.init.zeros_(last.bias)
+
+
+def bounded_scale(raw: Tensor, low: float, high: float) -> Tensor:
+    """A deviation between exp(low / 2) and exp(high / 2): unbounded variances end in NaN."""
+    log_variance = low + (high - low) * torch.sigmoid(raw)
+    return (0.5 * log_variance).exp()
+
+
+class GaussianHead(nn.Module):
+    """Features of any leading shape to an independent Normal with a bounded scale."""
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        width: int,
+        depth: int,
+        log_variance: tuple[float, float],
+    ) -> None:
+        super().__init__()
+        self.network = mlp(n_inputs, 2 * n_outputs, width, depth)
+        self.log_variance = log_variance
+
+    def forward(self, features: Tensor) -> Normal:
+        mean, raw = self.network(features).chunk(2, dim=-1)
+        return Normal(mean, bounded_scale(raw, *self.log_variance), validate_args=False)
+
+
+class RunningStatistics(nn.Module):
+    """Statistics of rows: those of the batch while training, running ones to predict."""
+
+    count: Tensor
+
+    def __init__(self, **start: Tensor) -> None:
+        super().__init__()
+        self.momentum: float | None = 0.1
+        for name, value in start.items():
+            self.register_buffer(name, value)
+        self.register_buffer("count", torch.zeros(()))
+
+    def measure_anew(self) -> None:
+        """Forget the running statistics, and from now on take a plain mean over batches."""
+        self.momentum = None
+        for statistic in self.buffers():
+            statistic.zero_()
+
+    def _update(self, **batch: Tensor) -> None:
+        self.count += 1
+        share = 1.0 / self.count if self.momentum is None else self.momentum
+        for name, value in batch.items():
+            running = self.get_buffer(name)
+            running += share * (value.detach() - running)
+
+
+class Whitening(RunningStatistics):
+    """Rows (..., n, size) to zero mean and unit covariance over n.
+
+    Unlike one scale per coordinate, it keeps z from folding onto a line, on which a domain could
+    turn its classes over unseen.
+    """
+
+    mean: Tensor
+    covariance: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__(mean=torch.zeros(size), covariance=torch.eye(size))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        mean, covariance = self.mean, self.covariance
+        if self.training:
+            mean = rows.mean(dim=-2)
+            centred = rows - mean.unsqueeze(-2)
+            covariance = centred.mT @ centred / rows.shape[-2]
+            self._update(mean=mean, covariance=covariance)
+        # Double precision and a relative floor: an early map may be close to singular.
+        wide = covariance.double()
+        spread = wide.diagonal(dim1=-2, dim2=-1).mean(dim=-1).detach().clamp_min(1e-12)
+        floor = 1e-5 * spread[..., None, None] * torch.eye(mean.shape[-1]).to(wide)
+        factor = torch.linalg.cholesky(wide + floor)
+        centred = (rows - mean.unsqueeze(-2)).mT.double()
+        return torch.linalg.solve_triangular(factor, centred, upper=False).mT.to(rows.dtype)
+
+    def as_linear(self) -> nn.Linear:
+        """What it does to rows that are predicted from, without the solving."""
+        size, twin = len(self.mean), copy.deepcopy(self).eval()
+        layer = nn.Linear(size, size).to(self.mean)
+        with torch.no_grad():
+            matrix = twin(torch.eye(size).to(self.mean) + self.mean)
+            layer.weight.copy_(matrix.T)
+            layer.bias.copy_(-self.mean @ matrix)
+        return layer
+
+
+class Standardising(RunningStatistics):
+    """Rows (..., size) to zero mean and unit deviation over all rows.
+
+    Of several copies that run as one, statistics are (copies, size), and every copy has its own.
+    """
+
+    mean: Tensor
+    variance: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__(mean=torch.zeros(size), variance=torch.ones(size))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        copies = self.mean.shape[:-1]
+        parts = rows.reshape(*copies, -1, rows.shape[-1])
+        mean, variance = self.mean, self.variance
+        if self.training:
+            mean = parts.mean(dim=-2)
+            variance = ((parts - mean.unsqueeze(-2)) ** 2).mean(dim=-2)
+            self._update(mean=mean, variance=variance)
+        # A relative floor: a feature that hardly moves is not blown up.
+        floor = 1e-3 * variance.mean(dim=-1, keepdim=True) + 1e-12
+        scaled = (parts - mean.unsqueeze(-2)) / (variance + floor).sqrt().unsqueeze(-2)
+        return scaled.view_as(rows)
 
 
 class LocalIndexEncoder(nn.Module):
@@ -30,6 +161,7 @@ class LocalIndexEncoder(nn.Module):
     it tells, and the projection still the inputs themselves.
     """
 
+    log_variance = (-6.0, 0.0)
     projection: Tensor
 
     def __init__(
@@ -55,7 +187,7 @@ class LocalIndexEncoder(nn.Module):
     def forward(self, x: Tensor, seen: Tensor | None = None) -> Normal:
         """Of flat rows (..., n_features), and what a backbone tells of them, (..., n_seen)."""
         mean, raw = self.network(x if seen is None else seen).chunk(2, dim=-1)
-        scale = bounded_scale(raw, *LOCAL_LOG_VARIANCE)
+        scale = bounded_scale(raw, *self.log_variance)
         return Normal(x @ self.projection + mean, scale, validate_args=False)
 
 
@@ -65,13 +197,15 @@ class GlobalIndexEncoder(nn.Module):
     A learned mean gains nothing that the networks behind it could not do, and bends the map.
     """
 
+    log_variance = (-8.0, -2.0)
+
     def __init__(self, index_dim: int, width: int) -> None:
         super().__init__()
         self.network = mlp(index_dim, index_dim, width, depth=1)
         start_small(self.network, 0.1)
 
     def forward(self, raw_index: Tensor) -> Normal:
-        scale = bounded_scale(self.network(raw_index), *INDEX_LOG_VARIANCE)
+        scale = bounded_scale(self.network(raw_index), *self.log_variance)
         return Normal(raw_index, scale, validate_args=False)
 
 
@@ -82,7 +216,14 @@ class DataEncoder(nn.Module):
     lies where a network bent it to, and pays for that in KL[q ‖ p]: what the structure can do needs
     no network, and a network free of charge fits the sources and loses the targets. Both share the
     structure, so an untrained prior cannot pull z to a constant.
+
+    Attributes
+    ----------
+    prior_scale : deviation of p(z|x,u,β) in units of the spread of z: the price of departing
     """
+
+    log_variance = (-8.0, 0.0)
+    prior_scale = 0.1
 
     def __init__(self, alignment: Alignment, local_dim: int, index_dim: int, width: int) -> None:
         super().__init__()
@@ -92,29 +233,18 @@ class DataEncoder(nn.Module):
 
     def forward(self, x: Tensor, u: Tensor, beta: Tensor) -> tuple[Normal, Normal]:
         """The posterior and the prior of z, both (domains, batch, latent_dim)."""
-        straight, bent = self.means(x, beta)
+        straight, bent = self.alignment(x, beta)
         index = beta[:, None, :].expand(*x.shape[:2], -1)
         raw = self.scale(torch.cat([straight, u, index], dim=-1))
-        scale = bounded_scale(raw, *ENCODING_LOG_VARIANCE)
-        prior = Normal(straight, torch.full_like(straight, ENCODING_SCALE), validate_args=False)
+        scale = bounded_scale(raw, *self.log_variance)
+        prior = Normal(straight, torch.full_like(straight, self.prior_scale), validate_args=False)
         return Normal(bent, scale, validate_args=False), prior
-
-    def means(self, x: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
-        """Of the prior and the posterior."""
-        exact = next(self.alignment.parameters()).dtype
-        with torch.autocast(x.device.type, enabled=False):  # exponentials need full precision
-            return self.alignment(x.to(exact), beta.to(exact))
-
-
-INPUT_SCALE = 0.05**0.5
-"""Fixed deviation of p(x|u) on standardised inputs: learned, it would drown the other terms."""
-
-
-VALUE_LOG_VARIANCE = (-10.0, 4.0)
 
 
 class InputDecoder(nn.Module):
-    """p(x|u), with a fixed scale."""
+    """p(x|u) of standardised inputs, with a fixed scale: learned, it would drown other terms."""
+
+    scale = 0.05**0.5
 
     def __init__(self, local_dim: int, n_features: int, width: int) -> None:
         super().__init__()
@@ -122,7 +252,7 @@ class InputDecoder(nn.Module):
 
     def forward(self, u: Tensor) -> Normal:
         mean = self.network(u)
-        return Normal(mean, torch.full_like(mean, INPUT_SCALE), validate_args=False)
+        return Normal(mean, torch.full_like(mean, self.scale), validate_args=False)
 
 
 class LocalIndexDecoder(GaussianHead):
@@ -172,6 +302,7 @@ class ValuePredictor(OutputPredictor):
     """
 
     name: ClassVar[str] = "values"
+    log_variance = (-10.0, 4.0)
 
     def __init__(self, latent_dim: int, n_outputs: int, width: int = 32) -> None:
         super().__init__()
@@ -197,7 +328,7 @@ class ValuePredictor(OutputPredictor):
         return self
 
     def forward(self, z: Tensor) -> Normal:
-        scale = bounded_scale(self.spread(z), *VALUE_LOG_VARIANCE)
+        scale = bounded_scale(self.spread(z), *self.log_variance)
         return Normal(self.linear(z) + self.bend(z), scale, validate_args=False)
 
     def redrawn(self) -> ValuePredictor:
@@ -212,46 +343,3 @@ class ValuePredictor(OutputPredictor):
 OUTPUT_PREDICTORS: dict[str, type[OutputPredictor]] = {
     kind.name: kind for kind in (ClassPredictor, ValuePredictor)
 }
-
-
-def body(n_inputs: int, width: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Linear(n_inputs, width),
-        nn.LeakyReLU(0.1),
-        nn.Linear(width, width),
-        nn.LeakyReLU(0.1),
-    )
-
-
-class DomainClassifier(nn.Module):
-    """z to scores of the domains, (..., domains): the paper's D(k|z)."""
-
-    def __init__(self, n_inputs: int, n_domains: int, width: int) -> None:
-        super().__init__()
-        self.network = nn.Sequential(body(n_inputs, width), nn.Linear(width, n_domains))
-
-    def forward(self, z: Tensor) -> Tensor:
-        return self.network(z)
-
-
-class IndexRegressor(nn.Module):
-    """z to a guess of its domain's index, (..., index_dim)."""
-
-    def __init__(self, n_inputs: int, index_dim: int, width: int) -> None:
-        super().__init__()
-        self.network = nn.Sequential(body(n_inputs, width), nn.Linear(width, index_dim))
-
-    def forward(self, z: Tensor) -> Tensor:
-        return self.network(z)
-
-
-class GraphEmbedder(nn.Module):
-    """z to an embedding whose inner product with another domain's tells whether they are joined."""
-
-    def __init__(self, n_inputs: int, width: int, n_outputs: int = 16) -> None:
-        super().__init__()
-        self.network = nn.Sequential(body(n_inputs, width), nn.Linear(width, n_outputs))
-        self.scale = n_outputs**-0.5
-
-    def forward(self, z: Tensor) -> Tensor:
-        return self.network(z) * self.scale**0.5

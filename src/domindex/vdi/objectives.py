@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,12 +18,10 @@ from torch.func import functional_call
 from torch.nn import functional
 
 from domindex.vdi import bound
-from domindex.vdi.adversary import Adversary, Batch
+from domindex.vdi.adversary import Adversary
+from domindex.vdi.batches import Batch
 from domindex.vdi.module import EncodingModule, IndexModule, Indices, Latents
-
-if TYPE_CHECKING:
-    from domindex.vdi.adversary import Batch
-
+from domindex.vdi.settings import Weights
 
 Terms = dict[str, Tensor]
 
@@ -68,13 +65,9 @@ class Objective(nn.Module):
         return functional_call(adversary, frozen, inputs)
 
 
-CONTRASTED_POINTS = 1024
-"""Points compared with each other at once; more domains or larger batches are thinned to this."""
-
-
 def contrastive_loss(
     projections: Tensor,
-    max_points: int = CONTRASTED_POINTS,
+    max_points: int = 1024,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     """ℓ = −log( exp sim(h_ki, h_kj) / Σ_{m≠k,n} exp sim(h_ki, h_mn) ), j = i + 1 mod b, averaged.
@@ -108,13 +101,8 @@ def _thin(projections: Tensor, max_points: int, generator: torch.Generator | Non
     return projections[:, :rows]
 
 
-MISALIGNMENT_DIRECTIONS = 16
-
-
 def sliced_misalignment(
-    z: Tensor,
-    n_directions: int = MISALIGNMENT_DIRECTIONS,
-    generator: torch.Generator | None = None,
+    z: Tensor, n_directions: int = 16, generator: torch.Generator | None = None
 ) -> Tensor:
     """Mean squared 1-D transport distance between a domain's z and the average domain's.
 
@@ -139,19 +127,6 @@ def _whitened(z: Tensor) -> Tensor:
     floor = 1e-6 * covariance.diagonal().mean().detach().clamp_min(1e-30)
     factor = torch.linalg.cholesky(covariance + floor * torch.eye(z.shape[-1]).to(z))
     return torch.linalg.solve_triangular(factor, centred.T, upper=False).T.view_as(z)
-
-
-@dataclass(frozen=True)
-class Weights:
-    """How much each term counts. Losses are to be minimised; terms of the bound, maximised."""
-
-    input_reconstruction: float = 1.0
-    local_index: float = 0.1
-    contrastive: float = 0.1
-    encoding: float = 1.0
-    adversary: float = 6.0
-    smoothness: float = 1.0
-    strain: float = 0.3
 
 
 class IndexObjective(Objective):
@@ -247,7 +222,7 @@ class EncodingObjective(Objective):
             return latents.z.new_zeros(())
         own = self.module.predict(latents.z_posterior.mean)
         shift = batch.neighbor_index - batch.raw_index
-        _, borrowed = self.module.data_encoder.means(batch.represented, latents.beta + shift)
+        _, borrowed = self.module.alignment(batch.represented, latents.beta + shift)
         return disagreement(own, self.module.predict(borrowed))
 
 

@@ -12,7 +12,19 @@ from sklearn.base import BaseEstimator
 from domindex.errors import InputError
 from domindex.inputs.parameters import require_counts, require_numbers
 from domindex.vdi.adversary import KINDS
-from domindex.vdi.objectives import Weights
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much each term counts. Losses are to be minimised; terms of the bound, maximised."""
+
+    input_reconstruction: float = 1.0
+    local_index: float = 0.1
+    contrastive: float = 0.1
+    encoding: float = 1.0
+    adversary: float = 6.0
+    smoothness: float = 1.0
+    strain: float = 0.3
 
 
 class Network(BaseEstimator):
@@ -165,6 +177,14 @@ class TrainingSettings:
     starts : how often the encoding's block starts afresh; the start that predicts the sources
         best and most smoothly along the map is kept
     warm_up : steps over which the learning rate rises at the start of each block
+    norm_batches, backbone_norm_batches : batches over which the spread of z is measured for good,
+        once training is over; fewer where a backbone has to see them, for time
+    fold_steps, backbone_fold_steps : share of `steps` that a network takes in a fold, for time: its
+        losses are a little too high, so that it has to be clearly better to be believed
+    backbone_rows, backbone_domain_rows : rows that a backbone is given in a step, all domains
+        together, and at least of each: it takes nearly all of the time. Not tuned
+    straighten_steps, straighten_rate, warp_penalty : of a warp that straightens inputs; the penalty
+        is against squared distances between whitened domains. Set on bent Circle and DG-15
     """
 
     index_steps: int = 200
@@ -180,3 +200,12 @@ class TrainingSettings:
     admission: float = 0.0
     starts: int = 1
     warm_up: int = 50
+    norm_batches: int = 50
+    backbone_norm_batches: int = 10
+    fold_steps: float = 0.5
+    backbone_fold_steps: float = 0.2
+    backbone_rows: int = 256
+    backbone_domain_rows: int = 4
+    straighten_steps: int = 400
+    straighten_rate: float = 5e-3
+    warp_penalty: float = 0.01

@@ -19,9 +19,9 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from domindex.errors import TrainingDiverged
 from domindex.progress import Progress
-from domindex.vdi.adversary import Batch
 from domindex.vdi.alignments import ParameterGroup
 from domindex.vdi.backbones import FeatureExtractor
+from domindex.vdi.batches import Batch
 from domindex.vdi.objectives import Objective, Terms
 from domindex.vdi.rng import TorchRng
 from domindex.vdi.settings import TrainingSettings

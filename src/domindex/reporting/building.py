@@ -54,25 +54,12 @@ METHOD_OF_ROWS = (
 
 @dataclass(frozen=True, eq=False)
 class GivenRows:
-    """The data of a fit as a report reads it.
+    """The data of a fit as a report reads it."""
 
-    Attributes
-    ----------
-    data : checked; labels in source domains only
-    X, y : as they were given
-    names : the domain of every row
-    row_domains : the number of every row's domain on the map
-    table : columns of the inputs as the user knows them; None takes those of X
-    columns : more columns to colour the map by
-    """
-
-    data: DomainData
-    X: Any
-    y: Any
-    names: list[Hashable]
-    row_domains: Ints
-    table: Any
-    columns: Any
+    data: DomainData  # checked; labels in source domains only
+    names: list[Hashable]  # the domain of every row
+    row_domains: Ints  # the number of every row's domain on the map
+    table: Any  # columns of the inputs as the user knows them; None takes those of X
 
 
 def report_data(
@@ -135,7 +122,7 @@ def report_data(
         no_audit.append("The report was written without the data: there is no audit.")
     else:
         progress.say("Report: auditing the index …")
-        audit = audit_within(limit, model, given.X, given.y, given.names, random_state, no_audit)
+        audit = audit_within(limit, model, X, y, given.names, random_state, no_audit)
     records = _domain_records(model, given, quality, why, notes)
     off_map = [str(name) for name in getattr(model, "off_map_domains_", ())]
     return ReportData(
@@ -184,7 +171,7 @@ def _given_rows(
         )
     numbers = {name: number for number, name in enumerate(model.domain_index_.domains)}
     row_domains = np.array([numbers[name] for name in data.domains])[data.row_domains]
-    return GivenRows(data, X, y, names, row_domains, table, columns)
+    return GivenRows(data, names, row_domains, table)
 
 
 def _quality(model: Any, notes: list[str]) -> HeldOutQuality | None:

@@ -20,25 +20,15 @@ from domindex.reporting.records import ColumnRecord, DifferenceRecord, MissingRe
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One column of all domains beside their neighbours and the sources.
-
-    Attributes
-    ----------
-    profile : the column
-    sources : (bins,) shares of the sources, each counting alike
-    neighbours : (domains, bins) shares of each domain's neighbours
-    from_neighbours, from_sources : (domains,) distances from 0 to 1; 0 where nothing is known
-    chance : (domains,) what as few rows would differ by without any reason
-    missing : (domains,) share of missing values
-    """
+    """One column of all domains beside their neighbours and the sources."""
 
     profile: ColumnProfile
-    sources: Floats
-    neighbours: Floats
-    from_neighbours: Floats
+    sources: Floats  # (bins,) shares of the sources, each counting alike
+    neighbours: Floats  # (domains, bins) shares of each domain's neighbours
+    from_neighbours: Floats  # (domains,) distances from 0 to 1; 0 where nothing is known
     from_sources: Floats
-    chance: Floats
-    missing: Floats
+    chance: Floats  # (domains,) what as few rows would differ by without any reason
+    missing: Floats  # (domains,) share of missing values
 
     @classmethod
     def of(cls, profile: ColumnProfile, nearest: Ints, is_source: NDArray[np.bool_]) -> Comparison:

@@ -27,42 +27,25 @@ class ForecastRecord:
 
 @dataclass(frozen=True)
 class ColumnRecord:
-    """A column as all domains show it.
-
-    Attributes
-    ----------
-    name : of the column
-    bins : what each bin holds, in words: a range of numbers, or a text that occurs often
-    ordered : whether bins are ranges, in order
-    sources : (bins,) share of the known values of the sources, each source counting alike
-    missing : share of the sources' values that are missing
-    """
+    """A column as all domains show it."""
 
     name: str
-    bins: tuple[str, ...]
-    ordered: bool
-    sources: tuple[float, ...]
-    missing: float = 0.0
+    bins: tuple[str, ...]  # in words: a range of numbers, or a text that occurs often
+    ordered: bool  # whether bins are ranges, in order
+    sources: tuple[float, ...]  # shares of the sources' known values, each source counting alike
+    missing: float = 0.0  # share of the sources' values
 
 
 @dataclass(frozen=True)
 class DifferenceRecord:
-    """How a domain differs from others in a column; distances are from 0, alike, to 1.
+    """How a domain differs from others in a column; distances are from 0, alike, to 1."""
 
-    Attributes
-    ----------
-    column : number of the column in the report
-    from_neighbours, from_sources : distance to what its neighbours, and the sources, look like
-    chance : what as few rows as there are would differ by without any reason
-    shares, neighbours : (bins,) share of its known values, and of its neighbours'
-    """
-
-    column: int
+    column: int  # its number in the report
     from_neighbours: float
     from_sources: float
-    chance: float
-    shares: tuple[float, ...]
-    neighbours: tuple[float, ...]
+    chance: float  # what as few rows would differ by without any reason
+    shares: tuple[float, ...]  # (bins,) of its known values
+    neighbours: tuple[float, ...]  # (bins,) of its neighbours' values
 
 
 @dataclass(frozen=True)
@@ -84,37 +67,21 @@ class DriverRecord:
 
 @dataclass(frozen=True)
 class DomainRecord:
-    """A domain on the map.
-
-    Attributes
-    ----------
-    role : "source" or "target"
-    coordinates, deviations : (components,), where it lies and how sure that is
-    neighbours : names of the nearest domains on the map, nearest first
-    distance_to_source : to the nearest source, in median spacings of the map; 0 for sources
-    held_out_score : how it was predicted without its own labels; None for targets
-    forecast : what to expect of predictions there; None for sources
-    angle : in radians, around the ring where the map closes; None where it is open
-    picture : where rows are pictures, the one nearest to the domain's mean, as the address of a PNG
-        that holds it; else None
-    differences : the columns in which it differs most from its neighbours and from the sources,
-        the largest difference first; none where it has too few rows, or rows are no table
-    missing : the columns in which it lacks most values
-    """
+    """A domain on the map."""
 
     name: str
-    role: str
+    role: str  # "source" or "target"
     rows: int
     coordinates: tuple[float, ...]
-    deviations: tuple[float, ...]
-    neighbours: tuple[str, ...]
-    distance_to_source: float
-    held_out_score: float | None = None
-    forecast: ForecastRecord | None = None
-    angle: float | None = None
-    picture: str | None = None
-    differences: tuple[DifferenceRecord, ...] = ()
-    missing: tuple[MissingRecord, ...] = ()
+    deviations: tuple[float, ...]  # how sure the coordinates are
+    neighbours: tuple[str, ...]  # the nearest domains on the map, nearest first
+    distance_to_source: float  # the nearest one, in median spacings of the map; 0 for sources
+    held_out_score: float | None = None  # predicted without its own labels; None for targets
+    forecast: ForecastRecord | None = None  # None for sources
+    angle: float | None = None  # in radians around the ring; None where the map is open
+    picture: str | None = None  # where rows are pictures, a typical one as the address of a PNG
+    differences: tuple[DifferenceRecord, ...] = ()  # the largest first; none of too few rows
+    missing: tuple[MissingRecord, ...] = ()  # the columns in which it lacks most values
 
 
 @dataclass(frozen=True)
@@ -128,35 +95,21 @@ class HeldOutScore:
 
 @dataclass(frozen=True)
 class HeldOutQuality:
-    """Prediction quality on held-out source domains.
+    """Prediction quality on held-out source domains."""
 
-    Attributes
-    ----------
-    score_name : what is measured, such as "accuracy"
-    higher_is_better : False for errors
-    method, baseline : what was done and what it is compared with, in words
-    scores : by held-out domain
-    figures, plain_figures : name to number: of classes accuracy, auc, brier, log_loss; of values
-        rmse, mae, r2, bias
-    calibration : triples, what was predicted, what was found, the share of rows
-    confusion : rows by true class, columns by predicted class, shares of the true class
-    classes : names of the classes, in that order
-    residuals : triples, from, to, share of rows
-    coverage : pairs, what intervals should hold and what they held
-    """
-
-    score_name: str
-    higher_is_better: bool
-    method: str
-    baseline: str
+    score_name: str  # such as "accuracy"
+    higher_is_better: bool  # False for errors
+    method: str  # what was done, in words
+    baseline: str  # what it is compared with, in words
     scores: tuple[HeldOutScore, ...]
+    # of classes accuracy, auc, brier, log_loss; of values rmse, mae, r2, bias
     figures: Mapping[str, float] = field(default_factory=dict)
     plain_figures: Mapping[str, float] = field(default_factory=dict)
-    calibration: tuple[tuple[float, ...], ...] = ()
-    confusion: tuple[tuple[float, ...], ...] = ()
-    classes: tuple[str, ...] = ()
-    residuals: tuple[tuple[float, ...], ...] = ()
-    coverage: tuple[tuple[float, ...], ...] = ()
+    calibration: tuple[tuple[float, ...], ...] = ()  # predicted, found, share of rows
+    confusion: tuple[tuple[float, ...], ...] = ()  # shares: true class by predicted class
+    classes: tuple[str, ...] = ()  # names, in that order
+    residuals: tuple[tuple[float, ...], ...] = ()  # from, to, share of rows
+    coverage: tuple[tuple[float, ...], ...] = ()  # what intervals should hold, and what they held
 
     @property
     def mean(self) -> float:

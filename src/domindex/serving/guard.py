@@ -56,16 +56,12 @@ class KnownHosts:
 
     A stranger's site can point its own name at this machine (DNS rebinding); a browser then takes
     the page for part of that site. Such requests name the stranger's host: they are refused.
-
-    Attributes
-    ----------
-    loopback : whether the page is for this machine only. If not, any address in numbers is known:
-        nobody can point it elsewhere
-    names : all others that are known
+    Where the page is not for this machine only, any address in numbers is known: nobody can point
+    it elsewhere.
     """
 
-    loopback: bool
-    names: frozenset[str]
+    loopback: bool  # whether the page is for this machine only
+    names: frozenset[str]  # known besides
 
     @classmethod
     def of(cls, host: str, loopback: bool, more: Iterable[str]) -> KnownHosts:

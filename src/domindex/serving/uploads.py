@@ -94,24 +94,14 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Upload:
-    """A table that came in.
+    """A table that came in."""
 
-    Attributes
-    ----------
-    name : the sender's name of it, only for display
-    suffix : one of those that the library reads
-    content : a file without a name, which is gone once closed
-    form : how a text file is written, where the sender said so
-    keep : columns to show beside the predictions
-    escape : whether texts that look like formulas get an apostrophe
-    """
-
-    name: str
-    suffix: str
-    content: IO[bytes]
-    form: TextFormat
-    keep: tuple[str, ...] = ()
-    escape: bool = False
+    name: str  # the sender's, only for display
+    suffix: str  # one of those that the library reads
+    content: IO[bytes]  # a file without a name, which is gone once closed
+    form: TextFormat  # how a text file is written, where the sender said so
+    keep: tuple[str, ...] = ()  # columns to show beside the predictions
+    escape: bool = False  # whether texts that look like formulas get an apostrophe
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:

@@ -86,36 +86,25 @@ class ColumnFacts:
             self.few = None
 
 
-@dataclass(eq=False)
-class Moments:
-    """Counts, means and sums of squares about them, (domains, columns) each."""
+def moments_of(values: Floats, domains: Ints) -> Floats:
+    """Counts, means and sums of squares about these, (3, domains, columns), of finite values."""
+    known = pd.DataFrame(np.where(np.isfinite(values), values, np.nan)).groupby(domains)
+    counts = known.count()
+    tables = (counts, known.mean(), known.var(ddof=0) * counts)
+    return np.stack([table.fillna(0.0).to_numpy(dtype=np.float64) for table in tables])
 
-    counts: Floats
-    means: Floats
-    squares: Floats
 
-    @classmethod
-    def of(cls, values: Floats, rows: Ints) -> Moments:
-        """Of values (rows, columns), of which only finite ones count, in domains (rows,)."""
-        known = pd.DataFrame(np.where(np.isfinite(values), values, np.nan)).groupby(rows)
-        counts, means, variances = (
-            table.fillna(0.0).to_numpy(dtype=np.float64)
-            for table in (known.count(), known.mean(), known.var(ddof=0))
-        )
-        return cls(counts, means, variances * counts)
-
-    def merge(self, other: Moments, places: Ints, n_domains: int) -> None:
-        """Add those of other rows, whose domains have the numbers `places` here."""
-        more = n_domains - len(self.counts)
-        self.counts, self.means, self.squares = (
-            np.pad(array, ((0, more), (0, 0))) for array in (self.counts, self.means, self.squares)
-        )
-        old, new = self.counts[places], other.counts
-        total = np.maximum(old + new, 1.0)
-        apart = other.means - self.means[places]
-        self.squares[places] += other.squares + apart**2 * old * new / total
-        self.means[places] += apart * new / total
-        self.counts[places] = old + new
+def pooled_moments(first: Floats, second: Floats) -> Floats:
+    """Those of the rows of both."""
+    n_rows = np.maximum(first[0] + second[0], 1.0)
+    apart = second[1] - first[1]
+    return np.stack(
+        [
+            first[0] + second[0],
+            first[1] + apart * second[0] / n_rows,
+            first[2] + second[2] + apart**2 * first[0] * second[0] / n_rows,
+        ]
+    )
 
 
 @dataclass(frozen=True)
@@ -164,7 +153,7 @@ class StreamSummary:
         self.n_ignored = 0
         self.columns = {name: ColumnFacts() for name in (*plan.targets, *plan.inputs)}
         self.numbers = tuple(name for name in plan.inputs if name in plan.numbers)
-        self.moments = Moments(*(np.zeros((0, len(self.numbers))) for _ in range(3)))
+        self.moments = np.zeros((3, 0, len(self.numbers)))
         self._sample = BottomRows(plan.size)
 
     def read(self, parts: Iterable[Part]) -> StreamSummary:
@@ -192,9 +181,9 @@ class StreamSummary:
             facts.add(plain.column(name), name in plan.targets)
         values = [plain.column(name).to_numpy() for name in self.numbers]
         if values:
-            present, local = np.unique(rows, return_inverse=True)
-            moments = Moments.of(np.column_stack(values), local)
-            self.moments.merge(moments, present, len(self.names))
+            present = np.unique(rows)
+            moments = moments_of(np.column_stack(values), rows)
+            self.moments[:, present] = pooled_moments(self.moments[:, present], moments)
         keys = row_keys(plain.append_column(plan.domain, self._spelled(rows)), plan.seed)
         ones = np.ones(len(rows), dtype=np.int64)
         self._sample.add(KeyedRows(plain, 2 * rows + labelled, keys, ones))
@@ -207,7 +196,7 @@ class StreamSummary:
         self.n_ignored += other.n_ignored
         for name, facts in self.columns.items():
             facts.merge(other.columns[name])
-        self.moments.merge(other.moments, places, len(self.names))
+        self.moments[:, places] = pooled_moments(self.moments[:, places], other.moments)
         kept = other._sample.kept()
         if kept is not None:
             groups = 2 * places[kept.groups // 2] + kept.groups % 2
@@ -225,13 +214,14 @@ class StreamSummary:
 
     def means(self) -> pd.DataFrame:
         """A row a domain, a column a column of numbers; NaN where all are missing."""
-        known = np.where(self.moments.counts > 0, self.moments.means, np.nan)
-        return self._by_domain(dict(zip(self.numbers, known.T)))
+        counts, means, _ = self.moments
+        return self._by_domain(dict(zip(self.numbers, np.where(counts > 0, means, np.nan).T)))
 
     def deviations(self) -> pd.DataFrame:
         """As `means`."""
-        counts = np.where(self.moments.counts > 0, self.moments.counts, np.nan)
-        return self._by_domain(dict(zip(self.numbers, np.sqrt(self.moments.squares / counts).T)))
+        counts, _, squares = self.moments
+        variances = squares / np.where(counts > 0, counts, np.nan)
+        return self._by_domain(dict(zip(self.numbers, np.sqrt(variances).T)))
 
     def sample(self, sources: Iterable[Hashable] | None = None) -> pd.DataFrame:
         """Rows of every domain, by domain and then by key, no more than the plan's size says.
@@ -267,6 +257,7 @@ class StreamSummary:
         more = len(self.names) - len(self.n_rows)
         self.n_rows = np.pad(self.n_rows, (0, more))
         self.n_labelled = np.pad(self.n_labelled, (0, more))
+        self.moments = np.pad(self.moments, ((0, 0), (0, more), (0, 0)))
         return np.array(numbers, dtype=np.int64)
 
     def _hide_labels(self, table: Any, rows: Ints) -> tuple[Any, NDArray[np.bool_]]:

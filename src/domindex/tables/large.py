@@ -114,21 +114,10 @@ def is_large(data: Data) -> bool:
     return kind == "parquet" and not packed and _parquet_rows(path) >= LARGE.parquet_rows
 
 
-def open_stream(
-    data: Data,
-    *,
-    delimiter: str | None = None,
-    texts: Sequence[str] = (),
-    form: TextFormat | None = None,
-) -> RowStream:
-    """A table as a stream.
+def open_stream(data: Data, form: TextFormat, texts: Sequence[str] = ()) -> RowStream:
+    """A file, a folder of Parquet files, or what `as_stream` takes, as a stream.
 
-    Parameters
-    ----------
-    data : a CSV or Parquet file, a folder of Parquet files, or what `as_stream` takes
-    delimiter : between the columns of a text file; told by its header where None
-    texts : columns of a text file to be read as they are spelled
-    form : all that is said of a text file, instead of `delimiter`
+    Columns of a text file that `texts` names are read as they are spelled.
     """
     if is_stream(data):
         return as_stream(data)
@@ -138,7 +127,7 @@ def open_stream(
         return stream_dataset(_folder(path), str(path))
     require_file(path)
     if table_format(path) == "csv":
-        return _stream_csv(path, form or TextFormat(delimiter), texts)
+        return _stream_csv(path, form, texts)
     import pyarrow.dataset as ds
 
     with reading(str(path)):
@@ -260,42 +249,30 @@ def summarise_table(
     Examples
     --------
     >>> from domindex.tables import summarise_table
-    >>> from domindex.datasets import make_hospitals
-    >>> table = make_hospitals(n_hospitals=5, n_sources=3, rows_per_hospital=30)
-    >>> table.to_csv("patients.csv", index=False)
     >>> summary = summarise_table("patients.csv", domain="hospital", targets=["complication"])
     >>> int(summary.n_rows.sum())
     150
     """
-    stream = open_stream(data, delimiter=delimiter, texts=[domain])
-    return summarise(
-        stream, stream_plan(stream, domain, targets, inputs, sources, categorical, seed)
-    )
+    stream = open_stream(data, TextFormat(delimiter), [domain])
+    require_roles(stream.columns, {"domain": [domain], "target": targets, "inputs": inputs or ()})
+    if inputs is None:
+        inputs = [name for name in stream.columns if name not in {domain, *targets}]
+    return _summarise(stream, domain, targets, inputs, sources, categorical, seed)
 
 
-def stream_plan(
+def _summarise(
     stream: RowStream,
     domain: str,
     targets: Sequence[str],
-    inputs: Sequence[str] | None,
+    inputs: Sequence[str],
     sources: Sequence[str] | None,
     categorical: Sequence[str],
     seed: int,
-) -> StreamPlan:
-    """What to read of a stream, once its columns are known to be there."""
-    named = {"domain": [domain], "target": targets, "inputs": inputs or ()}
-    require_roles(stream.columns, named)
-    taken = {domain, *targets}
-    read = [name for name in stream.columns if name not in taken] if inputs is None else inputs
-    return StreamPlan(
-        domain,
-        tuple(targets),
-        tuple(read),
-        frozenset(stream.numbers - set(categorical)),
-        is_source=None if sources is None else frozenset(sources).__contains__,
-        seed=seed,
-        size=LARGE.sample,
-    )
+) -> StreamSummary:
+    numbers = stream.numbers - set(categorical)
+    is_source = None if sources is None else frozenset(sources).__contains__
+    roles = (domain, tuple(targets), tuple(inputs))
+    return summarise(stream, StreamPlan(*roles, numbers, is_source, seed, LARGE.sample))
 
 
 def read_sample(request: FitRequest) -> FitTable:
@@ -304,13 +281,18 @@ def read_sample(request: FitRequest) -> FitTable:
     Which columns change and which categories there are is told by all rows; medians and commonest
     texts, which stand in for missing values, by the sample.
     """
-    stream = open_stream(request.data, form=request.form, texts=[request.domain])
-    columns, roles = stream.columns, (request.domain, tuple(request.target))
+    stream = open_stream(request.data, request.form, [request.domain])
+    check_roles(request.domain, request.target)
+    if request.domain_by is not None:
+        raise InputError(
+            f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "
+            "the domain of every row into a column of its own."
+        )
+    require_roles(stream.columns, request.roles)
     reserved = [request.domain, *request.target]
-    _check_request(request, columns)
-    inputs = input_names(columns, reserved, request)
-    plan = stream_plan(stream, *roles, inputs, request.sources, request.categorical, request.seed)
-    summary = summarise(stream, plan)
+    inputs = input_names(stream.columns, reserved, request)
+    roles = (request.domain, request.target, inputs, request.sources, request.categorical)
+    summary = _summarise(stream, *roles, request.seed)
     sources = _sources(summary, request.sources)
     table = summary.sample(sources)
     rows = label_rows(
@@ -328,32 +310,21 @@ def read_sample(request: FitRequest) -> FitTable:
         request=request,
         facts=summary.columns,
     )
-    _check_missing(summary, preparation)
     filled = _filled(summary, preparation, request.least_shown)
-    said = (*_row_notes(summary, sources, table), *notes, *filled)
+    odd = _odd_domains(summary, table, sources)
     return FitTable(
         rows,
         preparation,
-        (*said, *_odd_domains(summary, table, sources)),
+        (*_row_notes(summary, sources, table), *notes, *filled, *odd),
         {
             "file": name_of(request.data),
             "rows": int(summary.n_rows.sum()),
-            "columns": request.shown(columns),
+            "columns": request.shown(stream.columns),
             "sampled": len(table),
         },
         hidden=frozenset([*reserved, *request.hidden]),
         asked_for_all=request.features is None,
     )
-
-
-def _check_request(request: FitRequest, columns: Sequence[str]) -> None:
-    check_roles(request.domain, request.target)
-    if request.domain_by is not None:
-        raise InputError(
-            f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "
-            "the domain of every row into a column of its own."
-        )
-    require_roles(columns, request.roles)
 
 
 def _sources(summary: StreamSummary, named: Sequence[str] | None) -> list[str]:
@@ -402,7 +373,15 @@ def _row_notes(summary: StreamSummary, sources: Sequence[str], table: pd.DataFra
 
 def _filled(summary: StreamSummary, preparation: TablePreparation, least: int) -> list[str]:
     """How often inputs are missing in all rows; counts below `least` are not said."""
-    missing, drawn = _missing(summary, preparation), preparation.drawn_columns
+    counts = {name: summary.columns[name].missing for name in preparation.names}
+    missing = {name: count for name, count in counts.items() if count}
+    if missing and preparation.missing == "error":
+        name = max(missing, key=lambda name: missing[name])
+        raise InputError(
+            f"{sum(missing.values())} inputs are missing, most in {name!r} ({missing[name]}). "
+            "Fill them in, or let them be imputed (--missing impute)."
+        )
+    drawn = preparation.drawn_columns
     simple = {name: count for name, count in missing.items() if name not in drawn}
     others = Counter({name: count for name, count in missing.items() if name in drawn})
     notes = [
@@ -413,21 +392,6 @@ def _filled(summary: StreamSummary, preparation: TablePreparation, least: int) -
         listed = counted(others, least)
         notes.append(f"Missing inputs are drawn from what the others say of them: {listed}.")
     return notes
-
-
-def _check_missing(summary: StreamSummary, preparation: TablePreparation) -> None:
-    missing = _missing(summary, preparation)
-    if missing and preparation.missing == "error":
-        name = max(missing, key=lambda name: missing[name])
-        raise InputError(
-            f"{sum(missing.values())} inputs are missing, most in {name!r} ({missing[name]}). "
-            "Fill them in, or let them be imputed (--missing impute)."
-        )
-
-
-def _missing(summary: StreamSummary, preparation: TablePreparation) -> dict[str, int]:
-    counts = {column.name: summary.columns[column.name].missing for column in preparation.columns}
-    return {name: count for name, count in counts.items() if count}
 
 
 def _odd_domains(summary: StreamSummary, table: pd.DataFrame, sources: Sequence[str]) -> list[str]:

@@ -128,7 +128,7 @@ def predict_table(
                     f"{name_of(data)} is read in parts, and its predictions have to go to a file. "
                     "Name one (out=, --out FILE)."
                 )
-            stream = open_stream(data, form=said, texts=[run.domain])
+            stream = open_stream(data, said, [run.domain])
             done = predict_stream(
                 model, run, stream, out, kept=kept, force=force, progress=shown, escape=escape
             )

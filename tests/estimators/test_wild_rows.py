@@ -90,7 +90,7 @@ def test_the_rule_would_be_missed(clean, monkeypatch):
 
 
 def test_clean_data_are_what_they_were_to_the_bit(clean, monkeypatch):
-    def nothing(self, data, rows_told):
+    def nothing(self, data, has_row_numbers):
         return data
 
     monkeypatch.setattr(VDIClassifier, "_within_bounds", nothing)

@@ -82,11 +82,10 @@ def test_missing_values_are_none():
     )
 
 
-def test_columns_do_not_depend_on_those_beside_them(monkeypatch):
+def test_columns_do_not_depend_on_those_beside_them():
     X = np.stack(list(ORDINARY.values()), axis=1)
     together = column_bounds(X, DOMAINS)
-    monkeypatch.setattr("domindex.inputs.bounds.CELLS_AT_ONCE", 2 * N)
-    for one, other in zip(together, column_bounds(X, DOMAINS)):
+    for one, other in zip(together, column_bounds(X, DOMAINS, cells_at_once=2 * N)):
         np.testing.assert_array_equal(one, other)
 
 
@@ -184,7 +183,7 @@ def test_one_warning_names_the_columns_with_most_such_values():
     spoiled = X.copy()
     spoiled[:3, 8], spoiled[5, :7] = 1e7, -1e9
     with pytest.warns(ExtremeValueWarning) as caught:
-        warn_of_drawn_in(spoiled, X, list("abcdefghi"), 4, rows_told=True)
+        warn_of_drawn_in(spoiled, X, list("abcdefghi"), 4, has_row_numbers=True)
     assert len(caught) == 1
     message = str(caught[0].message)
     assert message.startswith("10 value(s) of X lie far beyond those of all domains")
@@ -193,4 +192,4 @@ def test_one_warning_names_the_columns_with_most_such_values():
     assert "; and 3 more columns. 4 row(s) are left out of learning" in message
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_drawn_in(X, X.copy(), None, 0, rows_told=True)
+        warn_of_drawn_in(X, X.copy(), None, 0, has_row_numbers=True)

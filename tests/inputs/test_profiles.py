@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex.inputs.profiles import LEAST_OFTEN, OTHERS, ColumnProfile
+from domindex.inputs.profiles import MIN_COUNT, ColumnProfile
 
 
 def test_numbers_are_counted_in_bins_that_hold_about_as_many_rows_each():
@@ -24,10 +24,10 @@ def test_a_domain_that_is_moved_is_far_and_one_that_is_alike_near():
 
 
 def test_texts_that_are_rare_are_never_named():
-    values = ["often"] * 20 + ["sometimes"] * LEAST_OFTEN + ["once", "twice", "twice", None]
+    values = ["often"] * 20 + ["sometimes"] * MIN_COUNT + ["once", "twice", "twice", None]
     profile = ColumnProfile.of_texts("kind", values, np.zeros(len(values), dtype=int), 1)
-    assert profile.bin_names == ("often", "sometimes", OTHERS)
-    assert profile.counts.tolist() == [[20, LEAST_OFTEN, 3]]
+    assert profile.bin_names == ("often", "sometimes", "others")
+    assert profile.counts.tolist() == [[20, MIN_COUNT, 3]]
     assert profile.missing.tolist() == [1]
 
 

@@ -2,14 +2,14 @@
 
 import json
 
-from domindex.inputs.messages import MOST_CHARACTERS, readable_name, with_readable_names
+from domindex.inputs.messages import readable_name, with_readable_names
 
 
 def test_names_that_begin_alike_stay_apart_when_they_are_cut():
     first, second = "n" * 10_000, "n" * 10_000 + "x"
     shown = {readable_name(first), readable_name(second)}
     assert len(shown) == 2
-    assert all(len(name) == MOST_CHARACTERS for name in shown)
+    assert all(len(name) == 80 for name in shown)
 
 
 def test_marks_that_turn_text_around_are_shown_as_such():

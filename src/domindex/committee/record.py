@@ -22,7 +22,7 @@ from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, temper
 from domindex.committee.learners.base import Predictor
 from domindex.committee.parallel import Workers
 from domindex.inputs import DomainData
-from domindex.inputs.profiles import BINS, MOST_CELLS, ColumnProfile
+from domindex.inputs.profiles import ColumnProfile, max_profiles
 from domindex.persistence.codec import table_from_state, table_state
 from domindex.representations import RepresentedRows
 
@@ -435,12 +435,12 @@ def column_groups(names: Sequence[str]) -> list[tuple[str, NDArray[np.int64]]]:
 def profile_features(
     inputs: NDArray, names: Sequence[str], row_domains: NDArray, n_domains: int
 ) -> tuple[ColumnProfile, ...]:
-    """A profile for each column of the user's, as many as `MOST_CELLS` allows.
+    """A profile for each column of the user's, as many as `max_profiles` allows.
 
     Features that are the categories of one column are one column again, as their user knows it.
     """
     found: list[ColumnProfile] = []
-    most = max(1, MOST_CELLS // (BINS * max(n_domains, 1)))
+    most = max_profiles(n_domains)
     for label, columns in column_groups(names):
         values = np.asarray(inputs[:, columns], dtype=np.float64)
         of_domains = (row_domains, n_domains)

@@ -168,12 +168,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         self._check_data(data)
         data = tame_labels(data)
         if on_disk:
-            data = self._within_bounds(data, rows_told=False)
+            data = self._within_bounds(data, has_row_numbers=False)
             validate_data(self, X=np.empty((1, *self._input_shape)), skip_check_array=True)
             return data
         self._remember_columns(given.X)
         self._input_shape = data.inputs.shape[1:]
-        data = self._within_bounds(data, rows_told=not streamed)
+        data = self._within_bounds(data, has_row_numbers=not streamed)
         self._extractor = self._frozen_backbone(data.inputs)
         return self._through_backbone(data)
 
@@ -299,11 +299,11 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         extractor = prepare_extractor(backbone, inputs, self._seed())
         return TrainedBackbone(extractor, backbone.share)
 
-    def _within_bounds(self, data: DomainData, *, rows_told: bool) -> DomainData:
+    def _within_bounds(self, data: DomainData, *, has_row_numbers: bool) -> DomainData:
         """Learn how far values may lie from the others; rows with values beyond do not count.
 
         Or, where these are many, the values are drawn in. Either way with a warning.
-        `rows_told` says whether rows are numbered as the user's are.
+        `has_row_numbers` says whether rows are numbered as the user's are.
         """
         if self._extractor is not None or data.layout.is_grid or data.inputs.ndim != 2:
             return data
@@ -316,7 +316,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         if self._preparation is None:
             n_left_out = data.n_rows - len(kept)
             names = self._input_names()
-            warn_of_drawn_in(data.inputs, bounded, names, n_left_out, rows_told=rows_told)
+            warn_of_drawn_in(
+                data.inputs, bounded, names, n_left_out, has_row_numbers=has_row_numbers
+            )
         return replace(data, inputs=bounded).select(kept, data.is_source)
 
     def _through_backbone(self, data: DomainData) -> DomainData:

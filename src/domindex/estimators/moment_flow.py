@@ -20,7 +20,7 @@ from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.domain_map import LandmarkError
 from domindex.inputs import DomainData, group_rows
-from domindex.inputs.parameters import MOST_DIMENSIONS, check_running, require_counts
+from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts
 from domindex.representations import PlacedRows, RepresentedRows
 from domindex.representations.flow import FlowAligned
 from domindex.representations.map_rows import rows_for_map
@@ -151,7 +151,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
 
     def _check_parameters(self) -> None:
         check_running(self)
-        require_counts(self, "index_dim", most=MOST_DIMENSIONS)
+        require_counts(self, "index_dim", most=MAX_DIMENSIONS)
         check_wrapped(self.estimator)
 
     def _fit_representation(self, data: DomainData) -> None:

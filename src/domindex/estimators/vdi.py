@@ -72,7 +72,7 @@ from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task
 from domindex.inputs.layout import check_inputs_kind
 from domindex.inputs.numbers import require_finite_table
-from domindex.inputs.parameters import MOST_DIMENSIONS, check_running, require_counts, require_texts
+from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts, require_texts
 from domindex.persistence.stage_cache import StageCache
 from domindex.progress import Progress
 from domindex.representations import PlacedRows
@@ -528,9 +528,9 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         check_inputs_kind(self.inputs)
         if self.flow not in ("auto", None):
             raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")
-        require_counts(self, "index_dim", most=MOST_DIMENSIONS)
+        require_counts(self, "index_dim", most=MAX_DIMENSIONS)
         if self.local_dim is not None:
-            require_counts(self, "local_dim", most=MOST_DIMENSIONS)
+            require_counts(self, "local_dim", most=MAX_DIMENSIONS)
         if self.candidates is not None:
             self._check_candidates()
         else:

@@ -16,24 +16,22 @@ from domindex.inputs.domain_data import DomainData
 from domindex.inputs.messages import frames_inside, shortened
 from domindex.inputs.names import group_rows, number_names, order_names
 
-TRIMMED = 0.05
-"""Share of a domain's rows, at each end, that have no say in where its bulk lies; at least one."""
 
-BEYOND = 2.0
-"""A value may lie this many widths of a domain's bulk beyond the next one. Wide enough that a
-normal column is never touched: from a bulk of 3.3 deviations it takes a gap of 6.6. Not tuned."""
+@dataclass(frozen=True)
+class BoundSettings:
+    """From when on a value is too far out; not tuned."""
 
-MOSTLY = 0.5
-"""Share of rows from which on a column is told by its other values: zeros of an amount."""
+    trimmed: float = 0.05
+    """Share of a domain's rows, at each end, that do not count in its bulk; at least one."""
+    widths: float = 2.0
+    """A value may lie this many widths of a domain's bulk beyond the next one. Wide enough that a
+    normal column is never touched: from a bulk of 3.3 deviations it takes a gap of 6.6."""
+    common: float = 0.5
+    """Share of rows with one value, such as zeros of an amount, from which on only the other values
+    of a column are looked at."""
 
-FEW = 2
-"""Rows of a domain that are no bulk."""
 
-CELLS_AT_ONCE = 2**23
-"""Values that are sorted at once, for memory."""
-
-MOST_NAMED = 5
-"""Columns that a warning names."""
+SETTINGS = BoundSettings()
 
 
 class ColumnBounds(NamedTuple):
@@ -69,16 +67,18 @@ def bounds_of(numbers: Floats, domains: Sequence[Hashable]) -> tuple[float, floa
     return float(low[0]), float(high[0]), float(reach[0])
 
 
-def column_bounds(values: NDArray, row_domains: NDArray[np.int64]) -> ColumnBounds:
+def column_bounds(
+    values: NDArray, row_domains: NDArray[np.int64], cells_at_once: int = 2**23
+) -> ColumnBounds:
     """How far values (rows, columns), NaN where missing, may lie from the others of their column.
 
-    The bulk of a domain is what is left without `TRIMMED` of its rows at each end, so that one row
+    The bulk of a domain is what is left without `trimmed` of its rows at each end, so that one row
     has no say in it. Beyond the bulks of all domains, which are never touched however far apart
-    they lie, a tail goes on for as long as the next value is within `BEYOND` widths of a bulk: the
+    they lie, a tail goes on for as long as the next value is within `widths` widths of a bulk: the
     median one, or that of the domain that reaches furthest. So the tail of a skewed column stays
     as it is, and what lies beyond a gap is too far out. In a column that mostly has one value, such
     as 0, the others are looked at; where a single row differs, the column is taken to be constant.
-    Rounded outwards, so that no row can be read off.
+    Rounded outwards, so that no row can be read off. `cells_at_once` are sorted, for memory.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def column_bounds(values: NDArray, row_domains: NDArray[np.int64]) -> ColumnBoun
     >>> column_bounds(ages, np.array([0, 0, 0, 1, 1, 1])).high
     array([62.])
     """
-    size = max(1, CELLS_AT_ONCE // max(1, len(values)))
+    size = max(1, cells_at_once // max(1, len(values)))
     parts = [
         _bounds_of_some(values[:, start : start + size].astype(np.float64), row_domains)
         for start in range(0, values.shape[1], size)
@@ -154,7 +154,7 @@ class InputBounds:
     def rows_to_learn_from(self, data: DomainData) -> NDArray[np.int64]:
         """Without rows that hold values too far out, as long as they can be spared.
 
-        They can where they are few of their domain, one or `TRIMMED` of its rows, and not all that
+        They can where they are few of their domain, one or `trimmed` of its rows, and not all that
         a class has. In a column that is taken to be constant, one row differs, and may stay.
         """
         low, high, _ = self.columns
@@ -162,7 +162,7 @@ class InputBounds:
         inputs = data.inputs[:, varies]
         spared = ((inputs < low[varies]) | (inputs > high[varies])).any(axis=1)
         sizes, counts = data.domain_sizes, np.bincount(data.row_domains, spared, data.n_domains)
-        few = counts <= np.minimum(np.maximum(1, TRIMMED * sizes), sizes - 1)
+        few = counts <= np.minimum(np.maximum(1, SETTINGS.trimmed * sizes), sizes - 1)
         spared &= few[data.row_domains]
         if data.task == "classification":
             lost = set(data.labels[data.row_counts]) - set(data.labels[data.row_counts & ~spared])
@@ -209,7 +209,7 @@ class InputBounds:
         """Of a domain with these rows: as far as its bulk takes it."""
         low, high, reach = self.columns
         bulk_low, bulk_high = _bulk(np.sort(inputs.astype(np.float64), axis=0))
-        reach = np.maximum(reach, BEYOND * (bulk_high - bulk_low))
+        reach = np.maximum(reach, SETTINGS.widths * (bulk_high - bulk_low))
         low, high = np.minimum(low, bulk_low - reach), np.maximum(high, bulk_high + reach)
         return Limits(low, high, *_ends(inputs, low, high))
 
@@ -247,25 +247,26 @@ def warn_of_drawn_in(
     names: Sequence[Hashable] | None,
     n_left_out: int,
     *,
-    rows_told: bool,
+    has_row_numbers: bool,
+    max_named: int = 5,
 ) -> None:
-    """Say once which columns of X hold values that are too far out, those with most of them first.
+    """Warn once of columns of X with values that are too far out, those with most of them first.
 
-    `rows_told` says whether the rows are numbered as the user's are.
+    `has_row_numbers` says whether the rows are numbered as the user's are.
     """
     changed = np.asarray(inputs != bounded)
     counts = changed.sum(axis=0)
     columns = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
     if not len(columns):
         return
-    told = range(inputs.shape[1]) if names is None else list(names)
+    called = range(inputs.shape[1]) if names is None else list(names)
     said = []
-    for column in columns[:MOST_NAMED]:
+    for column in columns[:max_named]:
         row = int(np.abs(inputs[:, column] - bounded[:, column]).argmax())
-        where = f" in row {row}" if rows_told else ""
+        where = f" in row {row}" if has_row_numbers else ""
         others = f" and {counts[column] - 1} more" if counts[column] > 1 else ""
         said.append(
-            f"{shortened(told[column])} holds {inputs[row, column]:.6g}{where}, which counts as "
+            f"{shortened(called[column])} holds {inputs[row, column]:.6g}{where}, which counts as "
             f"{bounded[row, column]:.6g}{others}"
         )
     more = len(columns) - len(said)
@@ -284,22 +285,22 @@ def _bounds_of_some(values: Floats, row_domains: NDArray[np.int64]) -> ColumnBou
     columns = np.arange(values.shape[1])
     common = np.sort(values, axis=0)[np.maximum(n_known - 1, 0) // 2, columns]
     n_common = (values == common).sum(axis=0)
-    mostly_one = n_common > MOSTLY * n_known
-    told = np.where(mostly_one & (values == common), np.nan, values)
-    lows, highs = _bulks(told, row_domains)
-    ordered = np.sort(told, axis=0)
+    mostly_one = n_common > SETTINGS.common * n_known
+    others = np.where(mostly_one & (values == common), np.nan, values)
+    lows, highs = _bulks(others, row_domains)
+    ordered = np.sort(others, axis=0)
     pooled_low, pooled_high = _bulk(ordered)
     found = ColumnBounds(*(np.empty(len(columns)) for _ in range(3)))
     for column in columns:
-        n_told = int((~np.isnan(ordered[:, column])).sum())
+        n_others = int((~np.isnan(ordered[:, column])).sum())
         hub = float(common[column]) if mostly_one[column] else None
-        if mostly_one[column] and n_told == 1:
+        if mostly_one[column] and n_others == 1:
             bounds = (common[column], common[column], 0.0)
         else:
             bulks = np.column_stack([lows[:, column], highs[:, column]])
             bulks = bulks[~np.isnan(bulks[:, 0])]
             pooled = np.array([pooled_low[column], pooled_high[column]])
-            bounds = _reached(ordered[:n_told, column], bulks, pooled, hub)
+            bounds = _reached(ordered[:n_others, column], bulks, pooled, hub)
         for part, bound in zip(found, bounds):
             part[column] = bound
     return found
@@ -322,13 +323,17 @@ def _reached(
     with np.errstate(over="ignore", invalid="ignore"):
         widths = highs - lows
         width = float(np.median(widths) or widths.max() or most - least)
-        reaches = BEYOND * np.maximum(widths, width)
+        reaches = SETTINGS.widths * np.maximum(widths, width)
         high = _tail_end(ordered, most, highs, reaches)
         low = -_tail_end(-ordered[::-1], -least, -lows, reaches)
     if not width or not np.isfinite([low, high]).all():
         return free
     unit = 10.0 ** np.floor(np.log10(max(width, 1e-9 * max(-low, high))) - 1)
-    return float(np.floor(low / unit) * unit), float(np.ceil(high / unit) * unit), BEYOND * width
+    return (
+        float(np.floor(low / unit) * unit),
+        float(np.ceil(high / unit) * unit),
+        SETTINGS.widths * width,
+    )
 
 
 def _tail_end(ordered: Floats, end: float, tops: Floats, reaches: Floats) -> float:
@@ -339,14 +344,14 @@ def _tail_end(ordered: Floats, end: float, tops: Floats, reaches: Floats) -> flo
     return float(tail[gaps[0]] if len(gaps) else tail[-1]) + step
 
 
-def _bulks(told: Floats, row_domains: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _bulks(values: Floats, row_domains: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Lower and upper ends (domains, columns) of what each domain has beside NaN; NaN for few."""
     order = np.argsort(row_domains, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(row_domains))[:-1])
-    lows, highs = np.full((2, len(groups), told.shape[1]), np.nan)
+    lows, highs = np.full((2, len(groups), values.shape[1]), np.nan)
     for number, rows in enumerate(groups):
-        ordered = np.sort(told[rows], axis=0)
-        enough = (~np.isnan(ordered)).sum(axis=0) > FEW
+        ordered = np.sort(values[rows], axis=0)
+        enough = (~np.isnan(ordered)).sum(axis=0) > 2
         if enough.any():
             low, high = _bulk(ordered)
             lows[number, enough], highs[number, enough] = low[enough], high[enough]
@@ -362,11 +367,11 @@ def _ends(inputs: NDArray, low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def _bulk(ordered: Floats) -> tuple[Floats, Floats]:
-    """(columns,) ends of what is left when `TRIMMED` of each column, at least one, are cut.
+    """(columns,) ends of what is left when `trimmed` of each column, at least one, are cut.
 
     `ordered` (rows, columns) rises, and NaN come last. Of one or two, nothing is cut.
     """
     counts, columns = (~np.isnan(ordered)).sum(axis=0), np.arange(ordered.shape[1])
-    cut = np.maximum(1, np.ceil(TRIMMED * counts)).astype(np.int64)
+    cut = np.maximum(1, np.ceil(SETTINGS.trimmed * counts)).astype(np.int64)
     cut = np.minimum(cut, np.maximum(counts - 1, 0) // 2)
     return ordered[cut, columns], ordered[np.maximum(counts - 1 - cut, 0), columns]

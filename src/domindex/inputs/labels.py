@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,18 +19,12 @@ from domindex.inputs.domain_data import HIDDEN_CLASS, DomainData, Task
 from domindex.inputs.messages import frames_inside, preview
 from domindex.inputs.names import is_missing
 from domindex.inputs.numbers import (
-    SMALLEST,
     masked,
     plain_array,
     require_distinct_columns,
     require_moderate,
     tensor_to_array,
 )
-
-CLASS_TYPES = frozenset(
-    ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "O"]
-)
-"""How NumPy writes the types of class labels, beside "U" for texts."""
 
 
 def check_label_array(y: Any, n_rows: int) -> NDArray:
@@ -93,22 +87,29 @@ def encode_classes(y: NDArray, source_rows: NDArray[np.bool_]) -> tuple[NDArray,
         warnings.warn(message, DataConversionWarning, stacklevel=4)
         y = y[:, 0]
     known = y[source_rows]
-    if known.dtype == object:
-        _require_one_type(known)
+    kinds = sorted({type(value).__name__ for value in known}) if known.dtype == object else []
+    if len(kinds) > 1 and "str" in kinds:
+        raise InputError(
+            f"y mixes the types {', '.join(kinds)} in source rows. Convert the labels to one type."
+        )
     if known.dtype.kind == "f" and not np.isfinite(known).all():
         raise InputError(
             "y contains infinity in source rows, which is no class. Drop these rows, or name the "
             "classes."
         )
-    if _kind_of(known) == "continuous":
+    try:
+        kind = type_of_target(known)
+        classes, numbers = np.unique(known, return_inverse=True)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"y holds {preview(known.ravel(), 2):.80}, which cannot be told apart as classes. Pass "
+            "one text or whole number a row."
+        ) from None
+    if kind == "continuous":
         raise InputError(
             f"Unknown label type: y holds continuous values such as {known[0]!r}, "
             "but a classifier needs classes. Use a regressor, or bin the values first."
         )
-    try:
-        classes, numbers = np.unique(known, return_inverse=True)
-    except TypeError:
-        raise _no_classes(known) from None
     if len(classes) < 2:
         raise InputError(
             f"The source rows hold only one class, {classes.tolist()[0]!r} "
@@ -157,7 +158,7 @@ def class_array(classes: list[Any], kind: str) -> NDArray:
     """Class labels as an array of a type that NumPy writes as "i8", "f4", "b1", "U5" or "O"."""
     if kind[:1] == "U":
         return np.array(classes, dtype=str)
-    if kind not in CLASS_TYPES:
+    if kind not in ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "O"]:
         raise ValueError(f"classes of type {kind!r}")
     return np.array(classes, dtype=kind)
 
@@ -176,7 +177,7 @@ def encode_values(y: NDArray, source_rows: NDArray[np.bool_]) -> NDArray[np.floa
         raise InputError("y contains infinity in source rows. Drop these rows or cap the values.")
     require_moderate(known, "y")
     largest = np.abs(known).max(initial=0.0)
-    if 0.0 < largest < SMALLEST:
+    if 0.0 < largest < 1e-75:  # below it squares of a spread vanish beside rounding
         raise InputError(
             f"y holds no number beyond {largest:.3g}: squares of such are zero. Choose other units."
         )
@@ -200,20 +201,6 @@ def masked_rows(y: Any) -> NDArray[np.bool_] | bool:
     return False if mask is None else np.asarray(mask.reshape(len(mask), -1).any(axis=1))
 
 
-def _kind_of(known: NDArray) -> str:
-    try:
-        return str(type_of_target(known))
-    except (TypeError, ValueError):
-        raise _no_classes(known) from None
-
-
-def _no_classes(known: NDArray) -> InputError:
-    return InputError(
-        f"y holds {preview(known.ravel(), 2):.80}, which cannot be told apart as classes. Pass one "
-        "text or whole number a row."
-    )
-
-
 def _missing(values: NDArray) -> NDArray[np.bool_]:
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
@@ -223,82 +210,49 @@ def _missing(values: NDArray) -> NDArray[np.bool_]:
     return np.array(missing, dtype=bool).reshape(values.shape)
 
 
-def _require_one_type(known: NDArray) -> None:
-    kinds = sorted({type(value).__name__ for value in known})
-    if len(kinds) > 1 and "str" in kinds:
-        raise InputError(
-            f"y mixes the types {', '.join(kinds)} in source rows. Convert the labels to one type."
-        )
-
-
-OUT_OF_PROPORTION = 1e8
-"""Of the median distance from the median, beyond which a value is no tail of any distribution but
-an error: 999999999999 for "not known", a unit that was forgotten. Far beyond whatever one of the
-benchmark's columns holds, so that none of its results depends on it; not tuned."""
-
-MOST_SHARE = 0.01
-"""Of the rows, and at least one row: more of them are a distribution of their own, and are kept."""
-
-
 def tame_labels(data: DomainData) -> DomainData:
     """The data with every value of y out of proportion moved to the nearest one that is not.
 
     A single one would decide on the scale of outputs and every mean. It warns by output and row.
-    Data without such values, and classes, come back as they are. Inputs have bounds of their own,
-    `InputBounds`.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from domindex.inputs import check_domain_data
-    >>> X, names = [[0.0]] * 6, ["a", "a", "a", "a", "a", "b"]
-    >>> y = [0.5, 1.0, 2.0, 3.0, 1e12, 0.0]
-    >>> data = check_domain_data(X, y, names, source_domains=["a"], task="regression")
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     tame_labels(data).labels[:5].ravel().tolist()
-    [0.5, 1.0, 2.0, 3.0, 3.0]
+    Data without such values, and classes, come back as they are.
     """
     if data.task != "regression":
         return data
-    called = [f"Output {n} of y" for n in range(data.labels.shape[1])]
-    labels = _tamed(data.labels, data.row_is_source, called)
-    return data if labels is data.labels else replace(data, labels=labels)
-
-
-def _tamed(values: NDArray, looked_at: NDArray[np.bool_], called: Sequence[str]) -> NDArray:
-    """The same array where nothing is out of proportion, else a copy."""
-    known = values[looked_at]
-    away = np.abs(known - np.median(known, axis=0))
-    usual = np.median(away, axis=0)
-    result = values
-    for column in np.flatnonzero(away.max(axis=0) > OUT_OF_PROPORTION * usual).tolist():
-        odd = _out_of_proportion(away[:, column])
+    labels, is_source = data.labels, data.row_is_source
+    for output in range(labels.shape[1]):
+        known = data.labels[is_source, output]
+        odd = _out_of_proportion(np.abs(known - np.median(known)))
         if not odd.any():
             continue
-        result = values.copy() if result is values else result
-        ordinary = known[~odd, column]
-        rows = np.flatnonzero(looked_at)[odd]
-        tamed = np.clip(values[rows, column], ordinary.min(), ordinary.max())
+        labels = labels.copy() if labels is data.labels else labels
+        ordinary, rows = known[~odd], np.flatnonzero(is_source)[odd]
+        labels[rows, output] = np.clip(known[odd], ordinary.min(), ordinary.max())
         warnings.warn(
-            f"{called[column]} holds {values[rows[0], column]:.6g} in row {rows[0]}"
+            f"Output {output} of y holds {known[odd][0]:.6g} in row {rows[0]}"
             f"{f' and {len(rows) - 1} more such values' if len(rows) > 1 else ''}, out of all "
             f"proportion to the others ({ordinary.min():.6g} to {ordinary.max():.6g}). It counts "
-            f"as {tamed[0]:.6g} in learning. Correct it, or leave the row out.",
+            f"as {labels[rows[0], output]:.6g} in learning. Correct it, or leave the row out.",
             ExtremeValueWarning,
             stacklevel=frames_inside(),
         )
-        result[rows, column] = tamed
-    return result
+    return data if labels is data.labels else replace(data, labels=labels)
 
 
-def _out_of_proportion(away: Floats) -> NDArray[np.bool_]:
-    """(rows,) of one column; none where the others do not vary, or where they are many."""
-    varying = away[away > 0]
+def _out_of_proportion(
+    distances: Floats, factor: float = 1e8, max_share: float = 0.01
+) -> NDArray[np.bool_]:
+    """(rows,) whether a distance from the median is beyond `factor` median distances.
+
+    Then it is no tail of any distribution but an error: 999999999999 for "not known", a unit that
+    was forgotten. None is where the others do not vary, or where more than `max_share` of the rows
+    are: these are a distribution of their own. The factor is far beyond whatever a column of the
+    benchmark holds; not tuned.
+    """
+    varying = distances[distances > 0]
     usual = float(np.median(varying)) if len(varying) else 0.0
-    odd = np.asarray(away > OUT_OF_PROPORTION * usual)
-    few = odd.sum() <= max(1, int(MOST_SHARE * len(odd)))
-    return odd if usual > 0 and few else np.zeros(len(away), dtype=bool)
+    odd = np.asarray(distances > factor * usual)
+    few = odd.sum() <= max(1, int(max_share * len(odd)))
+    return odd if usual > 0 and few else np.zeros(len(distances), dtype=bool)
 
 
 def with_row_weights(data: DomainData, sample_weight: Any, class_weight: Any) -> DomainData:

@@ -14,12 +14,6 @@ from domindex.errors import InputError
 Kind = Literal["table", "pictures", "signals"]
 KINDS = ("auto", *get_args(Kind))
 
-MOST_CHANNELS = 4
-"""An axis of pictures with more cells than this is not taken for their colours."""
-
-LEAST_SIDE = 8
-"""Cells a side from which (rows, a, b) is taken for pictures rather than signals of b channels."""
-
 
 @dataclass(frozen=True)
 class InputLayout:
@@ -103,34 +97,28 @@ def read_layout(shape: tuple[int, ...], kind: str = "auto") -> InputLayout:
     check_inputs_kind(kind)
     row = tuple(int(side) for side in shape[1:])
     if kind == "auto":
-        kind = _guess(row)
+        kind = "pictures" if len(row) == 3 else "table"
+        if len(row) == 2:
+            kind = "pictures" if min(row) >= 8 else "signals"
     if kind == "table":
         return InputLayout("table", row)
     if kind == "signals" and len(row) in (1, 2):
         return InputLayout("signals", row, 1 if len(row) == 2 else None)
     if kind == "pictures" and len(row) in (2, 3):
-        return InputLayout("pictures", row, _channels(shape) if len(row) == 3 else None)
+        return InputLayout("pictures", row, _channel_axis(shape) if len(row) == 3 else None)
     allowed = "(rows, time) or (rows, time, channels)"
     if kind == "pictures":
         allowed = "(rows, height, width), with channels before or after"
     raise InputError(f"inputs is {kind!r}, but X has shape {shape}. Pass {allowed}.")
 
 
-def _guess(row: tuple[int, ...]) -> Kind:
-    if len(row) == 3:
-        return "pictures"
-    if len(row) == 2:
-        return "pictures" if min(row) >= LEAST_SIDE else "signals"
-    return "table"
-
-
-def _channels(shape: tuple[int, ...]) -> int:
-    if shape[-1] <= MOST_CHANNELS:
+def _channel_axis(shape: tuple[int, ...], max_channels: int = 4) -> int:
+    if shape[-1] <= max_channels:
         return 2
-    if shape[1] <= MOST_CHANNELS:
+    if shape[1] <= max_channels:
         return 0
     raise InputError(
         f"X has shape {shape}, and neither its second nor its last axis can be the channels of "
-        f"pictures: these are at most {MOST_CHANNELS}. Pass (rows, height, width, channels) or "
+        f"pictures: these are at most {max_channels}. Pass (rows, height, width, channels) or "
         "(rows, channels, height, width), or inputs='table' for rows that are no pictures."
     )

@@ -10,9 +10,6 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
-MOST_SHOWN = 60
-"""Characters of a value that a message repeats."""
-
 
 def preview(values: Iterable[Any], limit: int = 5) -> str:
     """The first few values, with an ellipsis where there are more."""
@@ -21,7 +18,7 @@ def preview(values: Iterable[Any], limit: int = 5) -> str:
     return f"{text}, …" if len(shown) > limit else text
 
 
-def shortened(value: Any, most: int = MOST_SHOWN) -> str:
+def shortened(value: Any, most: int = 60) -> str:
     """How a value is written, cut where that is long; some cannot be written at all.
 
     Examples
@@ -58,16 +55,11 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     return lowered[near[0]] if near else None
 
 
-MOST_CHARACTERS = 80
-"""Of a name in a report: a line of the table holds about as many."""
-
 TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f]")
 """Marks that turn the direction of the text after them, and characters that have no shape."""
 
-SHOWN_FOR_THEM = "\ufffd"
 
-
-def readable_name(name: str) -> str:
+def readable_name(name: str, most: int = 80) -> str:
     """The name, without marks that turn text around, and cut where it is long.
 
     What is cut ends in a few characters that are the name's own, so that two names that begin alike
@@ -81,11 +73,11 @@ def readable_name(name: str) -> str:
     >>> len(readable_name("n" * 10_000))
     80
     """
-    plain = TURNING.sub(SHOWN_FOR_THEM, name)
-    if len(plain) <= MOST_CHARACTERS:
+    plain = TURNING.sub("\ufffd", name)
+    if len(plain) <= most:
         return plain
     mark = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
-    return f"{plain[: MOST_CHARACTERS - len(mark) - 2]}… {mark}"
+    return f"{plain[: most - len(mark) - 2]}… {mark}"
 
 
 def with_readable_names(content: Any, names: Iterable[str]) -> Any:

@@ -14,24 +14,21 @@ from domindex.errors import InputError
 from domindex.inputs.messages import preview, shortened
 from domindex.inputs.streams import is_stream
 
-LARGEST = 1e75
-"""Beyond it the fourth power of a number is none any more, and moments of rows are sums of such."""
 
-SMALLEST = 1e-75
-"""Below it squares of a spread vanish beside rounding, and a spread is divided by. For outputs."""
+def require_moderate(numbers: NDArray, name: str, largest: float = 1e75) -> None:
+    """Refuse finite numbers that are too large to compute with.
 
-
-def require_moderate(numbers: NDArray, name: str) -> None:
-    """Refuse finite numbers that are too large to compute with."""
+    Beyond 1e75 the fourth power of a number is none, and moments of rows are sums of such.
+    """
     if numbers.dtype.itemsize < 8:  # cannot hold such
         return
     with np.errstate(invalid="ignore"):
-        bad = np.argwhere(np.abs(numbers) > LARGEST)
+        bad = np.argwhere(np.abs(numbers) > largest)
     if not len(bad):
         return
     place = tuple(int(number) for number in bad[0])
     raise InputError(
-        f"{name} holds numbers beyond {LARGEST:g}, such as {numbers[place]:.3g} in row {place[0]} "
+        f"{name} holds numbers beyond {largest:g}, such as {numbers[place]:.3g} in row {place[0]} "
         f"({len(bad)} in all): their powers are no numbers any more. Choose other units, or "
         "correct these values."
     )

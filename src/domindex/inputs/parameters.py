@@ -12,15 +12,12 @@ from sklearn.utils import check_random_state
 from domindex.errors import InputError
 from domindex.inputs.messages import did_you_mean, shortened
 
-MOST = 10**9
-MOST_DIMENSIONS = 1000
-MOST_JOBS = 10**5
-"""Beyond what any machine holds: such a number was meant to be another, and is refused before
-memory is asked for it."""
+MAX_DIMENSIONS = 1000
+"""Of a map: more was meant to be another number, and is refused before memory is asked for it."""
 
 
-def require_counts(holder: Any, *names: str, most: int = MOST) -> None:
-    """That these attributes are whole numbers from 1 to `most`."""
+def require_counts(holder: Any, *names: str, most: int = 10**9) -> None:
+    """That these attributes are whole numbers from 1 to `most`, by default what machines hold."""
     for name in names:
         value = getattr(holder, name)
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
@@ -66,7 +63,7 @@ def check_running(holder: Any) -> None:
     """`n_jobs`, `verbose` and `random_state` of an estimator, as far as it has them."""
     n_jobs = getattr(holder, "n_jobs", None)
     whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not (whole and 0 < abs(n_jobs) <= MOST_JOBS):
+    if n_jobs is not None and not (whole and 0 < abs(n_jobs) <= 10**5):
         raise InputError(
             f"n_jobs is {shortened(n_jobs)}. Choose a number of processes, -1 for all cores, or "
             "None."

@@ -12,21 +12,14 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Floats, Ints
 
-BINS = 8
-"""Of a column of numbers, each with about as many rows of all domains. Eight show a shape at the
-size of a thumb; not tuned."""
-
-MOST_LEVELS = 7
-"""Texts of a column that are counted by name; all others count as one."""
-
-LEAST_OFTEN = 5
+MIN_COUNT = 5
 """Rows, in all, below which a text is not named, and below which a domain has no counts: what is
 kept shall tell of no single row."""
 
-MOST_CELLS = 4_000_000
-"""Counts that are kept in all: columns beyond it are left out, the last first."""
 
-OTHERS = "others"
+def max_profiles(n_domains: int, n_cells: int = 4_000_000, n_bins: int = 8) -> int:
+    """How many columns are profiled: of more, the last are left out."""
+    return max(1, n_cells // (n_bins * max(n_domains, 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +79,7 @@ class ColumnProfile:
         n_categories = len(categories)
         counts = np.bincount(codes[known], minlength=n_categories + 1)[:n_categories]
         order = np.argsort(-counts, kind="stable")
-        named = [k for k in order if counts[k] >= LEAST_OFTEN][:MOST_LEVELS]
+        named = [k for k in order if counts[k] >= MIN_COUNT][:7]
         place = np.full(n_categories + 1, len(named))
         place[named] = np.arange(len(named))
         levels = tuple(str(categories[k]) for k in named)
@@ -109,7 +102,7 @@ class ColumnProfile:
         cells = row_domains[known] * n_bins + bins[known]
         counted = np.bincount(cells, minlength=n_domains * n_bins).reshape(n_domains, n_bins)
         missing = np.bincount(row_domains[~known], minlength=n_domains)
-        enough = counted.sum(axis=1) + missing >= LEAST_OFTEN
+        enough = counted.sum(axis=1) + missing >= MIN_COUNT
         counts = np.where(enough[:, None], counted, 0).astype(np.float64)
         lost = np.where(enough, missing, 0).astype(np.float64)
         return cls(str(name), edges, levels, counts, lost)
@@ -118,7 +111,7 @@ class ColumnProfile:
     def bin_names(self) -> tuple[str, ...]:
         """What each bin holds, in words."""
         if self.levels:
-            return (*self.levels, OTHERS)
+            return (*self.levels, "others")
         if not len(self.edges):
             return ("all",)
         texts = [f"{edge:.6g}" for edge in self.edges]
@@ -168,15 +161,18 @@ class ColumnProfile:
         )
 
 
-def _edges(known: Floats) -> Floats:
-    """Rising, rounded to the places that tell them apart, so that none is the value of a row."""
+def _edges(known: Floats, n_bins: int = 8) -> Floats:
+    """Rising, rounded to the places that tell them apart, so that none is the value of a row.
+
+    Eight bins show a shape at the size of a thumb.
+    """
     if not len(known):
         return np.empty(0)
     distinct = np.unique(known)
-    if len(distinct) <= BINS:
+    if len(distinct) <= n_bins:
         raw = distinct[:-1] / 2.0 + distinct[1:] / 2.0
     else:
-        raw = np.unique(np.quantile(known, np.linspace(0, 1, BINS + 1)[1:-1]))
+        raw = np.unique(np.quantile(known, np.linspace(0, 1, n_bins + 1)[1:-1]))
     if not len(raw):
         return raw
     low, high = np.quantile(known, [0.05, 0.95])

@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from domindex.inputs.domain_data import DomainData
 from domindex.inputs.layout import InputLayout
 
-TOTAL_SHARE = 0.1
-"""Share of a feature's total deviation below which its deviation within domains is not trusted."""
-
 SAME_UNITS = 3.0
 """Features whose deviations differ by no more than this factor are taken to share their units."""
 
@@ -32,7 +29,9 @@ class InputScaler:
     scale: NDArray[np.float64]
 
     @classmethod
-    def fit(cls, data: DomainData) -> InputScaler:
+    def fit(cls, data: DomainData, total_share: float = 0.1) -> InputScaler:
+        """`total_share` of a feature's total deviation always counts, lest one within domains that
+        is next to nothing blows the feature up."""
         inputs = data.inputs.reshape(data.n_rows, -1).astype(np.float64)
         offset = inputs.mean(axis=0)
         centred = inputs - offset
@@ -42,7 +41,7 @@ class InputScaler:
         means /= sizes
         total = np.sqrt((centred**2).mean(axis=0))
         within = np.sqrt(((centred - means[data.row_domains]) ** 2).mean(axis=0))
-        scale = np.hypot(within, TOTAL_SHARE * total)
+        scale = np.hypot(within, total_share * total)
         varying = scale[scale > 0.0]
         if len(varying) and varying.max() <= SAME_UNITS * varying.min():
             scale[:] = 1.0

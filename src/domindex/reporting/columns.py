@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 from domindex.arrays import Ints
 from domindex.errors import InputError
 from domindex.inputs.names import is_missing
-from domindex.inputs.profiles import BINS, MOST_CELLS, ColumnProfile
+from domindex.inputs.profiles import ColumnProfile, max_profiles
 from domindex.reporting.records import Value
 from domindex.reporting.report_data import most_columns
 
@@ -109,7 +109,7 @@ def profile_table(
                 f"table has {len(values)} values in {name!r}, but X has {len(row_domains)} rows. "
                 "Pass one value per row."
             )
-    most = max(1, MOST_CELLS // (BINS * max(n_domains, 1)))
+    most = max_profiles(n_domains)
     return tuple(
         _profile(name, values[rows], row_domains[rows], n_domains)
         for name, values in columns[:most]

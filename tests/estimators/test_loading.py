@@ -121,7 +121,7 @@ def test_a_loaded_model_predicts_bit_for_bit(case, request, tmp_path):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.timeout(120)
 def test_a_fresh_process_predicts_bit_for_bit(fitted, folder, tmp_path):
     model, X, domain = fitted
@@ -492,6 +492,27 @@ def test_a_link_to_a_device_without_end_is_refused_unread(folder, name):
     (folder / name).unlink()
     (folder / name).symlink_to("/dev/zero")
     with pytest.raises(InputError, match="not a regular file"):
+        domindex.load(folder)
+
+
+@pytest.mark.parametrize("name", ["model.json", "weights.safetensors", MANIFEST])
+def test_a_link_to_a_regular_file_is_refused(folder, tmp_path, name):
+    (folder / name).rename(tmp_path / "elsewhere")
+    (folder / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="is a link, not a regular file"):
+        domindex.load(folder)
+
+
+def test_a_random_state_beyond_its_end_is_refused(folder):
+    """It opened and predicted; the next fit read outside of memory."""
+
+    def move(described):
+        state = to_plain(np.random.RandomState(0), "it")
+        state["random_state"][-2] = 10**6
+        described["state"]["dict"]["parameters"]["dict"]["random_state"] = state
+
+    tampered(folder, move)
+    with pytest.raises(InputError, match="a random state is beyond its end"):
         domindex.load(folder)
 
 

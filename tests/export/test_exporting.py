@@ -72,6 +72,7 @@ def test_a_network_comes_back_and_predicts_the_same(classifier, folder):
     assert exported.domains == classifier.domains_
 
 
+@pytest.mark.full
 def test_torch_alone_runs_it(classifier, folder, tmp_path):
     """In a process that never imports domindex, as another machine would."""
     numbers = [classifier.domains_.index(name) for name in FAMILY.sample_domain]

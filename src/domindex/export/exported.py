@@ -152,5 +152,5 @@ def _torch_run(folder: Path, description: dict[str, Any]) -> Run:
 
 
 def _estimator(folder: Path, number: int, described: dict[str, Any]) -> EstimatorPredictor:
-    packed = np.frombuffer(read_bounded(folder / skops_name(number)), dtype=np.uint8)
+    packed = np.frombuffer(read_bounded(folder / skops_name(number), 2**31), dtype=np.uint8)
     return EstimatorPredictor.from_state({**described, "estimators": packed})

@@ -32,7 +32,8 @@ def new_folder(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
     """
     goal = check_free(path, marker=marker, overwrite=overwrite)
     with _draft_beside(goal) as draft:
-        draft.chmod(0o777 & ~_umask())
+        os.umask(mask := os.umask(0o022))
+        draft.chmod(0o777 & ~mask)
         yield draft
         _sync(draft)
         _swap(draft, goal)
@@ -93,21 +94,14 @@ def require_folder(path: str | os.PathLike[str], *, marker: str) -> Path:
         raise InputError(f"{folder} is a file. Name a folder, or one that does not exist yet.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / marker).is_file() and not _is_bare(folder, marker):
-            raise InputError(
-                f"{folder} exists and holds other things (there is no {marker} in it), so it is "
-                "left alone. Name a folder that does not exist yet."
-            )
+        names = [one.name for one in folder.iterdir()]
+        left_by_kill = [n == LOCK or n.startswith(f".{marker}{DRAFT}") for n in names]
+        if not (folder / marker).is_file() and not all(left_by_kill):
+            raise _other_things(folder, marker)
         os.rmdir(tempfile.mkdtemp(prefix=f".{marker}{DRAFT}", dir=folder))
     except OSError as error:
         raise _not_writable(folder, error) from error
     return folder
-
-
-def _is_bare(folder: Path, marker: str) -> bool:
-    """Whether there is nothing but what a kill may leave of a folder that was to get a marker."""
-    names = [one.name for one in folder.iterdir()]
-    return all(name == LOCK or name.startswith(f".{marker}{DRAFT}") for name in names)
 
 
 def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) -> Path:
@@ -118,22 +112,13 @@ def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
     goal = usable_path(path).resolve()
     _require_writable(goal)
     recover(goal)
-    if not goal.exists():
-        return goal
-    if not goal.is_dir():
+    if goal.exists() and not goal.is_dir():
         raise InputError(f"{goal} is a file. Name a folder that does not exist yet.")
-    if not any(goal.iterdir()):
-        return goal
-    if not (goal / marker).is_file():
-        raise InputError(
-            f"{goal} exists and holds other things (there is no {marker} in it), so it is left "
-            "alone. Name a folder that does not exist yet."
-        )
-    if not overwrite:
-        raise InputError(
-            f"{goal} exists. Name another folder, or ask for it to be replaced "
-            "(overwrite=True, --force)."
-        )
+    if goal.exists() and any(goal.iterdir()):
+        if not (goal / marker).is_file():
+            raise _other_things(goal, marker)
+        if not overwrite:
+            raise _taken(goal, "folder")
     return goal
 
 
@@ -142,10 +127,7 @@ def check_free_file(path: Path, *, overwrite: bool) -> None:
     if path.is_dir():
         raise InputError(f"{path} is a folder and cannot be written to. Name a file in it.")
     if path.exists() and not overwrite:
-        raise InputError(
-            f"{path} exists. Name another file, or ask for it to be replaced "
-            "(overwrite=True, --force)."
-        )
+        raise _taken(path, "file")
     _require_writable(path)
 
 
@@ -221,11 +203,9 @@ def existing_folder(path: str | os.PathLike[str]) -> Path:
 def _sweep(goal: Path, seconds: float = 24 * 3600.0) -> None:
     """Remove drafts of `goal` that a kill left behind: no model takes a day to be written."""
     for draft in goal.parent.glob(f".{glob.escape(goal.name)}{DRAFT}*"):
-        try:
+        with suppress(OSError):
             if time.time() - draft.stat().st_mtime > seconds:
                 shutil.rmtree(draft, ignore_errors=True)
-        except OSError:
-            continue
 
 
 def _sync(folder: Path) -> None:
@@ -247,14 +227,22 @@ def _sync_folder(folder: Path) -> None:
             os.close(number)
 
 
-def _umask() -> int:
-    current = os.umask(0o022)
-    os.umask(current)
-    return current
-
-
 def _not_writable(goal: Path, error: OSError) -> InputError:
     return InputError(
         f"{str(goal)[:400]} cannot be written to ({error.strerror or error}). "
         "Name a place that you may write to and that has room."
+    )
+
+
+def _other_things(folder: Path, marker: str) -> InputError:
+    return InputError(
+        f"{folder} exists and holds other things (there is no {marker} in it), so it is left "
+        "alone. Name a folder that does not exist yet."
+    )
+
+
+def _taken(goal: Path, kind: str) -> InputError:
+    return InputError(
+        f"{goal} exists. Name another {kind}, or ask for it to be replaced "
+        "(overwrite=True, --force)."
     )

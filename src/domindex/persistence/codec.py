@@ -235,7 +235,7 @@ def from_bytes(content: bytes, *, values: bool = False) -> Any:
     return decode(described["tree"], arrange_arrays(found, described["arrays"]), values=values)
 
 
-def parse_json(content: bytes, max_nodes: int = 4_000_000) -> Any:
+def parse_json(content: bytes, max_nodes: int = 10_000_000) -> Any:
     """JSON as standards have it; ValueError for other content, and where it has too many parts.
 
     They are counted by the signs between them before anything is made: two bytes of a file can take

@@ -75,6 +75,19 @@ def test_angles_are_wrapped_to_one_turn():
     np.testing.assert_allclose(np.exp(1j * wrapped), np.exp(1j * np.linspace(-20, 20, 101)))
 
 
+@pytest.mark.parametrize("off", [0.0, 1e-15, -1e-15, 1e-12, -1e-12])
+def test_half_a_turn_has_one_name_however_processors_round(off):
+    wrapped = wrap_angle(np.array([np.pi + off, -np.pi + off, 3 * np.pi + off]))
+    np.testing.assert_allclose(wrapped, np.pi, atol=1e-9)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-15, -1e-15])
+def test_the_cut_between_equal_arcs_does_not_hang_on_rounding(off):
+    angles = np.array([0.0, np.pi + off, 1.0])
+    ring = RingCoordinate.opposite(angles, np.array([True, True, False]))
+    assert ring.middle == pytest.approx(-np.pi / 2)
+
+
 SEEDS = range(5)
 
 

@@ -38,6 +38,13 @@ def test_scaling_recovers_a_planted_configuration():
     np.testing.assert_allclose(procrustes_align(found, points), points, atol=1e-8)
 
 
+@pytest.mark.parametrize("off", [0.0, 1e-13, -1e-13])
+def test_the_side_of_a_map_with_two_equal_ends_does_not_hang_on_rounding(off):
+    points = np.array([0.0, 1.0, 3.0, 4.0 + off])
+    found = classical_scaling(np.abs(points[:, None] - points), 1)[:, 0]
+    np.testing.assert_allclose(found, [2.0, 1.0, -1.0, -2.0], atol=1e-9)
+
+
 def test_components_beyond_the_number_of_domains_are_zero():
     found = classical_scaling([[0.0, 2.0], [2.0, 0.0]], 3)
     assert found.shape == (2, 3)

@@ -58,7 +58,7 @@ def judge(
     names = tuple(domain.name for domain in rows.domains)
     scaled = indices.scaler.apply_flat(rows.inputs)
     scores = test.ratios([scaled[domain.rows] for domain in rows.domains], names)
-    if test.can_tell:
+    if test.is_calibrated:
         judged = pd.DataFrame({"domain": _names(names), "score": scores})
         require_finite_table(judged, "How far domains are from the map")
     before = set(flagged_before)

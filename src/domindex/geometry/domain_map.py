@@ -55,17 +55,6 @@ def choose_landmarks(
     As k-means++ starts: one after the other, each with a chance that grows with the square of its
     distance to the nearest chosen so far. Farthest points would be those with the noisiest rows;
     plain chance would leave what is rare to itself. Sources have their share, and a tenth at least.
-
-    Examples
-    --------
-    Of two dense places both are chosen, and the single domain far away:
-
-    >>> import numpy as np
-    >>> from domindex.geometry.domain_map import choose_landmarks
-    >>> cloud = np.random.default_rng(0).normal(size=(20, 2))
-    >>> places = [0.0] * 50 + [9.0] * 50 + [90.0]
-    >>> choose_landmarks([cloud + place for place in places], most=3).tolist()[-1]
-    100
     """
     n_clouds = len(clouds)
     if n_clouds <= most:

@@ -25,12 +25,6 @@ class Grid:
     """The cells of rows (..., *sides), in units of half the longest side, about the middle.
 
     One unit for all axes: a turn stays a turn where a picture is wider than high.
-
-    Examples
-    --------
-    >>> from domindex.geometry.grid_flow import Grid
-    >>> Grid((2, 4)).positions.tolist()[0]
-    [-0.25, -0.75]
     """
 
     def __init__(self, sides: tuple[int, ...]) -> None:
@@ -141,14 +135,6 @@ def grid_generators(family: str, n_axes: int) -> Floats:
 
     Pictures: shift along either axis, turn and zoom about the middle, two strains. Signals: shift
     and stretch of time. Each moves the edge of the longest axis at about unit speed.
-
-    Examples
-    --------
-    >>> from domindex.geometry.grid_flow import grid_generators
-    >>> grid_generators("turn", 2).tolist()
-    [[[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]]
-    >>> grid_generators("affine", 1).shape
-    (2, 1, 2)
     """
     known = FAMILIES[n_axes]
     if family not in known:

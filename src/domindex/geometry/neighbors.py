@@ -256,14 +256,6 @@ class PointDistances:
     ----------
     points : (domains, index_dim)
     matrix : (domains, domains) where domains are few; None where they are many
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from domindex.geometry.neighbors import PointDistances
-    >>> line = PointDistances.of(np.array([[0.0], [1.0], [5.0]]))
-    >>> line.row(1).tolist(), line.to_nearest(np.array([2]), np.array([0, 1])).tolist()
-    ([1.0, 0.0, 4.0], [4.0])
     """
 
     points: Floats

@@ -168,7 +168,7 @@ class OffMapTest:
         )
 
     @property
-    def can_tell(self) -> bool:
+    def is_calibrated(self) -> bool:
         """Whether there were enough known domains to leave some out in turn."""
         return len(self.sizes) > 0
 
@@ -198,7 +198,7 @@ class OffMapTest:
 
         A name in `domains` is held against the others.
         """
-        if not self.can_tell:
+        if not self.is_calibrated:
             return np.full(len(clouds), np.nan)
         numbers = {name: number for number, name in enumerate(self.domains)}
         own = np.array([numbers.get(name, -1) for name in names or [None] * len(clouds)])
@@ -271,13 +271,6 @@ def alarm_threshold(scores: Floats, alarms: float = OFF_MAP.false_alarms) -> flo
     probability, whatever their distribution (split conformal). With n < 19 there is no such one at
     5 %: then logarithms are taken to be normal, and the threshold is the upper bound of a
     prediction interval, exp(mean + t₍ₙ₋₁₎ s √(1 + 1/n)), and no less than the largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from domindex.geometry.off_map import alarm_threshold
-    >>> alarm_threshold(np.arange(1.0, 100.0))
-    95.0
     """
     ordered = np.sort(np.maximum(scores, OFF_MAP.min_residual))
     n_known = len(ordered)

@@ -32,12 +32,6 @@ def wrap_angle(angles: Floats) -> Floats:
     """The same angles in (−π, π].
 
     Half a turn is π, never −π: whatever is within rounding of it, as processors round differently.
-
-    Examples
-    --------
-    >>> from domindex.geometry.rings import wrap_angle
-    >>> wrap_angle(np.array([-np.pi, 0.0, 1.5 * np.pi, np.pi + 1e-15])).round(3).tolist()
-    [3.142, 0.0, -1.571, 3.142]
     """
     wrapped = np.pi - np.mod(np.pi - angles, TURN)
     return np.where(wrapped < 1e-9 - np.pi, np.pi, wrapped)
@@ -366,7 +360,7 @@ class RingCoordinate:
         """Cut in the middle of the widest arc without a source; (domains,) each."""
         sources = np.sort(angles[is_source])
         gaps = np.diff(np.append(sources, sources[0] + TURN))
-        widest = int(np.argmax(gaps))
+        widest = int(np.argmax(gaps >= gaps.max() - 1e-9))  # the first of equal ones
         cut = sources[widest] + gaps[widest] / 2
         return cls(float(wrap_angle(cut - np.pi)), float((TURN - gaps[widest]) / 2))
 

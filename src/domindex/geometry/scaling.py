@@ -26,7 +26,7 @@ def classical_scaling(distances: ArrayLike, n_components: int) -> Floats:
 
     With B = −½ J D² J (J centres), X = V √Λ from B's largest eigenpairs; negative eigenvalues,
     which a distance that is not Euclidean can have, count as zero. The entry of largest size in
-    each column is positive, so the same distances always give the same map.
+    each column, the first of equal ones, is positive: the same distances give the same map.
 
     Examples
     --------
@@ -44,7 +44,8 @@ def classical_scaling(distances: ArrayLike, n_components: int) -> Floats:
         _centred_products(matrix), subset_by_index=[len(matrix) - kept, len(matrix) - 1]
     )
     coordinates = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
-    largest = np.abs(coordinates).argmax(axis=0)
+    sizes = np.abs(coordinates)
+    largest = (sizes >= (1.0 - 1e-9) * sizes.max(axis=0)).argmax(axis=0)
     coordinates *= np.where(coordinates[largest, np.arange(kept)] < 0, -1.0, 1.0)
     return np.pad(coordinates, ((0, 0), (0, n_components - kept)))
 
@@ -405,17 +406,6 @@ def join_paths(gaps: Floats, distances: Floats, paths: Sequence[KnownPaths]) -> 
     gaps : infinite where nobody can be anybody's neighbour
     distances : (known, known)
     paths : of the known domains, one for each number of neighbours
-
-    Examples
-    --------
-    On a line, halfway between two of its points:
-
-    >>> import numpy as np
-    >>> from domindex.geometry.scaling import join_paths, known_paths
-    >>> points = np.arange(4.0)
-    >>> distances = np.abs(points[:, None] - points)
-    >>> join_paths(np.abs(1.5 - points)[None], distances, known_paths(distances, (2,))).tolist()
-    [[1.5, 0.5, 0.5, 1.5]]
     """
     n_known, widest = len(distances), max(one.n_neighbors for one in paths)
     joined = np.zeros((n_known + 1, n_known + 1))

@@ -243,15 +243,6 @@ def transport_to_known(
     known clouds can be among them follows from a bound by moments (Gelbrich),
     W₂² ≥ ‖m − m'‖² + tr(C + C' − 2 (C½ C' C½)½), so the result is that of the full search.
     With `at_once`, sliced distances of many clouds come from one product, right up to rounding.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from domindex.geometry.transport import transport_to_known
-    >>> cloud = np.random.default_rng(0).normal(size=(30, 2))
-    >>> known = [cloud + [x, 0.0] for x in range(5)]
-    >>> transport_to_known([cloud + [1.2, 0.0]], known, "exact", n_nearest=2).round(3).tolist()
-    [[inf, 0.2, 0.8, inf, inf]]
     """
     clouds = check_clouds([*known, *new])[len(known) :]
     if method == "sliced":

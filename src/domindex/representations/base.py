@@ -97,11 +97,13 @@ class PlacedRows:
         )
         return replace(self, inputs=self.inputs[order], domains=domains)
 
-    def along(self, ring: RingCoordinate) -> Floats:
-        """The coordinate of every domain along the ring, (domains,)."""
+    def places(self, ring: RingCoordinate | None) -> Floats:
+        """Where each domain lies on the map, or along its ring, (domains, components)."""
+        if ring is None:
+            return np.stack([domain.place for domain in self.domains])
         assert self.angles is not None
         angles = [self.angles[domain.name] for domain in self.domains]
-        return ring.of(angles, self.other_way)
+        return ring.of(angles, self.other_way)[:, None]
 
     @property
     def features(self) -> Floats:

@@ -32,13 +32,6 @@ def _plain_scaler(size: int) -> InputScaler:
     return InputScaler(np.zeros(size), np.ones(size))
 
 
-def _places(rows: PlacedRows, around: RingCoordinate | None) -> Floats:
-    """Where each domain lies on the map, or along its ring, (domains, components)."""
-    if around is not None:
-        return rows.along(around)[:, None]
-    return np.stack([domain.place for domain in rows.domains])
-
-
 @dataclass(frozen=True, eq=False)
 class FlowAligned(Representation):
     """Every domain aligned along the map to β = 0 by the flow in closed form.
@@ -52,7 +45,7 @@ class FlowAligned(Representation):
     subspace : the directions that move, and those that do not
     flow : how the first ones move along the map, or around its ring
     outputs : the aligned rows to zero mean and unit mean variance
-    around : the coordinate along the ring that the flow follows; None for the map's own
+    ring : the coordinate along the ring that the flow follows; None for the map's own
     """
 
     name = "flow"
@@ -63,11 +56,7 @@ class FlowAligned(Representation):
     subspace: Subspace
     flow: AffineFlow
     outputs: InputScaler
-    around: RingCoordinate | None = None
-
-    @property
-    def ring(self) -> RingCoordinate | None:
-        return self.around
+    ring: RingCoordinate | None = None
 
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
@@ -93,7 +82,7 @@ class FlowAligned(Representation):
             return result
         n_moving = self.subspace.n_moving
         clouds = [result[domain.rows, :n_moving] for domain in rows.domains]
-        aligned_clouds = self.flow.align_all(clouds, _places(rows, self.around))
+        aligned_clouds = self.flow.align_all(clouds, rows.places(self.ring))
         for domain, aligned in zip(rows.domains, aligned_clouds):
             result[domain.rows, :n_moving] = aligned
         return result
@@ -102,7 +91,7 @@ class FlowAligned(Representation):
         return RepresentedRows.plain(self.outputs.apply(self.align(rows)))
 
     def known_form(self, places: PlacedRows) -> KnownDomainForm:
-        maps = self.flow.maps(_places(places, self.around))
+        maps = self.flow.maps(places.places(self.ring))
         shifts = np.zeros((len(maps), self.subspace.matrix.shape[1]))
         shifts[:, : self.subspace.n_moving] = maps[:, :-1, -1]
         return KnownDomainForm(
@@ -120,7 +109,7 @@ class FlowAligned(Representation):
             "flow": self.flow.state(),
             "outputs": self.outputs.state(),
         }
-        return state if self.around is None else state | {"around": self.around.state()}
+        return state if self.ring is None else state | {"around": self.ring.state()}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
@@ -149,7 +138,7 @@ class GridFlowAligned(Representation):
     layout : how rows are read as pictures or signals
     flow : how they move along the map, or around its ring
     scaler : aligned rows to zero mean and unit deviation of their channel
-    around : the coordinate along the ring that the flow follows; None for the map's own
+    ring : the coordinate along the ring that the flow follows; None for the map's own
     """
 
     name = "grid_flow"
@@ -160,11 +149,7 @@ class GridFlowAligned(Representation):
     layout: InputLayout
     flow: GridFlow
     scaler: InputScaler
-    around: RingCoordinate | None = None
-
-    @property
-    def ring(self) -> RingCoordinate | None:
-        return self.around
+    ring: RingCoordinate | None = None
 
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
@@ -192,7 +177,7 @@ class GridFlowAligned(Representation):
         grid = self.layout.to_grid(rows.inputs)
         aligned = np.empty(grid.shape)
         if rows.domains:
-            for domain, place in zip(rows.domains, _places(rows, self.around)):
+            for domain, place in zip(rows.domains, rows.places(self.ring)):
                 aligned[domain.rows] = self.flow.carry(grid[domain.rows], place)
         return self.layout.from_grid(aligned)
 
@@ -205,7 +190,7 @@ class GridFlowAligned(Representation):
             "flow": self.flow.state(),
             "scaler": self.scaler.state(),
         }
-        return state if self.around is None else state | {"around": self.around.state()}
+        return state if self.ring is None else state | {"around": self.ring.state()}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:

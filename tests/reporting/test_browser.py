@@ -267,7 +267,7 @@ def test_questions_come_in_the_order_in_which_they_are_asked(shown):
 
 
 @pytest.mark.full
-def test_why_a_domain_is_far_is_told_of_the_farthest_and_of_the_selected(open_report, data):
+def test_why_a_domain_is_far_is_said_of_the_farthest_and_of_the_selected(open_report, data):
     page = open_report()
     far = max(data.domains, key=lambda one: one.distance_to_source)
     assert page.locator("#why-panel h3").text_content() == far.name
@@ -286,7 +286,7 @@ def test_what_drives_predictions_is_drawn_by_column(shown, data):
 
 
 @pytest.mark.full
-def test_quality_is_told_in_figures_curve_and_matrix(shown, data):
+def test_quality_is_shown_in_figures_curve_and_matrix(shown, data):
     figures = shown.locator("#figures tbody tr").all_text_contents()
     assert [line.split(" ")[0][:3] for line in figures] == ["acc", "AUC", "Bri", "log"]
     assert shown.locator("#calibration-plot .points path").count() == len(data.held_out.calibration)
@@ -461,7 +461,7 @@ def test_a_map_that_closes_is_drawn_as_a_ring(browser, data, tmp_path):
 
 
 @pytest.mark.full
-def test_what_was_done_to_the_table_is_told_with_gaps_by_domain(open_other, data):
+def test_what_was_done_to_the_table_is_shown_with_gaps_by_domain(open_other, data):
     note = "Left out 1 column whose values name the domain: 'code'."
     name = data.profiles[0].name
     gaps = (MissingRecord(0, 1.0),)
@@ -489,11 +489,15 @@ def test_a_report_without_an_audit_says_why(open_other, data):
 
 
 @pytest.mark.full
-def test_long_names_that_begin_alike_can_be_told_apart_on_the_map(open_other, data):
+def test_long_names_that_begin_alike_can_be_distinguished_on_the_map(open_other, data):
     names = [f"Municipality of Somewhere-upon-River {n:02}" for n in range(len(data.domains))]
-    told = dict(zip([one.name for one in data.domains], names))
+    shown_as = dict(zip([one.name for one in data.domains], names))
     renamed = tuple(
-        replace(one, name=told[one.name], neighbours=tuple(told[near] for near in one.neighbours))
+        replace(
+            one,
+            name=shown_as[one.name],
+            neighbours=tuple(shown_as[near] for near in one.neighbours),
+        )
         for one in data.domains
     )
     page = open_other(replace(data, domains=renamed))

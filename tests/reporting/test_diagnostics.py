@@ -65,8 +65,8 @@ def test_a_plain_model_that_did_better_is_mentioned():
 def test_targets_that_can_be_reached_both_ways_with_different_answers_are_named():
     forecast = ForecastRecord(0.9, 0.1, 1.0, two_ways=0.2)
     apart = replace(record(2.0, away=2.0), forecast=forecast)
-    told = diagnosis([record(0.0, "source"), record(1.0), apart])
-    assert "1 target can be reached both ways round with different predictions: at 2.0." in told
+    found = diagnosis([record(0.0, "source"), record(1.0), apart])
+    assert "1 target can be reached both ways round with different predictions: at 2.0." in found
     agreed = replace(apart, forecast=replace(forecast, two_ways=1.0))
     assert diagnosis([record(0.0, "source"), record(0.5, "source"), agreed]) == ""
 
@@ -78,6 +78,6 @@ def test_forecasts_of_a_single_source_are_doubted():
 
 
 def test_targets_far_from_the_only_source_are_not_compared_with_sources_that_there_are_not():
-    told = diagnosis([record(0.0, "source"), record(1.0), record(9.0, away=9.0)])
-    assert "1 target lies more than 3 median spacings from the only source: at 9.0." in told
-    assert "from one another" not in told
+    found = diagnosis([record(0.0, "source"), record(1.0), record(9.0, away=9.0)])
+    assert "1 target lies more than 3 median spacings from the only source: at 9.0." in found
+    assert "from one another" not in found

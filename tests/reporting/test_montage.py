@@ -35,7 +35,7 @@ RNG = np.random.default_rng(0)
         ((2, 3, 8, 8), False),
     ],
 )
-def test_pictures_are_told_from_signals_and_tables(shape, expected):
+def test_pictures_are_distinguished_from_signals_and_tables(shape, expected):
     assert are_pictures(shape) is expected
 
 

@@ -131,7 +131,7 @@ def test_domains_are_compared_in_every_input(data):
             assert sum(difference.shares) == pytest.approx(1.0, abs=0.05)
 
 
-def test_what_drives_predictions_is_told_by_column(data):
+def test_what_drives_predictions_is_shown_by_column(data):
     assert {one.column for one in data.drivers} == {"input 1", "input 2"}
     assert data.drivers[0].importance >= data.drivers[1].importance
 

@@ -348,7 +348,7 @@ def test_several_tables_at_a_time_each_get_their_own_answer(asked, table):
     assert len(answers) == 6
 
 
-def test_more_tables_than_may_wait_are_told_so(run, today):
+def test_more_tables_than_may_wait_are_refused(run, today):
     busy = ServedRun.open(run, ServeSettings(max_waiting=1))
     with busy.place():
         answer = sent(client_of(busy), csv_of(today))

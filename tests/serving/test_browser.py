@@ -128,7 +128,7 @@ def test_new_domains_stand_on_the_map_with_forecast_and_flag(open_page, file):
 
 
 @pytest.mark.full
-def test_a_bad_table_is_told_on_the_page_and_the_next_one_can_be_sent(
+def test_a_bad_table_is_reported_on_the_page_and_the_next_one_can_be_sent(
     browser, address, file, tmp_path
 ):
     (tmp_path / "bad.csv").write_text("site,x\ns1,2\n")

@@ -23,19 +23,19 @@ from domindex.serving.uploads import Upload
 from domindex.tables import TextFormat
 
 
-def told(*arguments):
+def serve_error(*arguments):
     result = CliRunner().invoke(app, ["serve", *map(str, arguments)])
     assert result.stderr.count("\n") == 1
     return result.exit_code, result.stderr
 
 
 def test_a_run_that_is_not_there_or_is_damaged_is_said_before_it_starts(damaged, tmp_path):
-    assert told(tmp_path / "none", "--port", 0)[0] == 2
-    code, words = told(tmp_path, "--port", 0)
+    assert serve_error(tmp_path / "none", "--port", 0)[0] == 2
+    code, words = serve_error(tmp_path, "--port", 0)
     assert code == 2
     assert "run.json" in words
     (damaged / "model" / "model.json").write_text("{}")
-    code, words = told(damaged, "--port", 0)
+    code, words = serve_error(damaged, "--port", 0)
     assert code == 2
     assert "model.json" in words
 
@@ -53,14 +53,14 @@ def test_a_port_in_use_is_said(run):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        code, words = told(run.folder, "--port", port)
+        code, words = serve_error(run.folder, "--port", port)
     assert code == 2
     assert f"Port {port} is in use" in words
 
 
 @pytest.mark.parametrize("host", ["no.such.name.invalid", "203.0.113.9", "a" * 70])
 def test_an_address_that_is_none_of_ours_is_said(run, host):
-    code, words = told(run.folder, "--host", host, "--port", 0)
+    code, words = serve_error(run.folder, "--host", host, "--port", 0)
     assert code == 2
     assert "of this machine" in words
 

@@ -128,6 +128,25 @@ def methods(suite: Annotated[str, typer.Option(help="Name of a suite.")] = "pape
             typer.echo(f"{method.name:{width}}  {method.title} [{method.group}]")
 
 
+@app.command()
+def measure(
+    name: Annotated[str, typer.Argument(help="Of a module of domindex_bench.scripts.")],
+    parts: Annotated[list[str] | None, typer.Argument(help="[default: all]")] = None,
+    page: Annotated[bool, typer.Option("--page", help="Only write the tables again.")] = False,
+) -> None:
+    """Measure what is no suite, into benchmarks/results/NAME.json and the docs.
+
+    \b
+    Example:
+      domindex-bench measure speed dg-15 "classes quick"
+      domindex-bench measure loops --page
+    """
+    with one_line_errors():
+        from domindex_bench.measuring import measure_parts
+
+        typer.echo(measure_parts(name, parts, page_only=page))
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def golden(context: typer.Context) -> None:
     """Predictions of the default on sixteen datasets: write FOLDER, or compare OLD NEW.

@@ -1,1 +1,1 @@
-"""Measurements that are no suite, each run with `python -m domindex_bench.scripts.NAME`."""
+"""Measurements that are no suite; `domindex-bench measure NAME` runs one."""

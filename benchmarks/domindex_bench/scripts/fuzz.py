@@ -1,21 +1,17 @@
 """Hostile inputs by the thousand: no foreign exception, NaN, hang or change of the caller's data.
 
-    python -m domindex_bench.scripts.fuzz                      # 6,000 calls, 2,000 changed models
-    python -m domindex_bench.scripts.fuzz --entry load --first 40 --inputs 1    # one call again
-    python -m domindex_bench.scripts.fuzz --render             # only the table of docs/threats.md
-
 Two things are counted. Calls with inputs that were spoiled in one of many ways, by entry point:
 `fit` and its settings; `predict`, `predict_proba`, `transform`, `encode`; `place_domains`,
 `forecast`, `add_domains`; `load` of models with a valid manifest around a damaged inside; tables
 that are read, fitted and predicted; run folders. And saved models of which some bytes, one number,
 one text or the end of a file was changed, which must be refused or predict exactly what they did.
-What is found is printed with its entry point and seed. Writes results/fuzz.json, and the table of
-docs/threats.md from it.
+What is found is printed with its entry point and seed; one call again, or other seeds:
+
+    python -m domindex_bench.scripts.fuzz load 40 1      # entry point, first seed, how many
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
 import faulthandler
 import os
@@ -24,12 +20,12 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +47,7 @@ from domindex.tables import (
     score_table,
 )
 from domindex.tables.reading import read_with_notes
+from domindex_bench.measuring import Found, Measurement, origin_line
 from domindex_bench.scripts.hostile import (
     OBJECTS,
     one_of,
@@ -60,12 +57,6 @@ from domindex_bench.scripts.hostile import (
     spoil_names,
     spoil_numbers,
     spoil_text,
-)
-from domindex_bench.scripts.result_files import (
-    origin_line,
-    read_results,
-    write_results,
-    write_table,
 )
 
 SECONDS = 120
@@ -126,7 +117,7 @@ class Attack:
     held: list[Any] = field(default_factory=list)
 
 
-class Ground:
+class Targets:
     """Models, files and folders to be asked and spoiled, made once."""
 
     def __init__(self, folder: Path) -> None:
@@ -173,7 +164,7 @@ class Ground:
         return copy_of
 
 
-def attack_fit(rng: np.random.Generator, ground: Ground) -> Attack:
+def attack_fit(rng: np.random.Generator, targets: Targets) -> Attack:
     """What is given to `fit`, or one of the settings, is spoiled."""
     if rng.random() < 0.3:
         return attack_settings(rng)
@@ -225,58 +216,58 @@ def attack_settings(rng: np.random.Generator) -> Attack:
     return Attack(f"{kind.__name__} {name}={value!r:.20}", call, [X, y])
 
 
-def attack_predict(rng: np.random.Generator, ground: Ground) -> Attack:
+def attack_predict(rng: np.random.Generator, targets: Targets) -> Attack:
     if rng.random() < 0.3:
-        frame, model = spoil_frame(FRAME, rng), ground.of_frame
+        frame, model = spoil_frame(FRAME, rng), targets.of_frame
         calls = [
             lambda: model.predict_proba(frame),
             lambda: model.place_domains(frame),
             lambda: np.array(model.score(frame, "y", sample_domain="site")),
         ]
         return Attack("frame", one_of(calls, rng), [frame])
-    return _ask(rng, ground, ["predict", "predict_proba", "encode", "transform", "std"])
+    return _ask(rng, targets, ["predict", "predict_proba", "encode", "transform", "std"])
 
 
-def attack_place(rng: np.random.Generator, ground: Ground) -> Attack:
-    return _ask(rng, ground, ["place_domains", "forecast", "add_domains"])
+def attack_place(rng: np.random.Generator, targets: Targets) -> Attack:
+    return _ask(rng, targets, ["place_domains", "forecast", "add_domains"])
 
 
-def _ask(rng: np.random.Generator, ground: Ground, methods: list[str]) -> Attack:
+def _ask(rng: np.random.Generator, targets: Targets, methods: list[str]) -> Attack:
     """A method of a fitted model with spoiled rows, or spoiled names, or both."""
     can = [
         (name, method)
-        for name, model in ground.fitted.items()
+        for name, model in targets.fitted.items()
         for method in methods
         if hasattr(model, method) or (method == "std" and name == "regressor")
     ]
     name, method = one_of(can, rng)
-    model = ground.fitted[name]
+    model = targets.fitted[name]
     rows = spoil_numbers(X, rng) if rng.random() < 0.8 else X
-    told: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     if method != "transform" or name == "flow":
-        told["sample_domain"] = NAMES if rng.random() < 0.5 else spoil_names(NAMES, rng)
-    if method == "add_domains" and told["sample_domain"] is NAMES:
-        told["sample_domain"] = np.char.add("new ", NAMES)
+        given["sample_domain"] = NAMES if rng.random() < 0.5 else spoil_names(NAMES, rng)
+    if method == "add_domains" and given["sample_domain"] is NAMES:
+        given["sample_domain"] = np.char.add("new ", NAMES)
 
     def call() -> Any:
         if method == "std":
-            return model.predict(rows, return_std=True, **told)
-        found = getattr(model, method)(rows, **told)
+            return model.predict(rows, return_std=True, **given)
+        found = getattr(model, method)(rows, **given)
         if method == "add_domains":
             return found.domain_indices_, found.forecast_
         return found
 
-    return Attack(f"{method} {name}", call, [rows, *told.values()])
+    return Attack(f"{method} {name}", call, [rows, *given.values()])
 
 
-def attack_load(rng: np.random.Generator, ground: Ground) -> Attack:
+def attack_load(rng: np.random.Generator, targets: Targets) -> Attack:
     """A path that is none, or a folder with a valid manifest in which something is wrong."""
     kind = one_of(["path", "bytes", "json", "json", "json", "array", "array", "file"], rng)
     if kind == "path":
-        path = one_of([*ODD_PATHS, ground.folder, ground.folder / "table.csv"], rng)
+        path = one_of([*ODD_PATHS, targets.folder, targets.folder / "table.csv"], rng)
         return Attack(f"path {path!r:.20}", lambda: domindex.load(path).domain_indices_)
     name = one_of(["classifier", "regressor"], rng)
-    spoiled = ground.copied(name)
+    spoiled = targets.copied(name)
     files = sorted(spoiled.iterdir())
     file = one_of(files, rng)
     if kind == "bytes":
@@ -327,9 +318,9 @@ def spoil_array(path: Path, rng: np.random.Generator) -> None:
     save_file(arrays, path)
 
 
-def attack_table(rng: np.random.Generator, ground: Ground) -> Attack:
+def attack_table(rng: np.random.Generator, targets: Targets) -> Attack:
     """A file of a table in which something is wrong: read, fitted, predicted, scored or added."""
-    folder = ground.folder
+    folder = targets.folder
     source = folder / one_of(["table.csv", "table.csv.gz", "table.parquet", "table.xlsx"], rng)
     path = folder / source.name.replace("table", "spoiled")
     if source.name == "table.csv" and rng.random() < 0.8:
@@ -341,7 +332,7 @@ def attack_table(rng: np.random.Generator, ground: Ground) -> Attack:
     does = one_of(["read", "read", "fit", "predict", "predict", "score", "add", "index"], rng)
     calls: dict[str, Callable[[], Any]] = {
         "read": lambda: read_with_notes(path, TextFormat()) is None,
-        "fit": lambda: ground.fit(path, "run-of-spoiled").model().domain_indices_,
+        "fit": lambda: targets.fit(path, "run-of-spoiled").model().domain_indices_,
         "predict": lambda: predict_table(folder / "run", path).table,
         "score": lambda: score_table(folder / "run", path) is None,
         "add": lambda: add_table(folder / "run", path, out=folder / "grown", force=True).table,
@@ -350,12 +341,12 @@ def attack_table(rng: np.random.Generator, ground: Ground) -> Attack:
     return Attack(f"{does} {path!r:.40}", calls[does])
 
 
-def attack_run(rng: np.random.Generator, ground: Ground) -> Attack:
+def attack_run(rng: np.random.Generator, targets: Targets) -> Attack:
     """A run folder in which a file is spoiled or gone, and its model's manifest right again."""
-    spoiled = ground.copied("run")
+    spoiled = targets.copied("run")
     if rng.random() < 0.1:
         odd = one_of(ODD_PATHS, rng)
-        return Attack(f"path {odd!r:.20}", lambda: predict_table(odd, ground.folder / "table.csv"))
+        return Attack(f"path {odd!r:.20}", lambda: predict_table(odd, targets.folder / "table.csv"))
     names = ["run.json", "run.json", "model/model.json", "model/model.json", "report.json"]
     name = one_of(names, rng)
     file = spoiled / name
@@ -375,7 +366,7 @@ def attack_run(rng: np.random.Generator, ground: Ground) -> Attack:
     does = one_of(["predict", "predict", "score", "index", "open", "add"], rng)
     if name == "report.json":
         does = "report"
-    table = ground.folder / "table.csv"
+    table = targets.folder / "table.csv"
 
     def open_all() -> bool:
         run = Run.open(spoiled)
@@ -386,7 +377,7 @@ def attack_run(rng: np.random.Generator, ground: Ground) -> Attack:
         "score": lambda: score_table(spoiled, table) is None,
         "index": lambda: index_table(spoiled, table).table,
         "open": open_all,
-        "add": lambda: add_table(spoiled, ground.folder / "new.csv", force=True).table,
+        "add": lambda: add_table(spoiled, targets.folder / "new.csv", force=True).table,
         "report": lambda: draw_report(spoiled) is None,
     }
     return Attack(f"{does} {name}", calls[does])
@@ -454,10 +445,10 @@ def same(first: Any, second: Any) -> bool:
         return first.tobytes() == second.tobytes() and first.dtype == second.dtype
     if isinstance(first, pd.DataFrame):
         return first.equals(second) and list(first.columns) == list(second.columns)
-    return _told(first) == _told(second)
+    return _written(first) == _written(second)
 
 
-def _told(value: Any) -> str:
+def _written(value: Any) -> str:
     """How a value is written, without the addresses of objects in it."""
     return re.sub("0x[0-9a-f]+", "", repr(value))
 
@@ -474,27 +465,23 @@ def tried(attack: Attack) -> tuple[str, str]:
     return found, words
 
 
-def fuzz(entries: Mapping[str, range]) -> dict[str, dict[str, int]]:
-    """Counts of outcomes by entry point; seeds are those of each."""
-    counts: dict[str, dict[str, int]] = {}
+def fuzz(entry: str, first: int = 0, n_calls: int | None = None) -> dict[str, int]:
+    """Counts of outcomes of an entry point; every call has a seed of its own."""
+    attack_with, usual = ENTRY_POINTS[entry]
+    found = Counter[str]()
     with tempfile.TemporaryDirectory() as place:
-        ground = Ground(Path(place))
-        for entry, seeds in entries.items():
-            begin, found = time.process_time(), Counter[str]()
-            for seed in seeds:
-                attack = ENTRY_POINTS[entry][0](np.random.default_rng([seed]), ground)
-                kind, words = tried(attack)
-                found["calls"] += 1
-                found[kind] += 1
-                if kind in FAULTS:
-                    print(f"{entry}, seed {seed}: {attack.name}: {kind} {words}", flush=True)
-            counts[entry] = {key: found[key] for key in ("calls", "fine", "refused", *FAULTS)}
-            spent = time.process_time() - begin
-            print(entry, counts[entry], f"{spent:.0f} s of CPU", flush=True)
-    return counts
+        targets = Targets(Path(place))
+        for seed in range(first, first + (n_calls or usual)):
+            attack = attack_with(np.random.default_rng([seed]), targets)
+            kind, words = tried(attack)
+            found["calls"] += 1
+            found[kind] += 1
+            if kind in FAULTS:
+                print(f"{entry}, seed {seed}: {attack.name}: {kind} {words}", flush=True)
+    return {key: found[key] for key in ("calls", "fine", "refused", *FAULTS)}
 
 
-def mutate(n_mutations: int) -> dict[str, int]:
+def mutate(n_mutations: int = 2000) -> dict[str, int]:
     """Saved models in which something was changed: refused, or the same predictions."""
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as place:
@@ -536,57 +523,35 @@ def _answer(folder: Path) -> np.ndarray:
     return domindex.load(folder).predict_proba(X, sample_domain=NAMES)
 
 
-def render() -> None:
-    """The table of the page, from the file."""
-    found = read_results("fuzz")
+def table(content: Found) -> list[str]:
     head = (
         "| given to | calls | answered | refused with an error of ours | foreign exceptions | NaN"
     )
     lines = [f"{head} | hangs | changes of the caller's data |", "|---" * 8 + "|"]
-    rows = {**found["calls"], "all": found["all_calls"]}
+    kinds = ("calls", "fine", "refused", *FAULTS)
+    rows = {entry: content[entry] for entry in ENTRY_POINTS if entry in content}
+    rows["all"] = {kind: sum(row[kind] for row in rows.values()) for kind in kinds}
     for name, counts in rows.items():
-        figures = " | ".join(f"{number:,}" for number in counts.values())
-        lines.append(f"| {name} | {figures} |")
-    changed = found["mutations"]
-    lines += [
+        lines.append(f"| {name} | {' | '.join(f'{counts[kind]:,}' for kind in kinds)} |")
+    changed = content["changed models"]
+    return [
+        *lines,
         "",
         f"Of {changed['mutations']:,} changes of a saved model, {changed['refused']:,} were "
         f"refused, {changed['same']:,} opened with the very same predictions, and "
         f"{changed['silent']:,} changed them silently.",
         "",
-        f"{found['cpu_seconds'] / 60:.0f} minutes of CPU. {origin_line(found)}",
+        origin_line("fuzz", changed),
     ]
-    write_table("threats.md", "fuzz", lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--inputs", type=int, help="calls of every entry point")
-    parser.add_argument("--mutations", type=int, default=2000)
-    parser.add_argument("--entry", choices=ENTRY_POINTS, help="only this; nothing is written")
-    parser.add_argument("--first", type=int, default=0, help="seed to begin with")
-    parser.add_argument("--render", action="store_true", help="only the page, from the file")
-    asked = parser.parse_args()
-    if asked.render:
-        render()
-        return
-    started = time.process_time()
-    entries = {
-        entry: range(asked.first, asked.first + (asked.inputs or usual))
-        for entry, (_, usual) in ENTRY_POINTS.items()
-        if asked.entry in (None, entry)
-    }
-    calls = fuzz(entries)
-    if asked.entry is not None:
-        sys.exit(any(counts[fault] for counts in calls.values() for fault in FAULTS))
-    mutations = mutate(asked.mutations)
-    print(mutations, flush=True)
-    together = {key: sum(counts[key] for counts in calls.values()) for key in calls["fit"]}
-    found = {"first_seed": asked.first, "calls": calls, "all_calls": together}
-    spent = time.process_time() - started
-    write_results("fuzz", {**found, "mutations": mutations, "cpu_seconds": round(spent)})
-    render()
-
+MEASUREMENT = Measurement(
+    parts={**{entry: partial(fuzz, entry) for entry in ENTRY_POINTS}, "changed models": mutate},
+    page="threats.md",
+    tables={"fuzz": table},
+)
 
 if __name__ == "__main__":
-    main()
+    counts = fuzz(sys.argv[1], *map(int, sys.argv[2:4]))
+    print(counts)
+    sys.exit(any(counts[fault] for fault in FAULTS))

@@ -1,4 +1,4 @@
-"""Things spoiled in one of many ways, drawn by a generator: for `bench_fuzz`."""
+"""Things spoiled in one of many ways, drawn by a generator: for `fuzz`."""
 
 from __future__ import annotations
 

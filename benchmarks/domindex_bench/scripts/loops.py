@@ -1,17 +1,12 @@
-"""How often shapes are called loops, and which datasets are. Writes results/loops.json.
+"""How often shapes are called loops, and which datasets are.
 
 Shapes: so many domains at noisy points of the plane or of space, their distances given as they are.
-Datasets: the map of the closed form, as a fit draws it; no label is read. About five minutes, a
-line is printed for every one. Default fits of the two datasets that are known to close take two
-minutes more. The tables of docs/figures.md are written from the file.
-
-    python -m domindex_bench.scripts.loops
-    python -m domindex_bench.scripts.loops --page   # the tables again, from the file
+Datasets: the map of the closed form, as a fit draws it; no label is read. Fits: defaults, of two
+datasets that are known to close.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from typing import Any
 
@@ -28,18 +23,10 @@ from domindex.geometry.rings import find_loop
 from domindex.inputs import check_domain_data
 from domindex.representations.map_rows import rows_for_map
 from domindex_bench.data.real import list_real_datasets, load_real_dataset
-from domindex_bench.scripts.result_files import (
-    origin_line,
-    read_results,
-    write_results,
-    write_table,
-)
+from domindex_bench.measuring import Found, Measurement, origin_line
 from domindex_bench.suite import find_suite
 
-NAME = "loops"
 SIZES = (8, 12, 24, 48)
-N_DRAWS = 100
-SUITES = ("generality", "regression")
 FITTED = {
     "seasonal": "seasonal: 24 months, 5 labelled",
     "rotating-digits": (
@@ -120,14 +107,14 @@ SHAPES: dict[str, tuple[Shape, float]] = {
 
 
 def called_loops(shape: Shape, noise: float, n_domains: int) -> float:
-    """Share of the draws, in per cent."""
+    """Of 100 draws."""
     found = 0
-    for seed in range(N_DRAWS):
+    for seed in range(100):
         rng = np.random.default_rng([seed, n_domains])
         points = shape(n_domains, rng)
         points = points + noise * rng.normal(size=points.shape)
         found += find_loop(cdist(points, points)) is not None
-    return round(100 * found / N_DRAWS, 1)
+    return float(found)
 
 
 def datasets() -> dict[str, Callable[[], DomainDataset]]:
@@ -136,19 +123,19 @@ def datasets() -> dict[str, Callable[[], DomainDataset]]:
         loaders[name] = lambda name=name: load_dataset(name)
     for name in list_real_datasets():
         loaders[name] = lambda name=name: load_real_dataset(name)
-    for suite in SUITES:
+    for suite in ("generality", "regression"):
         for name, known in find_suite(suite).datasets.items():
             loaders[f"{suite}: {name}"] = lambda known=known: known.load(None, 0)
     return loaders
 
 
-def map_facts(dataset: DomainDataset) -> dict[str, Any]:
+def map_facts(dataset: DomainDataset) -> Found:
     data = check_domain_data(
         dataset.X, dataset.y, dataset.sample_domain, dataset.source_domains, task=dataset.task
     )
     geometry = DomainGeometry.fit(data, map_rows=rows_for_map(data))
     loop = geometry.domain_map.loop
-    facts: dict[str, Any] = {"domains": data.n_domains, "closes": loop is not None}
+    facts: Found = {"domains": data.n_domains, "closes": loop is not None}
     if loop is not None:
         facts["persistence"] = round(loop.persistence, 2)
         facts["flow around"] = geometry.selected.around is not None
@@ -160,7 +147,7 @@ def map_facts(dataset: DomainDataset) -> dict[str, Any]:
     return facts
 
 
-def fit_facts(dataset: DomainDataset) -> dict[str, Any]:
+def fit_facts(dataset: DomainDataset) -> Found:
     """Of a default fit: angles against the truth, and accuracy in the targets, for scoring only."""
     model, names = VDIClassifier(random_state=0), np.asarray(dataset.sample_domain)
     model.fit(dataset.X, dataset.y, sample_domain=names, source_domains=dataset.source_domains)
@@ -190,86 +177,61 @@ def fit_facts(dataset: DomainDataset) -> dict[str, Any]:
     }
 
 
-def measured(kind: str, name: str, measure: Callable[[], Any]) -> Any:
-    """What was found, printed at once; where data are not at hand, that."""
-    try:
-        found = measure()
-    except DomindexError as error:
-        found = {"not at hand": type(error).__name__}
-    print(f"{kind}, {name}: {found}", flush=True)
+def all_maps() -> Found:
+    found = {}
+    for name, load in datasets().items():
+        try:
+            found[name] = map_facts(load())
+        except DomindexError as error:
+            found[name] = {"not at hand": type(error).__name__}
+        print(name, found[name], flush=True)
     return found
 
 
-def measure_all() -> dict[str, Any]:
-    def rates(shape: Shape, noise: float) -> dict[int, float]:
-        return {n: called_loops(shape, noise, n) for n in SIZES}
-
+def all_shapes() -> Found:
     return {
-        "draws": N_DRAWS,
-        "fits": {
-            name: measured("fit", name, lambda name=name: fit_facts(load_dataset(name)))
-            for name in FITTED
-        },
-        "shapes": {
-            name: measured("shape", name, lambda drawn=drawn: rates(*drawn))
-            for name, drawn in SHAPES.items()
-        },
-        "datasets": {
-            name: measured("dataset", name, lambda load=load: map_facts(load()))
-            for name, load in datasets().items()
-        },
+        name: {str(n): called_loops(shape, noise, n) for n in SIZES}
+        for name, (shape, noise) in SHAPES.items()
     }
 
 
-def fits_table(found: dict[str, Any]) -> list[str]:
+def fits_table(content: Found) -> list[str]:
     lines = ["| | circular correlation with the truth | target accuracy, % |", "|---|---|---|"]
     for name, words in FITTED.items():
-        fit = found["fits"][name]
+        fit = content["fits"][name]
         correlation = fit["circular correlation"]
-        told = "no ring" if correlation is None else f"{correlation:.4f}"
-        lines.append(f"| {words} | {told} | {fit['accuracy']:.1f} |")
-    return [
-        *lines,
-        "",
-        f"{origin_line(found)} `python -m domindex_bench.scripts.loops` measures it again.",
-    ]
+        shown = "no ring" if correlation is None else f"{correlation:.4f}"
+        lines.append(f"| {words} | {shown} | {fit['accuracy']:.1f} |")
+    return [*lines, "", origin_line("loops", content["fits"])]
 
 
-def shapes_table(found: dict[str, Any]) -> list[str]:
+def shapes_table(content: Found) -> list[str]:
     """How often shapes were called loops, and which datasets."""
-    sizes = [str(size) for size in SIZES]
-    lines = [
-        f"| called a loop, % of {found['draws']} draws | "
-        + " | ".join(f"{size} domains" for size in sizes)
-        + " |",
-        "|---|" + "---|" * len(sizes),
-    ]
-    for name, rates in found["shapes"].items():
-        lines.append(f"| {name} | " + " | ".join(f"{rates[size]:.0f}" for size in sizes) + " |")
-    known = {name: facts for name, facts in found["datasets"].items() if "closes" in facts}
-    closed = [
-        f"{name} (persistence {facts['persistence']}"
-        + (
-            f", circular correlation {told:.3f})"
-            if (told := facts.get("circular correlation"))
-            else ")"
-        )
-        for name, facts in known.items()
-        if facts["closes"]
-    ]
-    lines += ["", f"Of {len(known)} datasets at hand these were called loops: {'; '.join(closed)}."]
-    return lines
+    heads = " | ".join(f"{size} domains" for size in SIZES)
+    lines = [f"| called a loop, % of 100 draws | {heads} |", "|---|" + "---|" * len(SIZES)]
+    for name in SHAPES:
+        rates = content["shapes"][name]
+        lines.append(f"| {name} | " + " | ".join(f"{rates[str(n)]:.0f}" for n in SIZES) + " |")
+    known = {
+        name: facts
+        for name, facts in content["datasets"].items()
+        if isinstance(facts, dict) and "closes" in facts
+    }
+    closed = []
+    for name, facts in known.items():
+        if facts["closes"]:
+            correlation = facts.get("circular correlation")
+            more = "" if correlation is None else f", circular correlation {correlation:.3f}"
+            closed.append(f"{name} (persistence {facts['persistence']}{more})")
+    called = "; ".join(closed)
+    return [*lines, "", f"Of {len(known)} datasets at hand these were called loops: {called}."]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--page", action="store_true", help="write the page, measure nothing")
-    if not parser.parse_args().page:
-        write_results(NAME, measure_all())
-    found = read_results(NAME)
-    write_table("figures.md", "loops", fits_table(found))
-    write_table("figures.md", "shapes", shapes_table(found))
-
-
-if __name__ == "__main__":
-    main()
+MEASUREMENT = Measurement(
+    parts={
+        "fits": lambda: {name: fit_facts(load_dataset(name)) for name in FITTED},
+        "shapes": all_shapes,
+        "datasets": all_maps,
+    },
+    tables={"loops": fits_table, "shapes": shapes_table},
+)

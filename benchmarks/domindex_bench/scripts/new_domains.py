@@ -1,23 +1,19 @@
 """New domains: added after the fit against trained with, and domains that do not belong.
 
-Writes results/new_domains.json. Some targets are left out of `fit` and added; their scores and
+Some targets are left out of `fit` and added; their scores and
 places are held against those of a model that was trained with them (their labels score, nothing
 else). Then domains of the same family, and of others, are held against the flag for domains off
 the map, and 100 new domains of 100 rows are placed and added, in seconds of CPU.
-
-    python -m domindex_bench.scripts.new_domains --splits 3
-    python -m domindex_bench.scripts.new_domains --parts time dg-60  # some; what was measured stays
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,12 +28,10 @@ from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import check_domain_data
 from domindex.representations.map_rows import rows_for_map
-from domindex_bench.record import origin
+from domindex_bench.measuring import Found, Measurement
 
-RESULTS = Path(__file__).parents[2] / "results" / "new_domains.json"
 LEFT_OUT = {"dg-60": 10, "tpt-48-w-e": 6, "tpt-48-n-s": 6}
-PLACES = {f"places {name}": name for name in LEFT_OUT}
-PARTS = ("time", "flag", *PLACES, *LEFT_OUT)
+N_SPLITS = 3
 N_FOREIGN, N_FAMILY, N_KNOWN = 60, 300, 50
 SHORT = {"candidates": [("raw", "linear")], "training": Training(index_steps=2)}
 
@@ -110,7 +104,7 @@ def map_gaps(
     return found, turned
 
 
-def compare_places(name: str, n_splits: int) -> list[dict[str, float]]:
+def compare_places(name: str) -> Found:
     """Of maps alone, in closed form: targets left out and placed, against a map drawn with them."""
     dataset = load_dataset(name)
     targets = [one for one in dataset.domains if one not in set(dataset.source_domains)]
@@ -123,7 +117,7 @@ def compare_places(name: str, n_splits: int) -> list[dict[str, float]]:
         return DomainGeometry.fit(data, map_rows=rows_for_map(data))
 
     with_all, splits = geometry_of(dataset.domains).domain_map.index, []
-    for seed in range(n_splits):
+    for seed in range(N_SPLITS):
         chosen = np.random.default_rng(seed).permutation(len(targets))[: LEFT_OUT[name]]
         out = [targets[number] for number in sorted(chosen)]
         part = geometry_of([one for one in dataset.domains if one not in set(out)])
@@ -133,7 +127,7 @@ def compare_places(name: str, n_splits: int) -> list[dict[str, float]]:
         ]
         grown = part.domain_map.with_domains(out, local).index
         splits.append(map_gaps(with_all, grown, out)[0])
-    return splits
+    return {"splits": splits}
 
 
 def _onto(points: Floats, goal: Floats, scaled: bool) -> Callable[[Floats], Floats]:
@@ -144,7 +138,7 @@ def _onto(points: Floats, goal: Floats, scaled: bool) -> Callable[[Floats], Floa
     return lambda places: (places - centre) @ turn * scale + aim
 
 
-def compare(name: str, n_splits: int) -> dict[str, Any]:
+def compare(name: str) -> Found:
     """Left out and added, against trained with.
 
     Beside it `others`, the targets that both models were trained with: how much two fits differ
@@ -154,7 +148,7 @@ def compare(name: str, n_splits: int) -> dict[str, Any]:
     targets = [one for one in dataset.domains if one not in set(dataset.source_domains)]
     with_all = fitted(dataset, dataset.domains)
     splits = []
-    for seed in range(n_splits):
+    for seed in range(N_SPLITS):
         chosen = np.random.default_rng(seed).permutation(len(targets))[: LEFT_OUT[name]]
         out = [targets[number] for number in sorted(chosen)]
         part = fitted(dataset, [one for one in dataset.domains if one not in set(out)])
@@ -236,7 +230,7 @@ def flagged_shares(model: Any, clouds: dict[str, Clouds]) -> dict[str, float]:
     return shares
 
 
-def flag_families(n_splits: int) -> dict[str, Any]:
+def flag_families() -> Found:
     """False alarms and hits on generated families, of which there are as many domains as wanted."""
     n_domains = N_KNOWN + N_FAMILY
     families: dict[str, Callable[[int], DomainDataset]] = {
@@ -252,7 +246,7 @@ def flag_families(n_splits: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, make in families.items():
         alarms, hits = [], []
-        for seed in range(n_splits):
+        for seed in range(N_SPLITS):
             dataset = make(seed)
             order = np.random.default_rng(seed).permutation(n_domains).tolist()
             known, new = order[:N_KNOWN], order[N_KNOWN:]
@@ -266,7 +260,7 @@ def flag_families(n_splits: int) -> dict[str, Any]:
             "flagged": {key: float(np.mean([one[key] for one in hits])) for key in hits[0]},
         }
         print(name, json.dumps(found[name]), flush=True)
-    return found
+    return {"families": found}
 
 
 def time_hundred() -> dict[str, float]:
@@ -282,29 +276,14 @@ def time_hundred() -> dict[str, float]:
             start = time.process_time()
             act(new.X, sample_domain=names)
             seconds[what] = time.process_time() - start
-    return seconds
+    return {"cpu_seconds_of_100_domains": seconds}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
-    arguments = parser.parse_args()
-    found = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
-    for part in arguments.parts:
-        if part == "time":
-            measured: Any = {"cpu_seconds_of_100_domains": time_hundred()}
-        elif part == "flag":
-            measured = {"families": flag_families(arguments.splits)}
-        elif part in PLACES:
-            measured = {"splits": compare_places(PLACES[part], arguments.splits)}
-        else:
-            measured = compare(part, arguments.splits)
-        found[part] = measured | origin()
-        print(part, json.dumps(found[part]), flush=True)
-        arguments.out.write_text(json.dumps(found, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+MEASUREMENT = Measurement(
+    parts={
+        "time": time_hundred,
+        "flag": flag_families,
+        **{f"places {name}": partial(compare_places, name) for name in LEFT_OUT},
+        **{name: partial(compare, name) for name in LEFT_OUT},
+    }
+)

@@ -1,4 +1,4 @@
-"""Our DANN, CDANN and MDD against skada's, on the same two domains. Writes results/skada.json.
+"""Our DANN, CDANN and MDD against skada's, on the same two domains.
 
 skada runs its own losses, batches and gradient reversal on a network of our encoder's shape. Two
 things of its release are put right: the default domain classifier ends in a softmax over one
@@ -9,10 +9,8 @@ Target labels are used to score, nothing else.
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,8 +24,8 @@ from domindex.baselines import CDANN, DANN, MDD, SourceOnly
 from domindex.baselines.networks import PlainEncoder
 from domindex.vdi.adversary import reader
 from domindex.vdi.networks import ClassPredictor
+from domindex_bench.measuring import Found, Measurement
 
-RESULTS = Path(__file__).parents[2] / "results" / "skada.json"
 N_SEEDS = 5
 N_ROWS = 300
 WIDTH, LATENT_DIM, N_CLASSES = 64, 16, 2
@@ -165,7 +163,7 @@ def theirs(method: str, rows: tuple[Rows, Rows], seed: int) -> float:
     return float(np.mean(predicted == rows[1][1]))
 
 
-def spread(scores: list[float]) -> dict[str, Any]:
+def spread(scores: list[float]) -> Found:
     return {
         "mean": round(100 * float(np.mean(scores)), 2),
         "deviation": round(100 * float(np.std(scores)), 2),
@@ -173,27 +171,19 @@ def spread(scores: list[float]) -> dict[str, Any]:
     }
 
 
-def measure(task: str, method: str, n_seeds: int = N_SEEDS) -> dict[str, Any]:
+def measure(task: str, method: str, n_seeds: int = N_SEEDS) -> Found:
     """Target accuracy, %, of one method on one task: ours and skada's."""
     rows = [TASKS[task](seed) for seed in range(n_seeds)]
     return {
-        "task": task,
-        "method": method,
         "ours": spread([ours(OURS[method], rows[seed], seed) for seed in range(n_seeds)]),
         "skada": spread([theirs(method, rows[seed], seed) for seed in range(n_seeds)]),
     }
 
 
-def main() -> None:
-    start = time.perf_counter()
-    report = []
-    for task, draw in TASKS.items():
-        alone = [ours(SourceOnly, draw(seed), seed) for seed in range(N_SEEDS)]
-        report.append({"task": task, "method": "source only", "ours": spread(alone)})
-        report += [measure(task, method) for method in OURS]
-    RESULTS.write_text(json.dumps(report, indent=1) + "\n")
-    print(RESULTS.read_text(), f"{time.perf_counter() - start:.0f} s")
+def measure_task(task: str) -> Found:
+    rows = [TASKS[task](seed) for seed in range(N_SEEDS)]
+    alone = spread([ours(SourceOnly, rows[seed], seed) for seed in range(N_SEEDS)])
+    return {"source only": alone, **{method: measure(task, method) for method in OURS}}
 
 
-if __name__ == "__main__":
-    main()
+MEASUREMENT = Measurement({task: partial(measure_task, task) for task in TASKS})

@@ -1,24 +1,20 @@
 """Twenty million rows of Parquet: fit, predict, and the same fit on two Dask workers.
 
-    python -m domindex_bench.scripts.streaming --rows 20000000 --folder /tmp/streaming
-
-Generates a table of 12 columns and 500 domains in a folder that the last stage deletes, runs every
-step in a process of its own, and writes seconds and peaks of memory, of that process and of those
-it starts, to results/streaming.json after each. Labels are scored after everything was predicted.
-Stages can be run by themselves, in this order: `--stages table "fit quick"`. The committee of the
-default predicts two parts of the table; what all rows would take is extrapolated from the two.
+A table of 12 columns and 500 domains is generated in a folder for temporary files, 1.5 GB, which
+the last part deletes. Every step runs in a process of its own; peaks of memory are those of that
+process and of those it starts. Labels are scored after everything was predicted. The committee of
+the default predicts two parts of the table; what all rows would take is extrapolated from the two.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +26,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from domindex.tables import Run
-from domindex_bench.record import origin
+from domindex_bench.measuring import Found, Measurement
 
-RESULTS = Path(__file__).parents[2] / "results" / "streaming.json"
-N_DOMAINS, N_FILES = 500, 20
+FOLDER = Path(tempfile.gettempdir()) / "streaming"
+N_ROWS, N_DOMAINS, N_FILES = 20_000_000, 500, 20
 NAMES = [f"s{n:03d}" for n in range(N_DOMAINS)]
 SOURCES = [name for number, name in enumerate(NAMES) if number % 10 < 3]
 """Domains with labels: three of ten, all along the family."""
-
-GROUP_ROWS = 100_000
-BYTES_A_ROW = 90
-TURN = 1.5 * np.pi
-"""By which the last domain is turned against the first."""
 
 KINDS = pa.array(["plain", "red", "green", "blue", "none"])
 
@@ -54,7 +45,7 @@ def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, Any]:
     classes = rng.integers(0, 2, n_rows)
     centre = np.column_stack([2.0 * classes - 1.0, np.full(n_rows, 2.0)])
     plane = centre + 0.35 * rng.normal(size=(n_rows, 2))
-    angle = TURN * share
+    angle = 1.5 * np.pi * share
     x1 = np.cos(angle) * plane[:, 0] - np.sin(angle) * plane[:, 1]
     x2 = np.sin(angle) * plane[:, 0] + np.cos(angle) * plane[:, 1]
     noise = rng.normal(size=(n_rows, 6))
@@ -72,17 +63,20 @@ def rows_of(rng: np.random.Generator, n_rows: int) -> dict[str, Any]:
     return columns
 
 
-def write_family(data: Path, n_rows: int, seed: int) -> None:
+def write_table() -> Found:
     """Parquet files of many row groups; labels of targets are there, and named as no sources."""
-    data.mkdir()
+    data = FOLDER / "table"
+    data.mkdir(parents=True)
     for number in range(N_FILES):
-        rng = np.random.default_rng([seed, number])
-        left = n_rows // N_FILES
+        rng = np.random.default_rng([0, number])
+        left = N_ROWS // N_FILES
         with pq.ParquetWriter(data / f"part-{number:02d}.parquet", _schema()) as writer:
             while left > 0:
-                size = min(left, GROUP_ROWS)
+                size = min(left, 100_000)
                 writer.write_table(pa.table(rows_of(rng, size), schema=_schema()))
                 left -= size
+    size = sum(path.stat().st_size for path in data.iterdir())
+    return {"rows": N_ROWS, "columns": 12, "domains": N_DOMAINS, "gigabytes": round(size / 1e9, 2)}
 
 
 def _schema() -> pa.Schema:
@@ -117,11 +111,59 @@ def measured(arguments: list[str]) -> dict[str, float]:
     }
 
 
-def fit(data: Path, run: Path, config: Path, *more: str) -> dict[str, float]:
+def fit(effort: str, out: str, *more: str) -> Found:
+    config = FOLDER / f"{effort}.toml"
+    config.write_text(f'effort = "{effort}"\n')
     roles = ["--target", "label", "--domain", "store", "--sources", ",".join(SOURCES)]
-    return measured(
-        ["fit", str(data), *roles, "--out", str(run), "--config", str(config), "--no-report", *more]
+    files = [str(FOLDER / "table"), "--out", str(FOLDER / out), "--config", str(config)]
+    spent: Found = measured(["fit", *files, *roles, "--no-report", *more])
+    about = json.loads((FOLDER / out / "run.json").read_text())
+    return spent | {"stages": about.get("stages"), "summary": about.get("summary")}
+
+
+def fit_on_two_workers() -> Found:
+    """The quick fit on a local cluster."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        spent = fit("quick", "far", "--dask", cluster.scheduler_address)
+    return spent | {"same": same_model(FOLDER / "quick", FOLDER / "far")}
+
+
+def predict(effort: str, data: Path = FOLDER / "table", n_rows: int = N_ROWS) -> Found:
+    out = FOLDER / f"{effort}.parquet"
+    spent: Found = {"rows": n_rows}
+    spent |= measured(["predict", str(FOLDER / effort), str(data), "--out", str(out)])
+    spent["rows_a_second"] = round(n_rows / spent["seconds"])
+    spent["accuracy"] = round(accuracy_of(data, out), 4)
+    out.unlink()
+    return spent
+
+
+def predict_parts() -> Found:
+    """The default's rate on two sizes: what a row costs once everything is imported."""
+    found: Found = {}
+    files = sorted((FOLDER / "table").iterdir())
+    for n_files in (1, 2):
+        part = FOLDER / f"part-of-{n_files}"
+        part.mkdir(exist_ok=True)
+        for path in files[:n_files]:
+            (part / path.name).unlink(missing_ok=True)
+            (part / path.name).symlink_to(path)
+        rows = n_files * (N_ROWS // N_FILES)
+        found[f"{n_files} of {N_FILES} files"] = predict("full", part, rows)
+    small, large = found.values()
+    rate = (large["rows"] - small["rows"]) / (large["seconds"] - small["seconds"])
+    found["rows_a_second_without_start"] = round(rate)
+    found["seconds_of_all_rows_extrapolated"] = round(
+        large["seconds"] + (N_ROWS - large["rows"]) / rate
     )
+    return found
+
+
+def clean() -> Found:
+    shutil.rmtree(FOLDER)
+    return {}
 
 
 def accuracy_of(data: Path, predictions: Path) -> float:
@@ -170,115 +212,14 @@ def same_model(first: Path, second: Path) -> bool:
     return np.array_equal(*said) and np.array_equal(*places)
 
 
-class Bench:
-    """A folder with the table and the runs, and the file that stages write their figures to."""
-
-    def __init__(self, folder: Path, n_rows: int, seed: int, out: Path) -> None:
-        self.folder, self.n_rows, self.seed, self.out = folder, n_rows, seed, out
-        self.data = folder / "table"
-
-    def write(self) -> dict[str, Any]:
-        if self.data.exists():
-            raise SystemExit(f"{self.data} exists. Run the stage `clean` first.")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_family(self.data, self.n_rows, self.seed)
-        size = sum(path.stat().st_size for path in self.data.iterdir())
-        self.out.unlink(missing_ok=True)
-        found = {"rows": self.n_rows, "columns": 12, "domains": N_DOMAINS}
-        return found | {"gigabytes": round(size / 1e9, 2)}
-
-    def fit(self, effort: str) -> dict[str, Any]:
-        config, run = self.folder / f"{effort}.toml", self.folder / effort
-        config.write_text(f'effort = "{effort}"\n')
-        spent: dict[str, Any] = fit(self.data, run, config)
-        table = json.loads((run / "run.json").read_text())
-        spent["stages"] = table.get("stages")
-        spent["summary"] = table.get("summary")
-        return spent
-
-    def predict(self, effort: str, data: Path, n_rows: int) -> dict[str, Any]:
-        out = self.folder / f"{effort}.parquet"
-        spent: dict[str, Any] = {"rows": n_rows}
-        spent |= measured(["predict", str(self.folder / effort), str(data), "--out", str(out)])
-        spent["rows_a_second"] = round(n_rows / spent["seconds"])
-        spent["accuracy"] = round(accuracy_of(data, out), 4)
-        out.unlink()
-        return spent
-
-    def predict_part(self) -> dict[str, Any]:
-        """The default's rate on two sizes: what a row costs once everything is imported."""
-        found: dict[str, Any] = {}
-        parts = sorted(self.data.iterdir())
-        for n_files in (1, 2):
-            part = self.folder / f"part-of-{n_files}"
-            part.mkdir(exist_ok=True)
-            for path in parts[:n_files]:
-                (part / path.name).unlink(missing_ok=True)
-                (part / path.name).symlink_to(path)
-            rows = n_files * (self.n_rows // N_FILES)
-            found[f"{n_files} of {N_FILES} files"] = self.predict("full", part, rows)
-        small, large = found.values()
-        more = large["seconds"] - small["seconds"]
-        rate = (large["rows"] - small["rows"]) / more
-        found["rows_a_second_without_start"] = round(rate)
-        found["seconds_of_all_rows_extrapolated"] = round(
-            large["seconds"] + (self.n_rows - large["rows"]) / rate
-        )
-        return found
-
-    def on_two_workers(self) -> dict[str, Any]:
-        """The quick fit on a local cluster."""
-        from distributed import LocalCluster
-
-        far, config = self.folder / "far", self.folder / "quick.toml"
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-            address = cluster.scheduler_address
-            spent: dict[str, Any] = fit(self.data, far, config, "--dask", address)
-        return spent | {"same": same_model(self.folder / "quick", far)}
-
-    def clean(self) -> None:
-        shutil.rmtree(self.folder)
-
-    def run(self, stage: str) -> None:
-        """One stage; what others wrote stays."""
-        acts: dict[str, Callable[[], Any]] = {
-            "table": self.write,
-            "fit quick": lambda: self.fit("quick"),
-            "predict quick": lambda: self.predict("quick", self.data, self.n_rows),
-            "fit quick on two workers": self.on_two_workers,
-            "fit full": lambda: self.fit("full"),
-            "predict full": self.predict_part,
-            "clean": self.clean,
-        }
-        found = acts[stage]()
-        if found is None:
-            return
-        print(stage, json.dumps(found, indent=1), flush=True)
-        known = json.loads(self.out.read_text()) if self.out.exists() else {}
-        known[stage] = found | origin()
-        self.out.write_text(json.dumps(known, indent=1) + "\n")
-
-
-STAGES = (
-    *("table", "fit quick", "predict quick", "fit quick on two workers"),
-    *("fit full", "predict full", "clean"),
+MEASUREMENT = Measurement(
+    parts={
+        "table": write_table,
+        "fit quick": partial(fit, "quick", "quick"),
+        "predict quick": partial(predict, "quick"),
+        "fit quick on two workers": fit_on_two_workers,
+        "fit full": partial(fit, "full", "full"),
+        "predict full": predict_parts,
+        "clean": clean,
+    }
 )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "streaming")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--stages", nargs="*", choices=STAGES, default=STAGES)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    chosen = parser.parse_args()
-    if shutil.disk_usage(chosen.folder.parent).free < 4 * BYTES_A_ROW * chosen.rows:
-        raise SystemExit(f"{chosen.folder} has too little room for {chosen.rows} rows.")
-    bench = Bench(chosen.folder, chosen.rows, chosen.seed, chosen.out)
-    for stage in chosen.stages:
-        bench.run(stage)
-
-
-if __name__ == "__main__":
-    main()

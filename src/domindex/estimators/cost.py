@@ -2,9 +2,8 @@
 
 A rule with few terms, each the size of one kind of work; its coefficients are seconds on the
 machine they were measured on, and a tiny timing says how much slower or faster this one is.
-`python -m domindex_bench.scripts.growth --rule` measures them again. Meant to be right within a
-factor of three:
-which candidates are tried, and whether the network is, depends on what the data say.
+`domindex-bench measure growth "rule full"` measures them again. Meant to be right within a factor
+of three: which candidates are tried, and whether the network is, depends on what the data say.
 """
 
 from __future__ import annotations

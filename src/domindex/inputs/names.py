@@ -33,12 +33,16 @@ def check_domain_names(sample_domain: Any, n_rows: int) -> list[Hashable]:
             f"{n_rows} rows and no domain for any of them. "
             "Pass one domain name per row, for example sample_domain=table['hospital']."
         )
-    names = [_plain(name) for name in _as_sequence(sample_domain)]
+    names = _as_sequence(sample_domain)
+    are_plain = set(map(type, names)) <= {str, int}
+    names = names if are_plain else [_plain(name) for name in names]
     if len(names) != n_rows:
         raise InputError(
             f"sample_domain has {len(names)} entries, but X has {n_rows} rows. "
             "Pass exactly one domain name per row."
         )
+    if are_plain:  # millions of rows need not be looked at one by one
+        return names
     missing = [row for row, name in enumerate(names) if is_missing(name)]
     if missing:
         raise InputError(
@@ -96,7 +100,7 @@ def warn_of_look_alikes(names: Iterable[Hashable], known: Iterable[Hashable]) ->
 def number_names(names: Sequence[Hashable], domains: Sequence[Hashable]) -> NDArray[np.int64]:
     """Position of every name in `domains`, shape (rows,)."""
     position = {name: number for number, name in enumerate(domains)}
-    return np.fromiter((position[name] for name in names), dtype=np.int64, count=len(names))
+    return np.fromiter(map(position.__getitem__, names), dtype=np.int64, count=len(names))
 
 
 def group_rows(

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 from numpydoc.validate import validate
+from sklearn.linear_model import LogisticRegression
 
 import domindex
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
@@ -68,17 +69,18 @@ def missing_extra(error):
 
 @cache
 def small_model():
-    """The fitted model that examples call `model`."""
+    """The fitted models that examples call `model` and `moment_flow`."""
     data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
     few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
     rows = {"sample_domain": data.sample_domain}
-    model = VDIClassifier(**few, random_state=0)
-    return data, few, rows, model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+    how = {**rows, "source_domains": [0, 1, 2]}
+    model = VDIClassifier(**few, random_state=0).fit(data.X, data.y, **how)
+    return data, few, rows, model, MomentFlow(LogisticRegression()).fit(data.X, data.y, **how)
 
 
 def namespace():
     """What every example may use without making it: docs/api.md says so to readers."""
-    data, few, rows, model = small_model()
+    data, few, rows, model, moment_flow = small_model()
     return {
         "np": np,
         "data": data,
@@ -86,6 +88,7 @@ def namespace():
         "rows": rows,
         "names": data.sample_domain,
         "model": deepcopy(model),
+        "moment_flow": deepcopy(moment_flow),
         "Training": Training,
         "VDIClassifier": VDIClassifier,
         "VDIRegressor": VDIRegressor,

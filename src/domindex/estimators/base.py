@@ -23,11 +23,11 @@ from domindex.cluster import cluster_errors
 from domindex.errors import InputError
 from domindex.estimators.frames import (
     FitArguments,
+    complete_arguments,
     frame_preparation,
-    named_column,
     prepared_inputs,
     scored_rows,
-    told_rows,
+    take_named,
     warn_without_domain,
     without_columns,
 )
@@ -115,14 +115,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Examples
         --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from domindex import MomentFlow
-        >>> from domindex.datasets import make_circle
-        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-        >>> rows = {"sample_domain": data.sample_domain}
-        >>> model = MomentFlow(LogisticRegression())
-        >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
-        >>> model.source_domains_
+        >>> moment_flow.source_domains_
         [0, 1, 2]
         """
         given = FitArguments(X, y, sample_domain, source_domains, None)
@@ -153,7 +146,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         elif streamed:
             given = sample_table(given, self._stream_seed())
         else:
-            given = told_rows(given)
+            given = complete_arguments(given)
             self._preparation = frame_preparation(given)
         self._domain_column, self._target_column = given.domain_column, given.target_column
         data = check_domain_data(
@@ -416,8 +409,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             rows = rows_beyond_memory(self, X, sample_domain)
             X, told = rows.sample()
             sample_domain = None if rows.nameless else told
-        X, sample_domain = named_column(X, sample_domain, self._domain_column)
-        inputs, names = self._read_rows(X), None
+        given = FitArguments(X, None, sample_domain, None, None)
+        given = take_named(given, domain=self._domain_column)
+        inputs, names, sample_domain = self._read_rows(given.X), None, given.sample_domain
         if sample_domain is not None:
             names = check_domain_names(sample_domain, len(inputs))
             warn_of_look_alikes(names, self.domains_)

@@ -65,8 +65,8 @@ class FitArguments:
     preparation: TablePreparation | None = None
 
 
-def told_rows(rows: FitArguments) -> FitArguments:
-    """Columns that were named taken out of X, sources told by labels where nothing else tells."""
+def complete_arguments(rows: FitArguments) -> FitArguments:
+    """Named columns are taken out of X, and sources are found by their labels if nobody says."""
     if isinstance(rows.X, PreparedFrame):
         rows = replace(rows, X=rows.X.frame, preparation=rows.X.preparation)
     rows = take_named(rows)
@@ -102,10 +102,10 @@ def take_named(
     if isinstance(y, str):
         labels, rest = _take(rows.X, y, "y")
         rows = replace(rows, X=rest, y=labels, target_column=y)
-    told = domain if rows.sample_domain is None and domain in known else rows.sample_domain
-    if isinstance(told, str):
-        names, rest = _take(rows.X, told, "sample_domain")
-        rows = replace(rows, X=rest, sample_domain=names, domain_column=told)
+    column = domain if rows.sample_domain is None and domain in known else rows.sample_domain
+    if isinstance(column, str):
+        names, rest = _take(rows.X, column, "sample_domain")
+        rows = replace(rows, X=rest, sample_domain=names, domain_column=column)
     return replace(rows, X=without_columns(rows.X, (target, domain)))
 
 
@@ -114,8 +114,7 @@ def scored_rows(rows: FitArguments) -> FitArguments:
     rows = take_named(rows)
     if is_mapped(rows.X) or is_dataset(rows.X) or is_stream(rows.X):
         return rows
-    labels = label_rules.check_label_array(rows.y, len(rows.X))
-    hidden = label_rules.hidden_marks(labels, minus_one_hides=False)
+    hidden = _hidden(rows.y, len(rows.X))
     if hidden.all():
         raise InputError(
             f"y holds no label in {len(hidden)} rows, so there is nothing to compare with. Pass "
@@ -136,11 +135,16 @@ def fitted_rows(model: Any, rows: FitArguments) -> FitArguments:
     rows = take_named(rows, model._target_column, model._domain_column)
     if rows.y is None or rows.sample_domain is None or not is_frame(rows.X):
         return rows  # the gate says what is wrong
-    labels = label_rules.check_label_array(rows.y, len(rows.X))
     names, sources = check_domain_names(rows.sample_domain, len(rows.X)), set(model.source_domains_)
-    hidden = label_rules.hidden_marks(labels, minus_one_hides=False)
+    hidden = _hidden(rows.y, len(rows.X))
     lost = np.array([gone and name in sources for gone, name in zip(hidden, names)])
     return only_rows(rows, np.flatnonzero(~lost)) if lost.any() else rows
+
+
+def _hidden(y: Any, n_rows: int) -> NDArray[np.bool_]:
+    """(rows,) where there is no label."""
+    labels = label_rules.check_label_array(y, n_rows)
+    return label_rules.hidden_marks(labels, minus_one_hides=False)
 
 
 def without_columns(X: Any, names: Iterable[str | None]) -> Any:
@@ -172,19 +176,6 @@ def is_frame(X: Any) -> bool:
         return False  # columns of one name: the gate says what is wrong
 
 
-def named_column(X: Any, sample_domain: Any, column: str | None) -> tuple[Any, Any]:
-    """Rows and the domain of each: a column of X that is named here, or was named in `fit`."""
-    if not is_frame(X):
-        return X, sample_domain
-    if isinstance(sample_domain, str):
-        names, rest = _take(X, sample_domain, "sample_domain")
-        return rest, names
-    if column is not None and column in nw.from_native(X, eager_only=True).columns:
-        names, rest = _take(X, column, "sample_domain")
-        return rest, names if sample_domain is None else sample_domain
-    return X, sample_domain
-
-
 def frame_preparation(rows: FitArguments) -> TablePreparation | None:
     """How a frame with texts or gaps becomes numbers; None where it is numbers.
 
@@ -194,22 +185,19 @@ def frame_preparation(rows: FitArguments) -> TablePreparation | None:
         return rows.preparation
     names = check_domain_names(rows.sample_domain, len(rows.X))
     table = pandas_frame(rows.X)
+    kinds = table.dtypes.items()
+    categories = [str(name) for name, kind in kinds if isinstance(kind, pd.CategoricalDtype)]
     preparation, notes = TablePreparation.fit(
         table,
         domains=[str(name) for name in names],
         is_source=_row_is_source(names, rows.source_domains),
-        request=InputRequest(categorical=_of_categories(table)),
+        request=InputRequest(categorical=categories),
         in_python=True,
     )
     said = (*notes, *preparation.apply(table).changes.notes(with_texts=False))
     if said:
         warnings.warn(" ".join(said), PreparationWarning, stacklevel=frames_inside())
     return preparation
-
-
-def _of_categories(table: pd.DataFrame) -> list[str]:
-    """Columns that say so themselves, whatever their categories are called."""
-    return [str(n) for n, kind in table.dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
 
 
 def prepared_inputs(preparation: TablePreparation, X: Any) -> NDArray[np.float64]:
@@ -268,24 +256,21 @@ def _by_labels(rows: FitArguments, names: Sequence[Hashable]) -> FitArguments:
 
     Rows of a source without a label are left out, with a word, as of a table.
     """
-    labels = label_rules.check_label_array(rows.y, len(names))
-    if any(isinstance(name, numbers.Integral) and not _is_positive(name) for name in names):
-        return rows
-    hidden = label_rules.hidden_marks(labels, minus_one_hides=False)
-    if not hidden.any():
+    hidden = _hidden(rows.y, len(names))
+    if any(isinstance(name, numbers.Integral) and name < 0 for name in names) or not hidden.any():
         return rows
     sources = {name for name, gone in zip(names, hidden) if not gone}
     lost = np.array([gone and name in sources for name, gone in zip(names, hidden)])
-    told = replace(rows, sample_domain=names, source_domains=list(sources) or None)
-    if not lost.any() or not sources:
-        return told
+    rows = replace(rows, sample_domain=names, source_domains=list(sources) or None)
+    if not lost.any():
+        return rows
     warnings.warn(
         f"Left out {int(lost.sum())} rows of source domains that have no label; they can be "
         "predicted.",
         PreparationWarning,
         stacklevel=frames_inside(),
     )
-    return only_rows(told, np.flatnonzero(~lost))
+    return only_rows(rows, np.flatnonzero(~lost))
 
 
 def only_rows(rows: FitArguments, kept: NDArray[np.int64]) -> FitArguments:
@@ -322,7 +307,17 @@ def _refuse_placeholders(
     if values.dtype.kind not in "iu" or values.ndim != 1:
         return
     marked = values == HIDDEN_CLASS
-    _refuse_unlabelled_sources(values, marked, names, is_source)
+    filled = {name for name, gone in zip(names, marked) if gone}
+    sources = {name for name, source in zip(names, is_source) if source}
+    nowhere_else = not filled & {name for name, gone in zip(names, marked) if not gone}
+    others = np.unique(values[is_source & ~marked])
+    if nowhere_else and filled & sources and filled - sources and len(others) > 1:
+        empty = [name for name in order_names(names) if name in filled & sources]
+        raise InputError(
+            f"y is −1, which stands for no label, in all rows of {preview(empty)}, and "
+            "source_domains names them. Leave them out of source_domains, or fill in their labels; "
+            "if −1 is a class, give it another number."
+        )
     if marked[~is_source].all() and (~is_source).any() and marked[is_source].any():
         if set(np.unique(values[is_source]).tolist()) <= {HIDDEN_CLASS, 1}:
             return  # a class of its own, beside 1
@@ -331,30 +326,3 @@ def _refuse_placeholders(
             f"{int(marked[is_source].sum())} rows of sources. Drop these rows, or give the class "
             "another number."
         )
-
-
-def _refuse_unlabelled_sources(
-    values: NDArray,
-    marked: NDArray[np.bool_],
-    names: Sequence[Hashable],
-    is_source: NDArray[np.bool_],
-) -> None:
-    filled = {name for name, gone in zip(names, marked) if gone}
-    if not filled or filled & {name for name, gone in zip(names, marked) if not gone}:
-        return
-    empty = [name for name in order_names(names) if name in filled & _named(names, is_source)]
-    others = set(np.unique(values[is_source & ~marked]).tolist())
-    if empty and filled & _named(names, ~is_source) and len(others) > 1:
-        raise InputError(
-            f"y is −1, which stands for no label, in all rows of {preview(empty)}, and "
-            "source_domains names them. Leave them out of source_domains, or fill in their labels; "
-            "if −1 is a class, give it another number."
-        )
-
-
-def _named(names: Sequence[Hashable], where: NDArray[np.bool_]) -> set[Hashable]:
-    return {name for name, here in zip(names, where) if here}
-
-
-def _is_positive(name: Hashable) -> bool:
-    return isinstance(name, numbers.Integral) and name >= 0

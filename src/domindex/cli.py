@@ -432,7 +432,8 @@ def serve(
     """
     from domindex.serving import serve_run
 
-    serve_run(run, host=host, port=port, max_upload=max_upload, allow_hosts=allow_host or ())
+    names = tuple(allow_host or ())
+    serve_run(run, host=host, port=port, max_upload=max_upload, allow_hosts=names)
 
 
 @command

@@ -6,7 +6,7 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
@@ -22,23 +22,19 @@ from domindex.tables.run import Run
 def serve_run(
     run: Run | str | os.PathLike[str],
     *,
-    host: str = "127.0.0.1",
-    port: int = 8700,
-    max_upload: float = 50.0,
-    allow_hosts: Sequence[str] = (),
     say: Callable[[str], object] | None = None,
+    **settings: Any,
 ) -> None:
     """Serve a run as a local web page until Ctrl-C.
+
+    There is no password: leave `host` at loopback, which is reached from this machine only, unless
+    all who reach it may use it.
 
     Parameters
     ----------
     run : a run, or its folder
-    host : the address to listen at. There is no password: leave it at loopback, which is reached
-        from this machine only, unless all who reach it may use it
-    port : the port to listen at; 0 takes a free one
-    max_upload : the largest table that is taken, in MB
-    allow_hosts : names besides the address itself by which browsers may reach the page
     say : is given each line for the user; standard error where None
+    **settings : fields of `ServeSettings`: host, port, max_upload, allow_hosts, …
 
     Examples
     --------
@@ -47,32 +43,31 @@ def serve_run(
     domindex.errors.InputError: ...
     """
     say = say or partial(print, file=sys.stderr, flush=True)
-    settings = ServeSettings(host, port, max_upload, allow_hosts=tuple(allow_hosts))
-    with _listen(settings.host, settings.port) as listening:
-        served = ServedRun.open(run, settings)
+    limits = ServeSettings(**settings)
+    host = limits.host
+    with _listen(host, limits.port) as listening:
+        served = ServedRun.open(run, limits)
         address, bound = listening.getsockname()[:2]
         loopback = is_loopback(address)
         if not loopback:
             say(
-                f"warning: {settings.host} is not loopback. Whoever reaches this machine can read "
+                f"warning: {host} is not loopback. Whoever reaches this machine can read "
                 "the map and have tables predicted; there is no password, and nothing is encrypted."
             )
-        shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+        shown = f"[{host}]" if ":" in host else host
         say(f"Serving {served.run.folder} at http://{shown}:{bound}/ (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):
-            _run(served, settings, listening, loopback)
+            _run(served, listening, loopback)
     say("Stopped.")
 
 
-def _run(
-    served: ServedRun, settings: ServeSettings, listening: socket.socket, loopback: bool
-) -> None:
+def _run(served: ServedRun, listening: socket.socket, loopback: bool) -> None:
     import uvicorn
 
     from domindex.serving.app import build_app
     from domindex.serving.guard import KnownHosts
 
-    known = KnownHosts.of(settings.host, loopback, settings.allow_hosts)
+    known = KnownHosts.of(served.settings.host, loopback, served.settings.allow_hosts)
     options: dict[str, Any] = {"log_level": "warning", "access_log": False, "lifespan": "off"}
     options |= {"server_header": False, "proxy_headers": False, "ws": "none", "http": "h11"}
     options |= {"timeout_graceful_shutdown": 3, "limit_concurrency": 64}

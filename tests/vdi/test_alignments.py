@@ -125,7 +125,7 @@ def test_an_alignment_starts_at_the_flow_it_was_given(family, n_components):
     alignment = alignment_along(flow)
     rng = np.random.default_rng(1)
     x, beta = rng.normal(size=(4, 9, 2)), rng.normal(size=(4, 2))
-    truth = np.stack([flow.align(cloud, place) for cloud, place in zip(x, beta)])
+    truth = np.stack(flow.align_all(list(x), beta))
     points, index = torch.tensor(x).float(), torch.tensor(beta).float()
     straight, bent = alignment(points, index)
     np.testing.assert_allclose(straight.detach(), truth, atol=1e-4)

@@ -10,7 +10,6 @@ from torch import nn
 from domindex.errors import InputError
 from domindex.inputs.standardizing import InputScaler
 from domindex.vdi.backbones import (
-    ROWS_AT_ONCE,
     Backbone,
     FeatureExtractor,
     as_backbone,
@@ -60,7 +59,7 @@ def test_the_users_own_module_is_left_as_it_is():
 
 
 def test_many_rows_are_computed_in_parts_alike():
-    many = np.random.default_rng(1).normal(size=(ROWS_AT_ONCE + 7, 4, 5))
+    many = np.random.default_rng(1).normal(size=(FeatureExtractor.max_rows + 7, 4, 5))
     extractor = prepare_extractor(Backbone(Means()), many, seed=0)
     np.testing.assert_allclose(extractor.table(many)[-1, 0], many[-1].mean(), rtol=1e-5)
 

@@ -13,18 +13,19 @@ from domindex.inputs.messages import frames_inside
 from domindex.representations import PlacedRows
 from domindex.vdi.fitted_indices import FittedIndices
 
-ONE_PLACE = 1e-6
-"""Of the unit scale of a map, and of the scale of z: beneath it, differences are rounding."""
-
-LOOKED_AT = 3
-"""Domains whose z is looked at: where it is constant, it is constant in any three."""
-
 
 def warn_of_collapse(
-    coordinates: Floats, network: NetworkMember | None, rows: PlacedRows, indices: FittedIndices
+    coordinates: Floats,
+    network: NetworkMember | None,
+    rows: PlacedRows,
+    indices: FittedIndices,
+    rounding: float = 1e-6,
 ) -> None:
-    """Say so where all domains lie at one place, or where the network encodes all rows alike."""
-    if len(coordinates) > 1 and np.ptp(coordinates, axis=0).max() <= ONE_PLACE:
+    """Say so where all domains lie at one place, or where the network encodes all rows alike.
+
+    Differences below `rounding`, relative to the scale of the map and of z, count as none.
+    """
+    if len(coordinates) > 1 and np.ptp(coordinates, axis=0).max() <= rounding:
         warnings.warn(
             f"All {len(coordinates)} domains lie at one place of the map: their inputs are alike, "
             "and the index tells nothing. Look whether sample_domain names what differs, or add "
@@ -34,9 +35,9 @@ def warn_of_collapse(
         )
     if network is None:
         return
-    names = {domain.name for domain in rows.domains[:LOOKED_AT]}
+    names = {domain.name for domain in rows.domains[:3]}  # constant z is so in any three
     z = network.encode(rows.only(names), indices)
-    if len(z) > 1 and np.ptp(z, axis=0).max() <= ONE_PLACE * (1.0 + np.abs(z).max()):
+    if len(z) > 1 and np.ptp(z, axis=0).max() <= rounding * (1.0 + np.abs(z).max()):
         warnings.warn(
             "The network encodes all rows alike: z is constant, and what it predicts does not "
             "depend on X. Lower adversary_weight of Network or learning_rate of Training, or give "

@@ -1,9 +1,8 @@
 """About how long a default fit will take, said before it starts.
 
-A rule with few terms, each the size of one kind of work; its coefficients are seconds on the
-machine they were measured on, and a tiny timing says how much slower or faster this one is.
-`domindex-bench measure growth "rule full"` measures them again. Meant to be right within a factor
-of three: which candidates are tried, and whether the network is, depends on what the data say.
+A rule with few terms, each the size of one kind of work, with seconds for a unit of it; a tiny
+timing says how much slower this machine is. `domindex-bench measure growth "rule full"` measures
+them again. Right within a factor of three: what is tried depends on what the data say.
 """
 
 from __future__ import annotations
@@ -16,16 +15,6 @@ import numpy as np
 
 from domindex.geometry.settings import MAP
 from domindex.inputs import DomainData
-
-LONG = 10.0
-"""Seconds below which nothing is said: it is over before it is read."""
-
-MOST_TRAINED = 4000
-MOST_POINTS = 200
-MOST_EXACT = 100
-MOST_STEPPED = 128
-"""Rows that a fold learns from, rows of a domain that enter exact distances, domains up to which
-distances are exact, and domains that a step of training sees: as the stages have them."""
 
 COEFFICIENTS: dict[str, dict[str, float]] = {
     "full": {
@@ -52,14 +41,10 @@ COEFFICIENTS: dict[str, dict[str, float]] = {
     },
 }
 """Seconds of CPU for a unit of each term of `FitSize.terms`, by `effort`: least relative errors,
-none below zero, over 27 fits of `make_drift` (6 to 250 domains, 20 to 400 rows of each, 2 to 32
-features), a full fit of 2,000 domains, and the map alone of 1,000 and of 4,000. Off by a factor of
-1.6 at most on these. Up to 500 domains pairs cost what they cost then; a domain beyond is placed,
-for the difference of quick fits of 480 and of 2,000 domains, and half as much again in a full fit,
-which was not measured. A zero says that other terms were enough, not that it costs nothing."""
-
-REFERENCE_SECONDS = 0.02
-"""Of `_tiny_work` on the machine that the coefficients were measured on."""
+none below zero, over 27 fits of `make_drift`, a full fit of 2,000 domains, and the map alone of
+1,000 and of 4,000; off by a factor of 1.6 at most on these. Domains beyond 500 are placed: half as
+much again in a full fit as in a quick one was not measured. A zero says that other terms were
+enough, not that it costs nothing."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +69,17 @@ class FitSize:
         return cls(data.n_rows, int(data.row_is_source.sum()), n_features, data.n_domains)
 
     def terms(self) -> dict[str, float]:
-        """The sizes of the kinds of work, in units of a thousand or a million operations."""
-        trained = min(self.source_rows, MOST_TRAINED)
-        points = min(self.rows / self.domains, MOST_POINTS)
-        exact = self.domains if self.domains <= MOST_EXACT else 0
+        """The sizes of the kinds of work, in units of a thousand or a million operations.
+
+        A fold learns from 4,000 rows at most; distances are exact up to 100 domains, over 200 rows
+        of each; a step of training sees 128 domains.
+        """
+        trained = min(self.source_rows, 4000)
+        points = min(self.rows / self.domains, 200)
+        exact = self.domains if self.domains <= 100 else 0
         return {
             "once": 1.0,
-            "stepped domains": min(self.domains, MOST_STEPPED) / 1e2,
+            "stepped domains": min(self.domains, 128) / 1e2,
             "exact pairs": (exact * points) ** 2 / 1e6,
             "pairs": min(self.domains, MAP.max_drawn) ** 2 / 1e6,
             "placed domains": max(self.domains - MAP.max_drawn, 0) / 1e3,
@@ -115,14 +104,19 @@ def estimate_seconds(size: FitSize, effort: str, speed: float = 1.0) -> float:
     return speed * sum(coefficients[name] * amount for name, amount in terms.items())
 
 
-def machine_speed(clock: Callable[[], float] = time.perf_counter, repeats: int = 3) -> float:
-    """How many times as long as on the reference machine a little work takes here, now."""
+def machine_speed(
+    clock: Callable[[], float] = time.perf_counter, repeats: int = 3, reference: float = 0.02
+) -> float:
+    """How many times as long as on the reference machine a little work takes here, now.
+
+    `reference` is the seconds that it took where the coefficients were measured.
+    """
     seconds = []
     for _ in range(repeats):
         start = clock()
         _tiny_work()
         seconds.append(clock() - start)
-    return float(np.median(seconds)) / REFERENCE_SECONDS
+    return float(np.median(seconds)) / reference
 
 
 def in_words(seconds: float) -> str:

@@ -52,7 +52,7 @@ from domindex.committee.words import (
 from domindex.errors import InputError
 from domindex.estimators.base import Names
 from domindex.estimators.collapse import warn_of_collapse
-from domindex.estimators.cost import LONG, FitSize, estimate_seconds, in_words, machine_speed
+from domindex.estimators.cost import FitSize, estimate_seconds, in_words, machine_speed
 from domindex.estimators.fitted import FittedCommittee
 from domindex.estimators.frames import FitArguments
 from domindex.estimators.new_domains import (
@@ -377,7 +377,7 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         if not self.verbose or self.candidates is not None or self.flow is None:
             return
         seconds = estimate_seconds(FitSize.of(data), self.effort, machine_speed())
-        if seconds >= LONG:
+        if seconds >= 10.0:  # less is over before it is read
             progress.say(f"This will take {in_words(seconds)} or so.")
 
     def _list_candidates(

@@ -25,8 +25,6 @@ from domindex.vdi.builtin_backbones import BUILT_IN, SCALED, built_in
 from domindex.vdi.rng import alone_with_torch
 from domindex.vdi.weights import Sizes, count, network_from_state, network_state
 
-KINDS = (".safetensors", ".pth", ".pt", ".bin")
-
 
 def load_weights(network: nn.Module, path: str | os.PathLike[str], what: str) -> None:
     """Fill `network` from a file of tensors by name; InputError where they are not its own.
@@ -64,11 +62,20 @@ def _read(path: Path) -> dict[str, Tensor]:
             f"There is no file {path}. domindex downloads no weights: save a state_dict there, "
             "for example with torch.save(model.state_dict(), path)."
         )
-    if path.suffix not in KINDS:
-        raise InputError(f"{path} is none of {', '.join(KINDS)}. Give a file of weights.")
+    kinds = (".safetensors", ".pth", ".pt", ".bin")
+    if path.suffix not in kinds:
+        raise InputError(f"{path} is none of {', '.join(kinds)}. Give a file of weights.")
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    held: Any
+    damage = (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError, EOFError, OSError)
     try:
-        held = _safetensors(path) if path.suffix == KINDS[0] else _checkpoint(path)
-    except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError, OSError) as error:
+        if path.suffix == kinds[0]:
+            held = load_file(path)
+        else:
+            held = torch.load(path, map_location="cpu", weights_only=True)
+    except damage as error:
         raise InputError(
             f"{path} cannot be read as weights ({type(error).__name__}: {str(error)[:200]}). "
             "Save a plain state_dict of tensors: nothing else is opened."
@@ -83,27 +90,8 @@ def _read(path: Path) -> dict[str, Tensor]:
     return dict(held)
 
 
-def _safetensors(path: Path) -> Any:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        return load_file(path)
-    except SafetensorError as error:
-        raise ValueError(error) from error
-
-
-def _checkpoint(path: Path) -> Any:
-    return torch.load(path, map_location="cpu", weights_only=True)
-
-
 OWN = "own"
 """What a module of the user's is called in saved models: its code is not kept."""
-
-TUNED_RATE = 0.1
-FRESH_RATE = 0.3
-"""Shares of the learning rate of 0.003 at which a backbone moves that has learned elsewhere, and
-one that starts at random: about 3e-4 and 1e-3, as usual for Adam. Not tuned."""
 
 
 class Backbone(BaseEstimator):
@@ -176,11 +164,11 @@ class Backbone(BaseEstimator):
 
     @property
     def share(self) -> float:
-        """Of the learning rate."""
+        """Of the learning rate of 0.003: about 3e-4 and 1e-3, as usual for Adam. Not tuned."""
         if self.rate is not None:
             return float(self.rate)
         fresh = isinstance(self.module, str) and self.weights is None
-        return FRESH_RATE if fresh else TUNED_RATE
+        return 0.3 if fresh else 0.1
 
     def network(self, input_shape: tuple[int, ...], seed: int) -> nn.Module:
         """A copy of the module, or a new one whose random numbers are the seed's."""
@@ -234,13 +222,6 @@ def _takes_shape(factory: Callable[..., Any]) -> bool:
     )
 
 
-ROWS_AT_ONCE = 256
-"""Rows whose features are computed at once where no gradient is needed; for memory."""
-
-PROBED_ROWS = 2
-"""Rows on which a backbone is tried before anything else is done."""
-
-
 class FeatureExtractor(nn.Module):
     """Flat rows (..., n), each of `input_shape` to the network, to features (..., n_features).
 
@@ -252,9 +233,11 @@ class FeatureExtractor(nn.Module):
     network : the backbone
     name : of a built-in one, or "own"
     offset, scale : of `input_shape`; the network is given x · scale + offset
+    max_rows : rows whose features are computed at once where no gradient is needed; for memory
     """
 
     in_single_precision = True
+    max_rows = 256
     offset: Tensor
     scale: Tensor
 
@@ -278,10 +261,10 @@ class FeatureExtractor(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         rows = x.reshape(-1, *self.input_shape).to(self.offset.dtype) * self.scale + self.offset
-        if torch.is_grad_enabled() or len(rows) <= ROWS_AT_ONCE:
+        if torch.is_grad_enabled() or len(rows) <= self.max_rows:
             features = self.features(rows)
         else:
-            features = torch.cat([self.features(part) for part in rows.split(ROWS_AT_ONCE)])
+            features = torch.cat([self.features(part) for part in rows.split(self.max_rows)])
         return features.reshape(*x.shape[:-1], self.n_features).to(x.dtype)
 
     def features(self, rows: Tensor) -> Tensor:
@@ -309,8 +292,8 @@ class FeatureExtractor(nn.Module):
         parts = []
         self.eval()
         with torch.inference_mode():
-            for begin in range(0, len(inputs), ROWS_AT_ONCE):
-                rows = torch.tensor(inputs[begin : begin + ROWS_AT_ONCE], dtype=torch.float32)
+            for begin in range(0, len(inputs), self.max_rows):
+                rows = torch.tensor(inputs[begin : begin + self.max_rows], dtype=torch.float32)
                 features = self(rows.flatten(1)).numpy()
                 bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
                 if len(bad):
@@ -351,7 +334,7 @@ def prepare_extractor(backbone: Backbone, inputs: NDArray, seed: int) -> Feature
     """
     shape = inputs.shape[1:]
     network = backbone.network(shape, seed)
-    n_features = _tried(network, inputs[:PROBED_ROWS], backbone.title)
+    n_features = _tried(network, inputs[:2], backbone.title)
     extractor = FeatureExtractor(network, backbone.name, shape, n_features)
     if backbone.name in SCALED:
         level, unit = float(inputs.mean()), float(inputs.std()) or 1.0

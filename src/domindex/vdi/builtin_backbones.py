@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil, prod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -11,29 +12,20 @@ from torch import Tensor, nn
 from domindex.errors import InputError
 from domindex.inputs.messages import did_you_mean
 
-WIDTHS = (16, 32, 64)
-"""Channels of one block after the other; further blocks keep the last. A small network, for time:
-28 × 28 pictures cost about two million products a row. Not tuned."""
-
-LAST_SIDE = {1: 8, 2: 4}
-"""Cells a side at which halving ends, for signals and for pictures: what is left says where in the
-grid a feature was found. Not tuned."""
-
-GROUPS = 4
-"""Of channels that are normalised together: unlike batch normalisation, a row's features do not
-depend on its batch, nor on the domain that the batch was drawn from."""
-
 
 class ConvolutionalFeatures(nn.Module):
     """Blocks of convolution, group normalisation and pooling, until few cells are left.
 
     Takes rows (..., channels, *grid), with a grid of one or two axes, and returns
-    (..., n_features). It holds no statistics of what it saw: a row's features depend on the row.
+    (..., n_features). It holds no statistics of what it saw: a row's features depend on the row
+    alone. A small network, for time; its sizes are not tuned.
 
     Parameters
     ----------
     input_shape : (channels, time) or (channels, height, width)
-    widths : channels after every block
+    widths : channels after every block; further blocks keep the last
+    last_side : cells a side at which halving ends, by the number of axes: what is left says where
+        in the grid a feature was found
 
     Examples
     --------
@@ -42,20 +34,23 @@ class ConvolutionalFeatures(nn.Module):
     >>> features = ConvolutionalFeatures((1, 28, 28))
     >>> features(torch.zeros(5, 1, 28, 28)).shape, features.n_features
     (torch.Size([5, 1024]), 1024)
-    >>> ConvolutionalFeatures((3, 50))(torch.zeros(2, 7, 3, 50)).shape
-    torch.Size([2, 7, 448])
     """
 
-    def __init__(self, input_shape: tuple[int, ...], widths: tuple[int, ...] = WIDTHS) -> None:
+    last_side: ClassVar[dict[int, int]] = {1: 8, 2: 4}
+
+    def __init__(
+        self, input_shape: tuple[int, ...], widths: tuple[int, ...] = (16, 32, 64)
+    ) -> None:
         super().__init__()
         channels, *grid = input_shape
-        if len(grid) not in LAST_SIDE:
+        if len(grid) not in self.last_side:
             raise ValueError(f"rows of shape {input_shape} are neither signals nor pictures")
         self.input_shape = tuple(input_shape)
         blocks: list[nn.Module] = []
-        while not blocks or max(grid) > LAST_SIDE[len(grid)]:
+        last_side = self.last_side[len(grid)]
+        while not blocks or max(grid) > last_side:
             width = widths[min(len(blocks), len(widths) - 1)]
-            window = tuple(2 if side > LAST_SIDE[len(grid)] else 1 for side in grid)
+            window = tuple(2 if side > last_side else 1 for side in grid)
             blocks.append(_block(channels, width, window, not blocks))
             channels, grid = width, [ceil(side / step) for side, step in zip(grid, window)]
         self.blocks = nn.Sequential(*blocks)
@@ -79,16 +74,12 @@ def _block(channels: int, width: int, window: tuple[int, ...], is_first: bool) -
     stride = window if is_first else 1
     layers = [
         convolution(channels, width, kernel, stride, padding=kernel // 2),  # type: ignore[arg-type]
-        nn.GroupNorm(min(GROUPS, width), width),
+        nn.GroupNorm(min(4, width), width),  # of the row alone, unlike batch normalisation
         nn.ReLU(),
     ]
     if not is_first:
         layers.append(pooling(window, ceil_mode=True))  # type: ignore[arg-type]
     return nn.Sequential(*layers)
-
-
-STAGES = (64, 128, 256, 512)
-COLOURS = 3
 
 
 class Residual(nn.Module):
@@ -124,32 +115,30 @@ class ResNet18(nn.Module):
     >>> network = ResNet18().eval()
     >>> network(torch.zeros(2, 3, 64, 64)).shape
     torch.Size([2, 512])
-    >>> network.layer2[0].downsample[0].weight.shape
-    torch.Size([128, 64, 1, 1])
     """
 
-    n_features = STAGES[-1]
+    n_features = 512
     left_out = ("fc.weight", "fc.bias")
     """Of published weights."""
 
-    def __init__(self, n_channels: int = COLOURS) -> None:
+    def __init__(self, n_channels: int = 3) -> None:
         super().__init__()
         self.is_grey = n_channels == 1
-        channels = COLOURS if self.is_grey else n_channels
-        self.conv1 = nn.Conv2d(channels, STAGES[0], 7, 2, padding=3, bias=False)
-        self.bn1 = nn.BatchNorm2d(STAGES[0])
+        channels = 3 if self.is_grey else n_channels
+        self.conv1 = nn.Conv2d(channels, 64, 7, 2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
         self.maxpool = nn.MaxPool2d(3, 2, padding=1)
-        self.layer1 = _stage(STAGES[0], STAGES[0], 1)
-        self.layer2 = _stage(STAGES[0], STAGES[1], 2)
-        self.layer3 = _stage(STAGES[1], STAGES[2], 2)
-        self.layer4 = _stage(STAGES[2], STAGES[3], 2)
+        self.layer1 = _stage(64, 64, 1)
+        self.layer2 = _stage(64, 128, 2)
+        self.layer3 = _stage(128, 256, 2)
+        self.layer4 = _stage(256, 512, 2)
         for layer in self.modules():
             if isinstance(layer, nn.Conv2d):
                 nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: Tensor) -> Tensor:
         if self.is_grey:
-            x = x.expand(-1, COLOURS, -1, -1)
+            x = x.expand(-1, 3, -1, -1)
         hidden = self.maxpool(torch.relu(self.bn1(self.conv1(x))))
         hidden = self.layer4(self.layer3(self.layer2(self.layer1(hidden))))
         return hidden.mean(dim=(2, 3))
@@ -157,10 +146,6 @@ class ResNet18(nn.Module):
 
 def _stage(channels: int, width: int, stride: int) -> nn.Sequential:
     return nn.Sequential(Residual(channels, width, stride), Residual(width, width, 1))
-
-
-MOST_CHANNELS = 4
-"""Entries of an axis of a picture that is taken for its channels: grey, two, colours, and depth."""
 
 
 class Flatten(nn.Module):
@@ -245,22 +230,24 @@ def built_in(name: str, input_shape: tuple[int, ...]) -> ChannelsFirst:
     return BUILT_IN[name](input_shape)
 
 
-def picture_axes(input_shape: tuple[int, ...]) -> tuple[tuple[int, int, int], tuple[int, ...]]:
+def picture_axes(
+    input_shape: tuple[int, ...], max_channels: int = 4
+) -> tuple[tuple[int, int, int], tuple[int, ...]]:
     """(channels, height, width) of pictures, and the order of axes that makes it so.
 
     Pictures are (height, width), (height, width, channels) or (channels, height, width): channels
-    are the last axis, or else the first, if that has few entries.
+    are the last axis, or else the first, if that has at most `max_channels` entries.
     """
     if len(input_shape) == 2:
         return (1, *input_shape), (0, 1)
-    if len(input_shape) == 3 and input_shape[2] <= MOST_CHANNELS:
+    if len(input_shape) == 3 and input_shape[2] <= max_channels:
         height, width, channels = input_shape
         return (channels, height, width), (2, 0, 1)
-    if len(input_shape) == 3 and input_shape[0] <= MOST_CHANNELS:
+    if len(input_shape) == 3 and input_shape[0] <= max_channels:
         channels, height, width = input_shape
         return (channels, height, width), (0, 1, 2)
     raise InputError(
         f"Rows of shape {input_shape} are no pictures for this backbone: it takes (height, width), "
-        f"(height, width, channels) or (channels, height, width), with {MOST_CHANNELS} channels at "
+        f"(height, width, channels) or (channels, height, width), with {max_channels} channels at "
         "most. Reshape X, choose 'temporal' for signals, or pass a torch.nn.Module of your own."
     )

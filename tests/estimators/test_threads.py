@@ -110,14 +110,14 @@ def test_many_threads_predict_as_one(family):
 
 @pytest.mark.parametrize("kind", list(MODELS))
 def test_a_fit_draws_nothing_from_the_generator_of_the_process(family, kind, monkeypatch):
-    monkeypatch.setattr(fit_context, "generators_kept", lambda seed, devices: nullcontext())
+    monkeypatch.setattr(fit_context, "preserve_generators", lambda seed, devices: nullcontext())
     before = torch.get_rng_state()
     predicted(MODELS[kind](0), family)
     assert torch.equal(before, torch.get_rng_state())
 
 
 def test_baselines_that_are_told_of_domains_draw_from_their_own_too(family, monkeypatch):
-    monkeypatch.setattr(fit_context, "generators_kept", lambda seed, devices: nullcontext())
+    monkeypatch.setattr(fit_context, "preserve_generators", lambda seed, devices: nullcontext())
     names = sorted(set(family.sample_domain))
     graph = nx.relabel_nodes(nx.path_graph(len(names)), dict(enumerate(names)))
     index = {name: float(number) for number, name in enumerate(names)}

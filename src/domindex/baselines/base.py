@@ -71,12 +71,12 @@ class Study:
         self.index = index
         context = self._context
         self._batches = BatchSampler(
-            self.rows, context.training, context.rng, index, links, context.chance
+            self.rows, context.training, context.rng, index, links, context.torch_rng
         )
 
     def own_chance(self) -> AbstractContextManager[None]:
         """Networks made inside start from the fit's own random numbers."""
-        return self._context.chance.as_default()
+        return self._context.torch_rng.as_default()
 
     def module(self) -> PlainModule:
         """A fresh encoder of x and the index, and a fresh predictor."""

@@ -16,7 +16,7 @@ from domindex.persistence.stage_cache import StageCache
 from domindex.progress import Progress, show_progress
 from domindex.timings import Timings
 from domindex.vdi.backbones import TrainedBackbone, give_template
-from domindex.vdi.rng import TorchRng, generators_kept
+from domindex.vdi.rng import TorchRng, preserve_generators
 from domindex.vdi.settings import Network, Training, TrainingSettings, find_device
 from domindex.vdi.threads import available_threads, one_thread
 from domindex.vdi.training import (
@@ -30,14 +30,14 @@ from domindex.vdi.training import (
 
 @dataclass(frozen=True, eq=False)
 class FitContext:
-    """Settings, chance, and who looks on.
+    """Settings, random generators, and what watches the training.
 
     Attributes
     ----------
     network : sizes of the networks and weights of their objective
     trainer : runs the phases of a training
     history : the record of what they ran
-    rng : the fit's own chance, for NumPy
+    rng : random numbers of NumPy, for this fit alone
     progress : bars, perhaps silent
     timings : seconds by stage
     seed : of folds, draws and predictors
@@ -45,7 +45,7 @@ class FitContext:
     n_threads : threads that work beside the networks may be shared among
     backbone : what tells inputs to the networks, where one is trained
     stages : finished stages of the fit, stored where it may be cut off
-    chance : the fit's own, for torch
+    torch_rng : random numbers of torch, for this fit alone
     """
 
     network: Network
@@ -59,7 +59,7 @@ class FitContext:
     n_threads: int = 1
     backbone: TrainedBackbone | None = None
     stages: StageCache = field(default_factory=StageCache)
-    chance: TorchRng = field(default_factory=lambda: TorchRng(0))
+    torch_rng: TorchRng = field(default_factory=lambda: TorchRng(0))
 
     @property
     def training(self) -> TrainingSettings:
@@ -73,7 +73,7 @@ class FitContext:
         """Store a stage that drew random numbers, with where the generators and the history are."""
         own = {
             "rng": self.rng.bit_generator.state,
-            "chance": self.chance.state(),
+            "torch_rng": self.torch_rng.state(),
             "history": self.history.rows,
         }
         self.stages.store(name, {**value, **own})
@@ -83,7 +83,7 @@ class FitContext:
         found = self.stages.load(name)
         if found is not None:
             self.rng.bit_generator.state = found["rng"]
-            self.chance.restore(found["chance"])
+            self.torch_rng.restore(found["torch_rng"])
             self.history.rows = found["history"]
             if self.backbone is not None:
                 give_template(found, self.backbone.extractor.network)
@@ -116,7 +116,7 @@ def fit_context(
     n_threads = available_threads()
     devices = [device] if device.type == "cuda" else []
     threads = one_thread() if backbone is None else nullcontext()
-    with threads, generators_kept(seed, devices), show_progress(verbose) as progress:
+    with threads, preserve_generators(seed, devices), show_progress(verbose) as progress:
         callbacks: list[Callback] = [DivergenceAlarm(), history, ProgressBar(progress)]
         trainer = Trainer(device, settings, callbacks)
         rng = np.random.default_rng(seed)
@@ -132,5 +132,5 @@ def fit_context(
             n_threads=n_threads,
             backbone=backbone,
             stages=stages or StageCache(),
-            chance=TorchRng(seed),
+            torch_rng=TorchRng(seed),
         )

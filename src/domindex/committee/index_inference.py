@@ -34,7 +34,7 @@ def infer_indices(
     )
     weights, start = context.network.weights(), geometry.domain_map
     told = weights, context.trainer, context.rng
-    train_indices(module, rows, start, *told, redraw=False, chance=context.chance)
+    train_indices(module, rows, start, *told, redraw=False, torch_rng=context.torch_rng)
     refined = local_indices(module, rows)
     if may_refine and _describes_better(refined, geometry, data):
         geometry = geometry.on_map(_map_like(geometry, refined, start.method), data)
@@ -66,7 +66,7 @@ def infer_paper_indices(
     module = _module(rows, directions, domain_map, scaler, context)
     weights = context.network.weights()
     told = weights, context.trainer, context.rng
-    last = train_indices(module, rows, domain_map, *told, redraw=True, chance=context.chance)
+    last = train_indices(module, rows, domain_map, *told, redraw=True, torch_rng=context.torch_rng)
     final = DomainMap.fit(
         data.domains, local_indices(module, rows), index_dim, reference=last, n_jobs=n_jobs
     ).closed(clouds)
@@ -92,7 +92,7 @@ def _module(
     context: FitContext,
 ) -> IndexModule:
     backbone = context.backbone
-    with context.chance.as_default():
+    with context.torch_rng.as_default():
         module = IndexModule(
             tuple(rows.inputs.shape[1:]),
             directions.shape[1],

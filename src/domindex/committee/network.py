@@ -167,7 +167,7 @@ def network_start(
     width = context.network.width
     alignment: Alignment
     if context.backbone is not None:
-        with context.chance.as_default():
+        with context.torch_rng.as_default():
             alignment = _behind_backbone(represented, context)
     elif isinstance(representation, FlowAligned):
         representation = Raw(geometry.scaler)
@@ -175,11 +175,11 @@ def network_start(
         alignment = flow_alignment(data, geometry, context)
     elif not geometry.has_flow:
         index_dim = geometry.domain_map.coordinates.shape[1]
-        with context.chance.as_default():
+        with context.torch_rng.as_default():
             alignment = AffineAlignment(rows.features.shape[1], index_dim, width)
     else:
         projection = principal_components(rows.features, context.choices.max_latent)
-        with context.chance.as_default():
+        with context.torch_rng.as_default():
             alignment = IdentityAlignment.onto(projection, width, may_bend=True)
     outputs = None
     if data.classes is None:
@@ -218,16 +218,16 @@ def flow_alignment(
 ) -> FlowAlignment:
     """The network of a flow in closed form, straightened where the flow does not fit."""
     selected, width = geometry.selected, context.network.width
-    with context.chance.as_default():
+    with context.torch_rng.as_default():
         alignment = FlowAlignment.along(selected.flow, geometry.subspace, width)
     rows = TrainingRows.of(data, geometry.scaler.apply(data.inputs), context.device)
     coordinates = geometry.domain_map.coordinates
     if selected.flow.family != "none" and selected.misfit > context.choices.max_misfit:
-        with context.chance.as_default():
+        with context.torch_rng.as_default():
             bent = FlowAlignment.along(selected.freest, geometry.subspace, width)
         bent.to(context.device)
         batches = BatchSampler(
-            rows, context.training, context.rng, coordinates, chance=context.chance
+            rows, context.training, context.rng, coordinates, torch_rng=context.torch_rng
         )
         straighten(bent, batches, context.progress)
         bent.cpu()
@@ -328,7 +328,7 @@ def fit_network(start: NetworkStart, indices: FittedIndices, context: FitContext
 
     def train() -> list[EncodingModule]:
         batches = _batches(start, context)
-        with context.chance.as_default():
+        with context.torch_rng.as_default():
             untrained = start.module(np.flatnonzero(start.data.row_is_source))
         module = train_encoding(
             untrained,
@@ -387,7 +387,7 @@ def fit_network_folds(
 
     def train() -> list[EncodingModule]:
         in_training = indices.module.float().to(context.device)
-        with context.chance.as_default():
+        with context.torch_rng.as_default():
             untrained = [start.module(fold.train) for fold in rows.folds]
         modules = train_encoding_folds(
             untrained,
@@ -426,7 +426,9 @@ def _batches(start: NetworkStart, context: FitContext) -> BatchSampler:
     if start.outputs is not None:
         rows = rows.with_labels(start.outputs.apply(start.rows.normalize(data.labels)))
     coordinates = geometry.domain_map.coordinates
-    return BatchSampler(rows, context.training, context.rng, coordinates, chance=context.chance)
+    return BatchSampler(
+        rows, context.training, context.rng, coordinates, torch_rng=context.torch_rng
+    )
 
 
 @dataclass(eq=False)

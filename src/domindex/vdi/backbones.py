@@ -22,7 +22,7 @@ from domindex.inputs.messages import preview
 from domindex.inputs.standardizing import InputScaler
 from domindex.persistence.paths import usable_path
 from domindex.vdi.builtin_backbones import BUILT_IN, SCALED, built_in
-from domindex.vdi.rng import alone_with_torch
+from domindex.vdi.rng import seeded_torch
 from domindex.vdi.weights import Sizes, count, network_from_state, network_state
 
 
@@ -172,7 +172,7 @@ class Backbone(BaseEstimator):
 
     def network(self, input_shape: tuple[int, ...], seed: int) -> nn.Module:
         """A copy of the module, or a new one whose random numbers are the seed's."""
-        with alone_with_torch(seed):
+        with seeded_torch(seed):
             network = self._made(input_shape)
         if self.weights is not None:
             inner = network.network if isinstance(self.module, str) else network

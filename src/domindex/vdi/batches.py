@@ -97,7 +97,7 @@ class BatchSampler:
     """Draws batches of rows for a given map of their domains.
 
     The graph of the domains joins the closest pairs on the map unless `links`, (domains, domains),
-    say which are joined. What a step draws beside rows comes from `chance`, one of the seed 0 if
+    say which are joined. What a step draws beside rows comes from `torch_rng`, one of the seed 0 if
     None.
     """
 
@@ -108,10 +108,10 @@ class BatchSampler:
         rng: np.random.Generator,
         coordinates: Floats,
         links: NDArray[np.bool_] | None = None,
-        chance: TorchRng | None = None,
+        torch_rng: TorchRng | None = None,
     ) -> None:
         self.rows, self.settings, self._rng = rows, settings, rng
-        self.chance = TorchRng(0) if chance is None else chance
+        self.torch_rng = TorchRng(0) if torch_rng is None else torch_rng
         self._domain_batches = DomainBatches(rows.data, settings.batch_size, rng, rows.row_weights)
         device = rows.inputs.device
         is_source, quantile = rows.data.is_source, settings.link_quantile
@@ -122,7 +122,9 @@ class BatchSampler:
 
     def on_map(self, coordinates: Floats) -> BatchSampler:
         """Batches of the same rows along another map."""
-        return BatchSampler(self.rows, self.settings, self._rng, coordinates, chance=self.chance)
+        return BatchSampler(
+            self.rows, self.settings, self._rng, coordinates, torch_rng=self.torch_rng
+        )
 
     def draw(self, progress: float = 1.0) -> Batch:
         """A batch of the domains that have arrived by `progress`, from 0 to 1.
@@ -136,7 +138,7 @@ class BatchSampler:
         neighbors = [self._neighbor(domain, domains) for domain in domains]
         chosen = torch.as_tensor(domains, device=device)
         sources = torch.as_tensor(np.flatnonzero(self.rows.data.is_source[domains]), device=device)
-        raw_index, generator = self._raw_index[chosen], self.chance.on(device)
+        raw_index, generator = self._raw_index[chosen], self.torch_rng.on(device)
         links = torch.as_tensor(self._web.links_among(domains))
         return Batch(
             x=self.rows.inputs[rows],

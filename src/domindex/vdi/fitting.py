@@ -55,7 +55,7 @@ def train_indices(
     rng: np.random.Generator,
     *,
     redraw: bool,
-    chance: TorchRng | None = None,
+    torch_rng: TorchRng | None = None,
 ) -> Floats:
     """Maximise the terms of u and β along a map, which is redrawn from u where asked.
 
@@ -66,7 +66,7 @@ def train_indices(
         "indices",
         IndexObjective(module, weights),
         module.parameter_groups(),
-        BatchSampler(rows, settings, rng, domain_map.coordinates, chance=chance),
+        BatchSampler(rows, settings, rng, domain_map.coordinates, torch_rng=torch_rng),
         settings.index_steps,
         settings.index_learning_rate,
         memory=0.999,
@@ -106,13 +106,13 @@ def train_encoding(
     n_domains = len(batches.rows.data.domains)
     for _ in range(trainer.settings.starts):
         begin = len(history.rows)
-        with batches.chance.as_default():
+        with batches.torch_rng.as_default():
             module = start.redrawn().to(trainer.device)
         adversary = None
         if not module.alignment.is_settled:
             latent_dim, index_dim = module.alignment.latent_dim, module.index_dim
             sizes = latent_dim, n_domains, index_dim, module.width
-            with batches.chance.as_default():
+            with batches.torch_rng.as_default():
                 adversary = Adversary(adversary_kinds, *sizes)
             adversary.to(trainer.device)
         averaged = _train_once(
@@ -161,7 +161,7 @@ def finished(
         layer.measure_anew()
     if measured:
         has_backbone = any(isinstance(layer, FeatureExtractor) for layer in layers)
-        drawn = batches.chance.as_default() if has_backbone else nullcontext()
+        drawn = batches.torch_rng.as_default() if has_backbone else nullcontext()
         settings = batches.settings
         n_batches = settings.backbone_norm_batches if has_backbone else settings.norm_batches
         with torch.no_grad(), drawn:

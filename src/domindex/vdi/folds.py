@@ -227,12 +227,12 @@ def train_encoding_folds(
     starts = [start] * len(held_out) if isinstance(start, EncodingModule) else list(start)
     _check_folds(held_out, len(starts), batches)
     device, settings = trainer.device, trainer.settings
-    folds = [one.to(device) for one in _redrawn(starts, batches.chance)]
+    folds = [one.to(device) for one in _redrawn(starts, batches.torch_rng)]
     adversary = None
     if not folds[0].alignment.is_settled:
         latent_dim, index_dim = folds[0].alignment.latent_dim, folds[0].index_dim
         n_domains = held_out.shape[1]
-        with batches.chance.as_default():
+        with batches.torch_rng.as_default():
             one = Adversary(adversary_kinds, latent_dim, n_domains, index_dim, folds[0].width)
         adversary = stacked([one.to(device)] * len(folds))
     objective = _FoldsObjective(stacked(folds), indices, adversary, weights, len(folds))
@@ -260,12 +260,12 @@ def _check_folds(held_out: NDArray[np.bool_], n_starts: int, batches: BatchSampl
         raise InputError("A fold holds out every source. Leave it one to learn from.")
 
 
-def _redrawn(starts: Sequence[EncodingModule], chance: TorchRng) -> list[EncodingModule]:
+def _redrawn(starts: Sequence[EncodingModule], torch_rng: TorchRng) -> list[EncodingModule]:
     """Copies to be trained, in which what starts at random is drawn alike."""
-    before, folds = chance.state(), []
+    before, folds = torch_rng.state(), []
     for start in starts:
-        chance.restore(before)
-        with chance.as_default():
+        torch_rng.restore(before)
+        with torch_rng.as_default():
             folds.append(start.redrawn())
     return folds
 
@@ -284,8 +284,8 @@ class _FoldBatches:
     known: Tensor
 
     @property
-    def chance(self) -> TorchRng:
-        return self.batches.chance
+    def torch_rng(self) -> TorchRng:
+        return self.batches.torch_rng
 
     def draw(self, progress: float = 1.0) -> Batch:
         """`x` stays as it is: the indices are the same in all folds.

@@ -3,8 +3,7 @@
 torch draws from one generator for the whole process unless it is given another, so two fits in two
 threads would take numbers from each other. Whatever draws in a training is therefore given a
 generator. What cannot be given one, because it draws by itself (the first weights of a layer, the
-dropout of a user's backbone), does so inside of `TorchRng.as_default`, which is the calling
-thread's alone.
+dropout of a user's backbone), does so inside `TorchRng.as_default`, for the calling thread alone.
 """
 
 from __future__ import annotations
@@ -19,14 +18,9 @@ import torch
 from numpy.typing import NDArray
 from torch.utils._python_dispatch import TorchDispatchMode
 
-State = dict[str, NDArray[np.uint8]]
-
 
 class TorchRng:
-    """Generators seeded alike, one for every kind of device that is drawn on.
-
-    A seed gives the numbers that `torch.manual_seed` would. In another process, or restored, it
-    goes on where it was.
+    """Generators of one seed, one for every kind of device; as `torch.manual_seed` would draw.
 
     Examples
     --------
@@ -39,17 +33,13 @@ class TorchRng:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._generators: dict[str, torch.Generator] = {}
-        self._to_restore: State = {}
         self.on("cpu")
 
     def on(self, device: torch.device | str) -> torch.Generator:
         """The generator for tensors on a device."""
         device = torch.device(device)
         if device.type not in self._generators:
-            generator = torch.Generator(device).manual_seed(self.seed)
-            if device.type in self._to_restore:
-                generator.set_state(torch.tensor(self._to_restore.pop(device.type)))
-            self._generators[device.type] = generator
+            self._generators[device.type] = torch.Generator(device).manual_seed(self.seed)
         return self._generators[device.type]
 
     @contextmanager
@@ -58,26 +48,15 @@ class TorchRng:
         with _DefaultGenerator(self):
             yield
 
-    def state(self) -> State:
+    def state(self) -> dict[str, NDArray[np.uint8]]:
         """Where every generator is: arrays of bytes by kind of device."""
-        own = {kind: one.get_state().numpy().copy() for kind, one in self._generators.items()}
-        return {**self._to_restore, **own}
+        return {kind: one.get_state().numpy().copy() for kind, one in self._generators.items()}
 
     def restore(self, state: Mapping[str, NDArray[np.uint8]]) -> None:
         """Go back to where `state` was taken."""
-        self._to_restore = {kind: np.array(one) for kind, one in state.items()}
-        for kind in list(self._generators):
-            if kind in self._to_restore:
-                self._generators[kind].set_state(torch.tensor(self._to_restore.pop(kind)))
-            else:  # was not drawn from yet
-                del self._generators[kind]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"seed": self.seed, "state": self.state()}
-
-    def __setstate__(self, held: dict[str, Any]) -> None:
-        self.__init__(held["seed"])  # type: ignore[misc]
-        self.restore(held["state"])
+        self._generators.clear()
+        for kind, one in state.items():
+            self.on(kind).set_state(torch.tensor(one))
 
 
 class _DefaultGenerator(TorchDispatchMode):
@@ -88,9 +67,9 @@ class _DefaultGenerator(TorchDispatchMode):
         """Nothing here is compiled; saying so to torch's compiler would import it, for a second."""
         return False
 
-    def __init__(self, chance: TorchRng) -> None:
+    def __init__(self, rng: TorchRng) -> None:
         super().__init__()
-        self._chance = chance
+        self._rng = rng
 
     def __torch_dispatch__(
         self,
@@ -102,11 +81,12 @@ class _DefaultGenerator(TorchDispatchMode):
         given = dict(kwargs or {})
         if torch.Tag.nondeterministic_seeded not in func.tags or given.get("generator") is not None:
             return func(*args, **given)
-        device = _device(args, given)
+        held = next((one.device for one in args if isinstance(one, torch.Tensor)), "cpu")
+        device = torch.device(given.get("device") or held)
         drawing = _with_generator(func)
         if drawing is None or device.type == "meta":
             return func(*args, **given)
-        return drawing(*args, **{**given, "generator": self._chance.on(device)})
+        return drawing(*args, **{**given, "generator": self._rng.on(device)})
 
 
 def _with_generator(func: Any) -> Any:
@@ -118,19 +98,13 @@ def _with_generator(func: Any) -> Any:
     return getattr(func.overloadpacket, form, None)
 
 
-def _device(args: tuple[Any, ...], given: Mapping[str, Any]) -> torch.device:
-    named = given.get("device")
-    held = next((one.device for one in args if isinstance(one, torch.Tensor)), None)
-    return torch.device(named) if named is not None else held or torch.device("cpu")
-
-
 _lock = threading.RLock()
 _n_inside = 0
 _before: tuple[Any, ...] = ()
 
 
 @contextmanager
-def generators_kept(seed: int, devices: Sequence[torch.device] = ()) -> Iterator[None]:
+def preserve_generators(seed: int, devices: Sequence[torch.device] = ()) -> Iterator[None]:
     """torch's own generators, seeded inside, and after it as they were before.
 
     For code of a user's that draws from them in the middle of a fit, such as a predictor on torch.
@@ -155,7 +129,7 @@ def generators_kept(seed: int, devices: Sequence[torch.device] = ()) -> Iterator
 
 
 @contextmanager
-def alone_with_torch(seed: int) -> Iterator[None]:
+def seeded_torch(seed: int) -> Iterator[None]:
     """torch's own generator, seeded, for one thread at a time: for a user's code that makes a
     network, and may seed or draw as it likes."""
     with _lock, torch.random.fork_rng(devices=[]):

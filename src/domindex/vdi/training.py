@@ -65,7 +65,7 @@ class Draws(Protocol):
     """What batches are drawn from."""
 
     @property
-    def chance(self) -> TorchRng:
+    def torch_rng(self) -> TorchRng:
         """What a step draws its noise from."""
 
     def draw(self, progress: float) -> Batch:
@@ -282,7 +282,7 @@ class Trainer:
                 callback.before_step(phase, step)
             batch = phase.batches.draw(phase.admitted(step))
             rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up) * rollback.calm
-            with phase.batches.chance.as_default() if draws_by_itself else nullcontext():
+            with phase.batches.torch_rng.as_default() if draws_by_itself else nullcontext():
                 latents = objective.infer(batch)
                 terms = {}
                 if opponent is not None:

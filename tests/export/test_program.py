@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.committee.committee import Committee, LabelShift, PredictorMember
 from domindex.committee.learners.estimators import EstimatorLearner, learner_for
+from domindex.export.onnx_files import _After
 from domindex.export.program import ask, build_program, known_places
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import check_domain_data
@@ -140,6 +141,22 @@ def test_two_classes_and_a_class_that_was_not_there():
         member = world.member("raw", learner)
         assert len(member.predictor.present) == 2
         world.require_same(world.committee(member))
+
+
+@pytest.mark.parametrize("labels", [[0, 2, 2], [0, 0, 2], [1, 1, 1]], ids=str)
+def test_raw_answers_of_estimators_become_probabilities_of_all_classes(labels):
+    """As ONNX joins them: one class may not have been there, and one may have been alone."""
+    world = copy(made(True))
+    world.data = replace(world.data, labels=np.array(labels)[world.data.labels])
+    committee = world.committee(world.member("raw", learner_for("trees", "classification")))
+    program = build_program(committee, world.indices, None)
+    numbers = torch.tensor([world.model.domains_.index(name) for name in world.names])
+    *context, features = program.before(torch.tensor(world.X), numbers)
+    (predictor,) = program.estimators
+    raw = [torch.tensor(one.predict_proba(features.numpy())) for one in predictor.estimators]
+    said = _After(program)(*context, *raw)[0].numpy()
+    expected = committee.predict(world.rows, world.indices).mean
+    np.testing.assert_allclose(said, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_members_are_weighed_and_tempered(world):

@@ -135,8 +135,10 @@ def _torch_run(folder: Path, description: dict[str, Any]) -> Run:
     import torch
 
     program = torch.export.load(folder / PROGRAM).module()
-    described, is_old = description["skops"], description["format_version"] == 1
-    estimators = [_estimator(folder, number, one) for number, one in enumerate(described)]
+    is_old, estimators = description["format_version"] == 1, []
+    for number, described in enumerate(description["skops"]):
+        packed = np.frombuffer(read_bounded(folder / skops_name(number), 2**31), dtype=np.uint8)
+        estimators.append(EstimatorPredictor.from_state({**described, "estimators": packed}))
     before = torch.export.load(folder / FEATURES).module() if estimators else None
 
     def run(X: NDArray, numbers: NDArray[np.int64]) -> tuple[NDArray, ...]:
@@ -149,8 +151,3 @@ def _torch_run(folder: Path, description: dict[str, Any]) -> Run:
             return tuple(one.numpy() for one in program(*given))
 
     return run
-
-
-def _estimator(folder: Path, number: int, described: dict[str, Any]) -> EstimatorPredictor:
-    packed = np.frombuffer(read_bounded(folder / skops_name(number), 2**31), dtype=np.uint8)
-    return EstimatorPredictor.from_state({**described, "estimators": packed})

@@ -97,13 +97,17 @@ def export_predictor(
             "model.save(path)."
         ) from None
     X, numbers = _tried_rows(source)
+    expected = source.predict(X, [source.domains[number] for number in numbers])
+    # sums in another order, onnxruntime's exponentials; backbones and ONNX's trees are single
+    single = source.uses_single or (form == "onnx" and program.estimators)
+    tolerance = 1e-4 if single else {"torch": 1e-8, "onnx": 1e-6}[form]
     with new_folder(path, marker=DESCRIPTION, overwrite=overwrite) as folder:
         if form == "torch":
             predicted = _write_torch(program, folder, X, numbers)
         else:
             write_onnx(program, folder / ONNX, X, numbers)
             predicted = run_onnx(folder / ONNX, X, numbers)
-        _require_agreement(predicted, source, X, numbers, _tolerance(source, program, form))
+        _require_agreement(predicted, expected, tolerance)
         write_json(folder / DESCRIPTION, _description(source, program, form))
         write_manifest(folder)
 
@@ -124,22 +128,9 @@ def _tried_rows(source: Source, n_rows: int = 64) -> tuple[NDArray, NDArray[np.i
     return X, np.resize(rng.permutation(allowed), n_rows).astype(np.int64)
 
 
-def _tolerance(source: Source, program: Program, form: str) -> float:
-    """Largest difference allowed, relative to the largest prediction: of sums in another order, of
-    onnxruntime's exponentials, and of backbones and ONNX's trees, which are in single precision."""
-    if source.uses_single or (form == "onnx" and program.estimators):
-        return 1e-4
-    return 1e-8 if form == "torch" else 1e-6
-
-
 def _require_agreement(
-    predicted: tuple[NDArray, ...],
-    source: Source,
-    X: NDArray,
-    numbers: NDArray[np.int64],
-    tolerance: float,
+    predicted: tuple[NDArray, ...], expected: tuple[NDArray, ...], tolerance: float
 ) -> None:
-    expected = source.predict(X, [source.domains[number] for number in numbers])
     for one, other in zip(predicted, expected, strict=True):
         apart = float(np.abs(one - other).max() / max(float(np.abs(other).max()), 1e-300))
         if not apart <= tolerance:

@@ -81,16 +81,14 @@ class _After(nn.Module):
         super().__init__()
         self.program = program
         self.n_estimators = [len(one.estimators) for one in program.estimators]
-        for number, one in enumerate(program.estimators):
-            self.register_buffer(f"columns_{number}", _columns(one))
+        self.columns = [_columns(one) for one in program.estimators]
 
     def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
         n_context = len(given) - sum(self.n_estimators)
         context, rest, said = given[:n_context], list(given[n_context:]), []
-        for number, count in enumerate(self.n_estimators):
+        for columns, count in zip(self.columns, self.n_estimators):
             parts, rest = rest[:count], rest[count:]
             raw = torch.cat(parts, dim=1) if parts else torch.ones_like(given[0][:, :1])
-            columns = getattr(self, f"columns_{number}")
             if columns is not None:  # of classes
                 raw = raw.clamp_min(0.0) / raw.sum(dim=1, keepdim=True) @ columns
             said.append(raw)
@@ -119,10 +117,8 @@ def _from_torch(module: nn.Module, given: Any, inputs: Any, outputs: Any) -> Any
         dynamo=True,
         verbose=False,
     )
-    named = {"rename_inputs": False, "rename_outputs": False}
-    return onnx.compose.add_prefix(
-        written.model_proto, f"{type(module).__name__}{id(module)}/", **named
-    )
+    keep = {"rename_inputs": False, "rename_outputs": False}
+    return onnx.compose.add_prefix(written.model_proto, f"{type(module).__name__}/", **keep)
 
 
 def _from_sklearn(
@@ -196,11 +192,8 @@ def _linked(model: Any, features: str, answer: str) -> Any:
     graph, (rows, *_), last = named.graph, named.graph.input, named.graph.output[-1]
     precision = rows.type.tensor_type.elem_type
     graph.node.insert(0, helper.make_node("Cast", [features], [rows.name], to=precision))
-    graph.node.append(
-        helper.make_node("Cast", [last.name], [f"{answer}/double"], to=TensorProto.DOUBLE)
-    )
-    shape = helper.make_node("Flatten", [f"{answer}/double"], [answer], axis=1)
-    graph.node.append(shape)
+    double = helper.make_node("Cast", [last.name], [f"{answer}/double"], to=TensorProto.DOUBLE)
+    graph.node.extend([double, helper.make_node("Flatten", double.output, [answer], axis=1)])
     return named
 
 

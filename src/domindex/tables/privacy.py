@@ -13,12 +13,6 @@ from domindex.inputs.names import is_missing
 from domindex.inputs.preparation import LEAST_SHARED
 from domindex.inputs.streams import is_blank
 
-LEAST_ROWS = 3
-"""Rows of a domain from which on its means are shown: the mean of one row is that row."""
-
-MOST_GAPS = 20
-"""Inputs whose missing values are shown by domain."""
-
 
 def shown_columns(table: pd.DataFrame) -> pd.DataFrame:
     """The columns of a table by which a map may be coloured, cleared of what points to a row.
@@ -31,25 +25,25 @@ def shown_columns(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: one for name, one in kept.items() if one is not None})
 
 
-def missing_shares(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def missing_shares(table: pd.DataFrame, names: Sequence[str], max_shown: int = 20) -> pd.DataFrame:
     """1 where an input has no value and 0 elsewhere, for the inputs with most gaps.
 
     Their means over a domain are the shares of missing values.
     """
     gaps = {name: np.array([is_blank(value) for value in table[name].tolist()]) for name in names}
     most = sorted((name for name in names if gaps[name].any()), key=lambda n: -gaps[n].sum())
-    shown = {f"missing: {name}": gaps[name].astype(np.float64) for name in most[:MOST_GAPS]}
+    shown = {f"missing: {name}": gaps[name].astype(np.float64) for name in most[:max_shown]}
     return pd.DataFrame(shown, index=table.index)
 
 
 def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, Any]:
     """The content of a report, as plain values, without figures that rest on a row or two.
 
-    Where it is to be shared, figures of domains with fewer than `LEAST_SHARED` rows and their
-    numbers of rows are hidden too, and so are shares of a domain's rows that stand for fewer: with
-    the number of rows beside them they would be counts.
+    The mean of one row is that row. Where it is to be shared, figures of domains with fewer than
+    `LEAST_SHARED` rows and their numbers of rows are hidden too, and so are shares of a domain's
+    rows that stand for fewer: with the number of rows beside them they would be counts.
     """
-    least = LEAST_SHARED if share else LEAST_ROWS
+    least = LEAST_SHARED if share else 3
     domains = [dict(domain) for domain in content["domains"]]
     small = {domain["name"] for domain in domains if domain["rows"] < least}
     hidden = [domain["name"] in small for domain in domains]
@@ -68,7 +62,10 @@ def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, 
         sizes = [int(domain["rows"] or 0) for domain in content["domains"]]
         shares = set(_shares(content))
         columns |= {
-            name: [_none_if_few(value, rows) for value, rows in zip(columns[name], sizes)]
+            name: [
+                None if isinstance(value, float) and _is_few(value, rows) else value
+                for value, rows in zip(columns[name], sizes)
+            ]
             for name in columns
             if name in shares
         }
@@ -89,12 +86,8 @@ def _shares(content: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _none_if_few(share: Any, rows: int) -> Any:
-    """A share that stands for fewer than `LEAST_SHARED` rows, and for some, is not shown."""
-    return None if isinstance(share, float) and _is_few(share, rows) else share
-
-
 def _is_few(share: float, rows: int) -> bool:
+    """Whether a share stands for fewer than `LEAST_SHARED` rows, and for some."""
     return share > 0.0 and round(share * rows) < LEAST_SHARED
 
 
@@ -116,7 +109,7 @@ def _cleared(column: pd.Series) -> pd.Series | None:
     known = np.array([not is_missing(value) for value in values], dtype=bool)
     texts = values[known].map(str)
     counts = texts.value_counts()
-    if _is_number(column):
+    if column.dtype.kind in "biuf" or pd.api.types.is_numeric_dtype(column.dtype):
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)[known]
         whole = bool(len(numbers)) and bool((np.mod(numbers, 1) == 0).all())
         return None if whole and len(counts) == len(texts) > 1 else column
@@ -125,7 +118,3 @@ def _cleared(column: pd.Series) -> pd.Series | None:
     often = set(counts.index[counts > 1])
     kept = [str(one) if given and str(one) in often else None for one, given in zip(values, known)]
     return pd.Series(kept, index=column.index, dtype=object)
-
-
-def _is_number(column: pd.Series) -> bool:
-    return column.dtype.kind in "biuf" or pd.api.types.is_numeric_dtype(column.dtype)

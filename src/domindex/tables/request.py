@@ -160,9 +160,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
-OWN = ("random_state", "verbose")
-"""Parameters that the command line sets by options of its own."""
-
 SECTIONS = {"training": Training, "network": Network}
 """Settings that have a table of their own in the file."""
 
@@ -210,20 +207,20 @@ def check_settings(kind: type[BaseVDI], settings: Mapping[str, Any]) -> dict[str
 
 
 def _check_names(kind: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    known = [name for name in inspect.signature(kind).parameters if name not in OWN]
+    own = ("random_state", "verbose")  # the command line has options for these
+    known = [name for name in inspect.signature(kind).parameters if name not in own]
     for name in settings:
         if name not in known:
+            below = [
+                f"Put it below a line [{title}]."
+                for title, section in SECTIONS.items()
+                if title in known and name in inspect.signature(section).parameters
+            ]
+            advice = [*below, did_you_mean(name, known) or "Spell it as in this list."]
             raise InputError(
                 f"{kind.__name__} has no setting {name!r}; there are {', '.join(known)}. "
-                f"{_advice(name, known)}"
+                f"{advice[0]}"
             )
     return {
         name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
     }
-
-
-def _advice(name: str, known: list[str]) -> str:
-    for title, section in SECTIONS.items():
-        if title in known and name in inspect.signature(section).parameters:
-            return f"Put it below a line [{title}]."
-    return did_you_mean(name, known) or "Spell it as in this list."

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from domindex.errors import InputError, OffMapWarning
@@ -20,15 +20,12 @@ from domindex.inputs.names import group_rows
 from domindex.inputs.preparation import LEAST_SHARED
 from domindex.inputs.streams import text_of
 from domindex.progress import show_progress
-from domindex.tables.labels import TableLabels, as_classes, read_labels
+from domindex.tables.labels import as_classes, read_labels
 from domindex.tables.large import predicted_columns
 from domindex.tables.predicting import TableRows, model_rows, names_off_map, say_off_map
 from domindex.tables.reading import check_table_path, read_with_notes, write_table
 from domindex.tables.run import Run, opened
 from domindex.tables.text_format import TextFormat
-
-NORMAL_80 = 1.2815515655446004
-"""Deviations of a normal law to each side of its middle that hold 80 % of it."""
 
 FIGURES = ("accuracy", "auc", "brier", "error", "bias", "coverage_80")
 """What is measured of classes and of values."""
@@ -61,9 +58,9 @@ class TableScores:
     def summary(self) -> str:
         """The figures in a line."""
         figures = ", ".join(f"{name} {value:.4g}" for name, value in self.overall.items())
-        told = self.table["as_forecast"].dropna()
-        held = f"; {int(told.sum())} of {len(told)} domains as forecast" if len(told) else ""
-        return f"{figures}{held}"
+        held = self.table["as_forecast"].dropna()
+        said = f"; {int(held.sum())} of {len(held)} domains as forecast" if len(held) else ""
+        return f"{figures}{said}"
 
 
 def score_table(
@@ -110,22 +107,29 @@ def score_table(
             )
         rows = model_rows(run, model, table[labels.known].reset_index(drop=True))
         given, spelled = _as_fitted(model, labels.values[labels.known])
-        notes = (*read, *rows.notes, *_left_out(labels), *spelled, *_seen(model, rows.domains))
-        for note in notes:
-            shown.say(f"note: {note}")
+        notes = [*read, *rows.notes]
+        lost = int((~labels.known).sum())
+        if lost:
+            notes.append(f"Left out {lost} rows without a label.")
+        notes += spelled
+        if set(rows.domains) <= set(model.source_domains_):
+            notes.append(
+                "All of these domains are sources: the model has learned from their labels, so the "
+                "figures say little of how well it predicts elsewhere. The forecast is what to go "
+                "by."
+            )
         places = model.place_domains(rows.inputs, sample_domain=rows.domains)
         say_off_map(names_off_map(places), len(places), shown)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
             scored = _by_domain(model, rows, given, run.targets, places)
         if run.is_shared:
-            scored, hid = _without_few(scored)
-            notes = (*notes, *hid)
-            for note in hid:
-                shown.say(f"note: {note}")
+            scored = _without_few(scored, notes)
+        for note in notes:
+            shown.say(f"note: {note}")
     if out is not None:
         write_table(scored, out, overwrite=force)
-    return TableScores(scored, _overall(scored), notes)
+    return TableScores(scored, _overall(scored), tuple(notes))
 
 
 def _as_fitted(model: Any, labels: NDArray) -> tuple[NDArray, list[str]]:
@@ -135,16 +139,6 @@ def _as_fitted(model: Any, labels: NDArray) -> tuple[NDArray, list[str]]:
     classes = [text_of(one) for one in model.classes_.tolist()]
     texts, notes = as_classes([text_of(one) for one in labels.tolist()], classes)
     return np.array(texts), notes
-
-
-def _seen(model: Any, domains: Sequence[str]) -> list[str]:
-    """A word where nothing but sources is scored."""
-    if not set(domains) <= set(model.source_domains_):
-        return []
-    return [
-        "All of these domains are sources: the model has learned from their labels, so the figures "
-        "say little of how well it predicts elsewhere. The forecast is what to go by."
-    ]
 
 
 def _by_domain(
@@ -181,20 +175,22 @@ def _by_domain(
     return found.sort_values(**worst_first, kind="stable", ignore_index=True)
 
 
-def _without_few(scored: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Without counts and figures that rest on few rows, for runs that are shared; and a note.
+def _without_few(scored: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Without counts and figures that rest on few rows, for runs that are shared, with a note.
 
     The error of a domain of one row is that row's, and beside its prediction the row's label.
     """
     few = scored["rows"] < LEAST_SHARED
     if not few.any():
-        return scored, []
-    told = scored.astype({"rows": "Int64", "as_forecast": object})
-    figures = [name for name in FIGURES if name in told]
-    told.loc[few, ["rows", *figures, "as_forecast"]] = None
+        return scored
+    shown = scored.astype({"rows": "Int64", "as_forecast": object})
+    figures = [name for name in FIGURES if name in shown]
+    shown.loc[few, ["rows", *figures, "as_forecast"]] = None
     domains = "1 domain" if few.sum() == 1 else f"{few.sum()} domains"
-    note = f"Hid the figures of {domains} with fewer than {LEAST_SHARED} labels: the run is shared."
-    return told, [note]
+    notes.append(
+        f"Hid the figures of {domains} with fewer than {LEAST_SHARED} labels: the run is shared."
+    )
+    return shown
 
 
 def _figures(
@@ -218,7 +214,7 @@ def _figures(
     return {
         "error": float(np.sqrt((gaps**2).mean())),
         "bias": float((mean - values).mean()),
-        "coverage_80": float((gaps <= NORMAL_80 * deviation).mean()),
+        "coverage_80": float((gaps <= norm.ppf(0.9) * deviation).mean()),
     }
 
 
@@ -238,8 +234,3 @@ def _overall(scored: pd.DataFrame) -> dict[str, float]:
     chosen = others if len(others) else scored
     names = [name for name in FIGURES if name in scored and name != "bias"]
     return {name: float(chosen[name].mean()) for name in names}
-
-
-def _left_out(labels: TableLabels) -> list[str]:
-    lost = int((~labels.known).sum())
-    return [f"Left out {lost} rows without a label."] if lost else []

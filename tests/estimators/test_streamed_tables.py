@@ -1,5 +1,8 @@
 """Estimators on tables that are read in parts: columns by name, the same model as ever."""
 
+import gc
+import tempfile
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -108,8 +111,15 @@ def held_in_any_way(frame):
 def test_whatever_can_be_fitted_can_be_predicted(frame, model, monkeypatch):
     expected = model.predict_proba(frame[["a", "b"]], sample_domain=frame["site"])
     monkeypatch.setattr(sampling, "LIMITS", Limits(part_rows=17))
+    sizes, predict = [], VDIClassifier._predict_mean
+    monkeypatch.setattr(
+        VDIClassifier,
+        "_predict_mean",
+        lambda self, inputs, names: sizes.append(len(inputs)) or predict(self, inputs, names),
+    )
     for table in held_in_any_way(frame):
         np.testing.assert_allclose(model.predict_proba(table), expected, rtol=1e-10)
+    assert max(sizes) <= 17
     names = model.place_domains(pl.from_pandas(frame).lazy(), sample_domain="site")["domain"]
     assert list(names) == model.domains_
     assert model.transform(pl.from_pandas(frame).lazy()).shape[0] == len(frame)
@@ -138,11 +148,16 @@ def test_rows_without_a_domain_are_one_new_domain(frame, model, monkeypatch):
     assert np.abs(told - expected).mean() < 0.05
 
 
-def test_a_reader_is_fitted_though_it_can_be_read_once_only(family, frame, model):
+def test_a_reader_is_fitted_though_it_can_be_read_once_only(
+    family, frame, model, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     how = {"sample_domain": "site", "source_domains": family.source_domains}
     reader = pa.Table.from_pandas(frame).to_reader()
     fitted = VDIClassifier(**SHORT).fit(reader, "y", **how)
     np.testing.assert_array_equal(fitted.domain_indices_, model.domain_indices_)
+    gc.collect()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_query_without_a_column_of_the_fit_is_refused(frame, model):

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import chain
 from math import prod
 from typing import Any, NamedTuple
 
@@ -25,8 +26,6 @@ from domindex.inputs.sampling import choose_rows
 ITEM_FORM = (
     "Items must be (x, y, domain): an array, a label (None for targets), and a domain's name."
 )
-
-
 NAMELESS = "rows without sample_domain"
 """The domain of rows that come without one."""
 
@@ -70,62 +69,63 @@ class NumberedRows(StreamedRows):
     has_labels = False
 
     @abstractmethod
-    def names(self) -> list[Hashable]:
+    def _all_names(self) -> list[Hashable]:
         """The domain of every row."""
 
     @abstractmethod
-    def read_all(self, numbers: Sequence[Ints]) -> Iterator[tuple[NDArray, list[Any]]]:
-        """Rows of the given numbers with their labels, if any, a part at a time."""
+    def _read(self, numbers: Sequence[Ints]) -> Iterator[RowsPart]:
+        """Rows of the given numbers, a part at a time."""
 
-    def read(self, rows: Ints) -> NDArray:
-        """Some rows at once."""
-        ((inputs, _),) = self.read_all([rows])
-        return inputs
+    @cached_property
+    def names(self) -> list[Hashable]:
+        """The domain of every row."""
+        return self._all_names()
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Of a row."""
         return self.read(np.arange(1)).shape[1:]
 
+    def read(self, rows: Ints) -> NDArray:
+        """Some rows at once."""
+        (part,) = self._read([rows])
+        return np.asarray(part.X)
+
     def domains(self) -> list[Hashable]:
-        return order_names(self.names())
+        return order_names(self.names)
 
     def sample(self, only: Collection[Hashable] | None = None) -> tuple[NDArray, list[Hashable]]:
-        names = self.names()
-        rows = np.array([n for n, name in enumerate(names) if only is None or name in only])
+        rows = np.array([n for n, name in enumerate(self.names) if only is None or name in only])
         most = sampling.LIMITS.rows_to_learn_from(prod(self.shape))
-        rows = rows[choose_rows([names[row] for row in rows], [], most, seed=0)]
-        return self.read(rows), [names[row] for row in rows]
+        rows = rows[choose_rows([self.names[row] for row in rows], [], most, seed=0)]
+        return self.read(rows), [self.names[row] for row in rows]
 
     def parts(self) -> Iterator[RowsPart]:
         return self.parts_of(np.arange(self.n_rows))
 
     def parts_of(self, rows: Ints) -> Iterator[RowsPart]:
         """The rows of these numbers."""
-        names, size = self.names(), sampling.LIMITS.rows_of_part(prod(self.shape))
-        numbers = [rows[start : start + size] for start in range(0, len(rows), size)]
-        for part, (inputs, labels) in zip(numbers, self.read_all(numbers)):
-            yield RowsPart(inputs, [names[row] for row in part], labels)
+        size = sampling.LIMITS.rows_of_part(prod(self.shape))
+        return self._read([rows[start : start + size] for start in range(0, len(rows), size)])
 
 
 class MappedRows(NumberedRows):
     """A memory-mapped array (rows, ...), of which only what is asked for is read."""
 
-    def __init__(self, array: NDArray, sample_domain: Any, nameless: bool = False) -> None:
+    def __init__(self, array: NDArray, sample_domain: Any, nameless: bool) -> None:
         if array.ndim < 2 or 0 in array.shape:
             raise InputError(f"X has shape {array.shape}. Pass (rows, features) or (rows, ...).")
         self.array, self.n_rows, self.nameless = array, len(array), nameless
-        given = [NAMELESS] * self.n_rows if nameless else sample_domain
-        self._names = check_domain_names(given, self.n_rows)
+        self.sample_domain = [NAMELESS] * self.n_rows if nameless else sample_domain
 
-    def names(self) -> list[Hashable]:
-        return self._names
+    def _all_names(self) -> list[Hashable]:
+        return check_domain_names(self.sample_domain, self.n_rows)
 
-    def read_all(self, numbers: Sequence[Ints]) -> Iterator[tuple[NDArray, list[Any]]]:
+    def _read(self, numbers: Sequence[Ints]) -> Iterator[RowsPart]:
         for rows in numbers:
             inputs = np.array(self.array[rows])
             _release(self.array)
-            yield inputs, []
+            yield RowsPart(inputs, [self.names[row] for row in rows], [])
 
 
 class DatasetRows(NumberedRows):
@@ -151,26 +151,21 @@ class DatasetRows(NumberedRows):
         if not self.n_rows:
             raise InputError(f"X is a {type(dataset).__name__} without items.")
 
-    def names(self) -> list[Hashable]:
-        return self._names
-
-    @cached_property
-    def _names(self) -> list[Hashable]:
+    def _all_names(self) -> list[Hashable]:
         given = getattr(self.dataset, "sample_domain", None)
         if given is not None:
             return check_domain_names(given, self.n_rows)
         loaded = self._loaded(_batches(np.arange(self.n_rows)), names_only=True)
         return [name for _, _, names in loaded for name in names]
 
-    def read_all(self, numbers: Sequence[Ints]) -> Iterator[tuple[NDArray, list[Any]]]:
+    def _read(self, numbers: Sequence[Ints]) -> Iterator[RowsPart]:
         loaded = self._loaded([batch for rows in numbers for batch in _batches(rows)])
         for rows in numbers:
-            batches = [next(loaded) for _ in _batches(rows)]
-            shapes = sorted({inputs.shape[1:] for inputs, _, _ in batches})
+            inputs, labels, names = zip(*(next(loaded) for _ in _batches(rows)))
+            shapes = sorted({some.shape[1:] for some in inputs})
             if len(shapes) > 1:
                 raise InputError(f"Items of the dataset have x of shapes {shapes}. Make them one.")
-            labels = [label for _, labels, _ in batches for label in labels]
-            yield np.concatenate([inputs for inputs, _, _ in batches]), labels
+            yield RowsPart(np.concatenate(inputs), list(chain(*names)), list(chain(*labels)))
 
     def _loaded(
         self, batches: Sequence[Ints], names_only: bool = False

@@ -228,9 +228,9 @@ def sample_array(
             "Leave it out."
         )
     n_values = prod(rows.shape) if extractor is None else extractor.n_features
-    sources = _source_names(rows.names(), given.source_domains)
+    sources = _source_names(rows.names, given.source_domains)
     most = sampling.LIMITS.rows_to_learn_from(n_values)
-    chosen = choose_rows(rows.names(), sources, most, seed)
+    chosen = choose_rows(rows.names, sources, most, seed)
     inputs, labels, names = [], [], []
     with naming_dead_readers():
         for part in rows.parts_of(chosen):

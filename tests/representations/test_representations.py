@@ -291,9 +291,9 @@ def test_a_damaged_flow_is_refused(part, damage, message, data, geometry):
 
 @pytest.mark.parametrize("kind", [RowCentred, RowStandardised])
 def test_rows_too_short_to_have_a_shape_are_refused_at_fit(kind):
-    X = np.random.default_rng(0).normal(size=(20, kind.least_features - 1))
+    X = np.random.default_rng(0).normal(size=(20, kind.min_features - 1))
     narrow = check_domain_data(X, X[:, 0], np.repeat([1, -2], 10))
-    least = kind.least_features
+    least = kind.min_features
     message = f"'{kind.name}' needs {least} features or more, but X has {least - 1}. Choose 'raw'."
     with pytest.raises(InputError, match=message):
         kind.fit(narrow, DomainGeometry.fit(narrow, 1))

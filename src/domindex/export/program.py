@@ -85,10 +85,10 @@ class _Represented(nn.Module):
         if levels is not None:
             return levels[:, :1], levels[:, 1:]
         level = x.mean(dim=1, keepdim=True) if self.form.row_level else torch.zeros_like(x[:, :1])
-        if self.form.least_row_spread is None:
+        if self.form.min_row_spread is None:
             return level, torch.ones_like(level)
         variance = ((x - level) ** 2).mean(dim=1, keepdim=True)
-        return level, variance.sqrt().clamp_min(self.form.least_row_spread)
+        return level, variance.sqrt().clamp_min(self.form.min_row_spread)
 
 
 def _scale(scaler: InputScaler) -> tuple[Tensor, Tensor]:

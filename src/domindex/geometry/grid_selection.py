@@ -407,7 +407,7 @@ class _Search:
         self.losses[motion] = totals[counts > 0] / counts[counts > 0]
 
     def _translated(self, start: _End, motion: Motion) -> FlowParameters:
-        """The same flow, as nearly as another family and trend can tell it."""
+        """The same flow, as nearly as another family and trend can express it."""
         if start.motion == motion:
             return start.parameters
         known, wanted = (

@@ -187,7 +187,7 @@ class KnownDomainForm:
     scaler : inputs to one scale
     levels : (domains, 2) level and spread of every domain; None where rows have none of their own
     row_level : whether the level is the mean of the row itself
-    least_row_spread : whether, and from which on, the spread is the deviation of the row itself
+    min_row_spread : whether, and from which on, the spread is the deviation of the row itself
     offsets, scales, shifts : (domains, p) each
     matrix : (p, q)
     uses_matrix : (domains,) whose rows go through `matrix`; None for all
@@ -199,7 +199,7 @@ class KnownDomainForm:
     scaler: InputScaler
     levels: Floats | None = None
     row_level: bool = False
-    least_row_spread: float | None = None
+    min_row_spread: float | None = None
     offsets: Floats | None = None
     scales: Floats | None = None
     matrix: Floats | None = None

@@ -48,7 +48,7 @@ def _represented(data: DomainData, scaled: Floats) -> Iterator[Floats]:
         return
     n_features = int(np.prod(data.inputs.shape[1:]))
     for kind in SHAPES:
-        if n_features >= kind.least_features:
+        if n_features >= kind.min_features:
             yield kind.of(data).apply(PlacedRows.of_data(data)).features
 
 

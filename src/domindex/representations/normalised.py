@@ -48,7 +48,7 @@ class Shapes(Representation):
     scaler : shapes to zero mean and unit mean variance
     """
 
-    least_features = 1
+    min_features = 1
     unit: float
     scaler: InputScaler
 
@@ -65,7 +65,7 @@ class Shapes(Representation):
         n_features = int(np.prod(data.inputs.shape[1:]))
         if data.task == "classification":
             return n_features >= 3 and inputs_share_units(data)
-        return n_features >= cls.least_features and outputs_share_units(data)
+        return n_features >= cls.min_features and outputs_share_units(data)
 
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
@@ -75,9 +75,9 @@ class Shapes(Representation):
     def of(cls, data: DomainData) -> Self:
         """Shapes keep their proportions: one unit for all features."""
         n_features = int(np.prod(data.inputs.shape[1:]))
-        if n_features < cls.least_features:
+        if n_features < cls.min_features:
             raise InputError(
-                f"The representation {cls.name!r} needs {cls.least_features} features or more, "
+                f"The representation {cls.name!r} needs {cls.min_features} features or more, "
                 f"but X has {n_features}. Choose 'raw'."
             )
         flat = InputScaler(np.zeros(n_features), np.ones(n_features))
@@ -115,7 +115,7 @@ class RowCentred(Shapes):
     label = "rows minus their own mean"
     change_rank = 1
     may_balance = True
-    least_features = 2
+    min_features = 2
 
     @property
     def spread_unit(self) -> float:
@@ -136,7 +136,7 @@ class RowStandardised(Shapes):
     label = "rows standardised one by one"
     change_rank = 2
     may_balance = True
-    least_features = 3
+    min_features = 3
 
     def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
         features = rows.features
@@ -145,7 +145,7 @@ class RowStandardised(Shapes):
 
     def known_form(self, places: PlacedRows) -> KnownDomainForm:
         least = SPREAD_FLOOR * self.unit
-        return KnownDomainForm(self.scaler, row_level=True, least_row_spread=least)
+        return KnownDomainForm(self.scaler, row_level=True, min_row_spread=least)
 
 
 @dataclass(frozen=True, eq=False)

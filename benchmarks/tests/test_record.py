@@ -83,6 +83,10 @@ def git(folder, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+tree_now, commit_now = source_tree.__wrapped__, current_commit.__wrapped__
+"""Without the memory for the length of a process."""
+
+
 @pytest.fixture
 def checkout(tmp_path):
     """A folder under version control with a package in it, and an installed copy below."""
@@ -97,22 +101,18 @@ def checkout(tmp_path):
     (tmp_path / ".gitignore").write_text("venv\n__pycache__\n")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-m", "first")
-    source_tree.cache_clear()
-    current_commit.cache_clear()
-    yield tmp_path
-    source_tree.cache_clear()
-    current_commit.cache_clear()
+    return tmp_path
 
 
 def test_the_tree_of_a_clean_checkout_is_gits(checkout):
     (checkout / "src" / "__pycache__").mkdir()
     (checkout / "src" / "__pycache__" / "inner.pyc").write_bytes(b"compiled")
-    assert source_tree(checkout / "src") == git(checkout, "rev-parse", "HEAD:src")
+    assert tree_now(checkout / "src") == git(checkout, "rev-parse", "HEAD:src")
 
 
 def test_any_change_of_a_file_is_another_tree_committed_or_not(checkout):
     (checkout / "src" / "inner.py").write_text("two = 3\n")
-    changed = source_tree(checkout / "src")
+    changed = tree_now(checkout / "src")
     assert changed != git(checkout, "rev-parse", "HEAD:src")
     git(checkout, "commit", "-am", "second")
     assert changed == git(checkout, "rev-parse", "HEAD:src")
@@ -121,14 +121,13 @@ def test_any_change_of_a_file_is_another_tree_committed_or_not(checkout):
 def test_changed_code_is_called_dirty(checkout):
     (checkout / "notes.txt").write_text("outside the package")
     commit = git(checkout, "rev-parse", "HEAD")
-    assert current_commit(checkout / "src") == commit
+    assert commit_now(checkout / "src") == commit
     (checkout / "src" / "__init__.py").write_text("changed = True")
-    current_commit.cache_clear()
-    assert current_commit(checkout / "src") == f"{commit}-dirty"
+    assert commit_now(checkout / "src") == f"{commit}-dirty"
 
 
 def test_an_installed_copy_does_not_take_the_commit_of_the_folder_it_lies_in(checkout):
-    assert current_commit(checkout / "venv") == f"unknown, version {__version__}"
+    assert commit_now(checkout / "venv") == f"unknown, version {__version__}"
 
 
 def test_every_row_says_where_it_comes_from():

@@ -45,11 +45,6 @@ class DomainDataset:
     >>> dataset = make_circle(n_domains=4, n_sources=2, samples_per_domain=10)
     >>> dataset.target_domains
     [2, 3]
-    >>> int(dataset.is_source.sum())
-    20
-    >>> dataset.X[0] = 0.0
-    Traceback (most recent call last):
-    ValueError: assignment destination is read-only
     """
 
     name: str

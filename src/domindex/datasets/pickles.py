@@ -18,8 +18,6 @@ import numpy as np
 from domindex.datasets.dataset import Array
 from domindex.errors import DatasetError
 
-_NUMERIC_KINDS = "biuf"
-
 
 class _TypeForm:
     """Stands for a dtype: a code such as "f8", and a byte order told later."""
@@ -32,7 +30,7 @@ class _TypeForm:
 
     def dtype(self) -> np.dtype[Any]:
         """The NumPy type, if it is one of numbers."""
-        if not isinstance(self.code, str) or self.code[:1] not in _NUMERIC_KINDS:
+        if not isinstance(self.code, str) or self.code[:1] not in "biuf":
             raise DatasetError(f"its type is {self.code!r}")
         return np.dtype(self.code).newbyteorder(self.order)  # type: ignore[arg-type]
 

@@ -46,11 +46,8 @@ def make_circle(
     >>> make_circle(random_state=0)
     DomainDataset('make-circle': classification, X (3000, 2), 30 domains, 6 of them sources)
     """
-    n_domains = check_count("n_domains", n_domains, low=2)
-    n_sources = check_count("n_sources", n_sources, low=1, high=n_domains)
-    sizes = check_sizes(samples_per_domain, n_domains)
-    noise = check_noise(noise, zero_allowed=False)
-    rng = check_seed(random_state)
+    n_sources, sizes = _checked(n_domains, n_sources, samples_per_domain)
+    noise, rng = check_noise(noise, zero_allowed=False), check_seed(random_state)
     of_row = np.repeat(np.arange(n_domains), sizes)
     centres = 5.0 * _directions(np.linspace(0.0, np.pi, n_domains))
     X = centres[of_row] + noise * _disc(rng, len(of_row))
@@ -95,12 +92,9 @@ def make_domain_graph(
     >>> bool(angles[dataset.source_domains].max() < angles[dataset.target_domains].min())
     True
     """
-    n_domains = check_count("n_domains", n_domains, low=2)
-    n_sources = check_count("n_sources", n_sources, low=1, high=n_domains)
+    n_sources, sizes = _checked(n_domains, n_sources, samples_per_domain)
     n_classes = check_count("n_classes", n_classes, low=2)
-    sizes = check_sizes(samples_per_domain, n_domains)
-    noise = check_noise(noise, zero_allowed=True)
-    rng = check_seed(random_state)
+    noise, rng = check_noise(noise, zero_allowed=True), check_seed(random_state)
     angles = rng.uniform(0.0, np.pi, n_domains)
     of_row = np.repeat(np.arange(n_domains), sizes)
     y = _balanced_labels(sizes, n_classes)
@@ -149,15 +143,10 @@ def make_drift(
     >>> (second - first).round(6).tolist()
     [0.0, 2.0]
     """
-    n_domains = check_count("n_domains", n_domains, low=2)
-    default_sources = max(1, n_domains // 5)
-    n_sources = default_sources if n_sources is None else n_sources
-    n_sources = check_count("n_sources", n_sources, low=1, high=n_domains)
+    n_sources, sizes = _checked(n_domains, n_sources, samples_per_domain)
     n_features = check_count("n_features", n_features, low=2)
     index_dim = check_count("index_dim", index_dim, low=1, high=n_features - 1)
-    sizes = check_sizes(samples_per_domain, n_domains)
-    noise = check_noise(noise, zero_allowed=True)
-    rng = check_seed(random_state)
+    noise, rng = check_noise(noise, zero_allowed=True), check_seed(random_state)
     index = _even_index(rng, n_domains, index_dim)
     of_row = np.repeat(np.arange(n_domains), sizes)
     y = _balanced_labels(sizes, n_classes=2)
@@ -197,18 +186,13 @@ def make_seasonal(
     --------
     >>> from domindex.datasets import make_seasonal
     >>> dataset = make_seasonal(random_state=0)
-    >>> dataset
-    DomainDataset('seasonal': classification, X (1440, 4), 24 domains, 5 of them sources)
     >>> dataset.true_index[[0, 11, 12], 0].tolist(), dataset.period
     ([0.0, 11.0, 0.0], 12.0)
     """
-    n_domains = check_count("n_domains", n_domains, low=2)
-    n_sources = check_count("n_sources", n_sources, low=1, high=n_domains)
+    n_sources, sizes = _checked(n_domains, n_sources, samples_per_domain)
     period = check_count("period", period, low=3)
     n_features = check_count("n_features", n_features, low=2)
-    sizes = check_sizes(samples_per_domain, n_domains)
-    noise = check_noise(noise, zero_allowed=True)
-    rng = check_seed(random_state)
+    noise, rng = check_noise(noise, zero_allowed=True), check_seed(random_state)
     month = np.arange(n_domains) % period
     of_row = np.repeat(np.arange(n_domains), sizes)
     y = _balanced_labels(sizes, n_classes=2)
@@ -228,6 +212,14 @@ def make_seasonal(
         description="Months around the year; the class is which side of their circle a row is on.",
         period=float(period),
     )
+
+
+def _checked(n_domains: int, n_sources: int | None, samples: Sizes) -> tuple[int, Ints]:
+    """How many domains are sources, a fifth where None, and (n_domains,) rows of each."""
+    n_domains = check_count("n_domains", n_domains, low=2)
+    n_sources = max(1, n_domains // 5) if n_sources is None else n_sources
+    n_sources = check_count("n_sources", n_sources, low=1, high=n_domains)
+    return n_sources, check_sizes(samples, n_domains)
 
 
 def _classification(**fields: Any) -> DomainDataset:
@@ -270,9 +262,7 @@ def _angle_graph(rng: np.random.Generator, angles: Floats) -> nx.Graph:
 
 def _even_index(rng: np.random.Generator, n_domains: int, index_dim: int) -> Floats:
     """(n_domains, index_dim) evenly spread points of the unit cube, from its zero corner outwards.
-
-    Independent draws would leave holes, and the graph of nearest domains would fall apart there.
-    """
+    Independent draws would leave holes, where the graph of nearest domains falls apart."""
     if index_dim == 1:
         return np.linspace(0.0, 1.0, n_domains)[:, None]
     points = qmc.Halton(index_dim, scramble=False).random(n_domains)
@@ -301,8 +291,5 @@ def _nearest_graph(points: Floats, k: int) -> nx.Graph:
     k = min(k, len(points) - 1)
     _, nearest = cKDTree(points).query(points, k=k + 1)
     graph = nx.empty_graph(len(points))
-    pairs = zip(
-        np.repeat(np.arange(len(points)), k).tolist(), nearest[:, 1:].ravel().tolist(), strict=True
-    )
-    graph.add_edges_from(pairs)
+    graph.add_edges_from((i, j) for i, row in enumerate(nearest.tolist()) for j in row[1:])
     return graph

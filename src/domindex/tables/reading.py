@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,133 +34,6 @@ from domindex.tables.text_format import (
     likely_delimiter,
     with_numbers,
 )
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a text begins that spreadsheets take for a formula."""
-
-
-def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """A copy in which texts that begin like a formula have an apostrophe before them.
-
-    Numbers are left alone. The apostrophe is part of the text for whatever is no spreadsheet, so
-    this is asked for and never done unasked.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from domindex.tables.reading import escape_formulas
-    >>> escape_formulas(pd.DataFrame({"site": ["=1+1", "north"], "x": [-1.0, 2.0]})).values.tolist()
-    [["'=1+1", -1.0], ['north', 2.0]]
-    """
-    escaped = table.copy()
-    for number, kind in enumerate(table.dtypes):
-        if kind.kind not in "biufc":
-            column = [_escaped(value) for value in table.iloc[:, number]]
-            escaped.isetitem(number, pd.Series(column, index=table.index, dtype=object))
-    escaped.columns = [_escaped(name) for name in table.columns]
-    return escaped
-
-
-def _escaped(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
-
-
-def check_names(file: Path, columns: list[str]) -> None:
-    twice = [name for name, count in Counter(columns).items() if count > 1 and name.strip()]
-    if twice:
-        raise InputError(
-            f"{file} has several columns named {preview(twice)}. Give every column its own name."
-        )
-    blank = [number for number, name in enumerate(columns, start=1) if not name.strip()]
-    if blank:
-        raise InputError(
-            f"{file} has no name for column {preview(blank)}. Name it in the header; if it holds "
-            "row numbers, export without them (in pandas, to_csv(index=False))."
-        )
-
-
-def _without_empty(file: Path, table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Without columns and rows that hold nothing at all; other columns need a name."""
-    unnamed = [name for name in table.columns if _is_unnamed(str(name))]
-    empty = [name for name in unnamed if table[name].isna().all()]
-    if empty:
-        columns = "1 column" if len(empty) == 1 else f"{len(empty)} columns"
-        notes.append(f"Dropped {columns} without a name or a value.")
-        table = table.drop(columns=empty)
-    check_names(file, ["" if _is_unnamed(str(name)) else str(name) for name in table.columns])
-    blank = table.isna().all(axis=1)
-    if blank.any() and not blank.all():
-        notes.append(f"Dropped {int(blank.sum())} rows without a value.")
-        table = table[~blank].reset_index(drop=True)
-    return table
-
-
-def _without_debris(
-    file: Path, table: pd.DataFrame, texts: set[str], notes: list[str]
-) -> pd.DataFrame:
-    """The table without what is no part of it, with a note on each; columns need a name."""
-    table = _without_empty(file, table, notes)
-    table = _without_marks(table, notes)
-    table = _without_headers(table, notes)
-    _note_copies(table, notes)
-    return _with_numbers(table, texts) if len(notes) else table
-
-
-def _without_marks(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Without lines of ======= and the like, which merging two versions of a file leaves."""
-    first = table.iloc[:, 0]
-    if first.dtype.kind in "biufmM" or table.shape[1] < 2:
-        return table
-    marks = first.astype(str).str.fullmatch(r"(=|<|>|-|#|\*){5,}.*") & table.iloc[:, 1:].isna().all(
-        axis=1
-    )
-    if not marks.any():
-        return table
-    notes.append(f"Dropped {int(marks.sum())} lines of marks such as {first[marks].iloc[0][:7]!r}.")
-    return table[~marks].reset_index(drop=True)
-
-
-def _without_headers(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Without rows that say the header again, as files that were put together have them."""
-    candidates = np.ones(len(table), dtype=bool)
-    for name in table.columns:
-        if table[name].dtype.kind in "biufmM":
-            return table
-        candidates &= (table[name].astype(object) == name).to_numpy(dtype=bool, na_value=False)
-        if not candidates.any():
-            return table
-    notes.append(f"Dropped {int(candidates.sum())} rows that say the header again.")
-    return table[~candidates].reset_index(drop=True)
-
-
-def _with_numbers(table: pd.DataFrame, texts: set[str]) -> pd.DataFrame:
-    """Columns that a line of something else had made texts as the numbers that they are."""
-    found = {}
-    for name in table.columns:
-        if name not in texts and table[name].dtype.kind not in "biufmM":
-            numbers = pd.to_numeric(table[name], errors="coerce")
-            if (numbers.isna() == table[name].isna()).all():
-                found[name] = numbers
-    return table.assign(**found)
-
-
-def _note_copies(table: pd.DataFrame, notes: list[str]) -> None:
-    """A word on rows that are exact copies of others, where they are many."""
-    try:
-        copies = int(table.duplicated().sum())
-    except TypeError:  # values that cannot be compared
-        return
-    if copies > 0.2 * len(table):
-        notes.append(
-            f"{copies} of {len(table)} rows are exact copies of rows before them. Remove them if "
-            "they are not observations of their own."
-        )
-
-
-def _is_unnamed(name: str) -> bool:
-    """As pandas calls a column whose header is blank."""
-    return not name.strip() or name.startswith("Unnamed: ")
-
 
 Format = Literal["csv", "parquet", "excel"]
 Opener = Callable[[Path], IO[bytes]]
@@ -234,37 +108,6 @@ def read_with_notes(
     return table, tuple(notes)
 
 
-def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Write CSV or Parquet, as the name says, complete or not at all."""
-    file = usable_path(path)
-    kind = _written_format(file)
-    if kind == "parquet":
-        require_pyarrow(file)
-    with new_file(file, overwrite=overwrite) as draft:
-        opened = gzip.open if file.suffix.lower() == ".gz" else open
-        with opened(draft, "wb") as stream:
-            if kind == "parquet":
-                table.to_parquet(stream, index=False)
-            else:
-                table.to_csv(stream, index=False, sep=delimiter_of(file, None))
-
-
-def check_table_path(path: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Refuse before long work what `write_table` would refuse after it."""
-    file = usable_path(path)
-    _written_format(file)
-    check_free_file(file, overwrite=overwrite)
-
-
-def _written_format(file: Path) -> Format:
-    kind = table_format(file)
-    if kind == "excel":
-        raise InputError(
-            f"{file} would be a workbook, which is only read. Name a .csv or .parquet."
-        )
-    return kind
-
-
 def table_format(path: Path) -> Format:
     """CSV or Parquet, by the name."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -276,6 +119,24 @@ def table_format(path: Path) -> Format:
             ".gz. Rename it, or export the table as CSV or Parquet."
         )
     return SUFFIXES[suffixes[-1]]
+
+
+def require_file(file: Path) -> None:
+    if file.is_dir():
+        raise InputError(f"{file} is a folder. Name a CSV or Parquet file.")
+    if not file.exists():
+        beside = file.parent.iterdir() if file.parent.is_dir() else []
+        hint = did_you_mean(file.name, [path.name for path in beside])
+        raise InputError(f"There is no file {file}. {hint or 'Check the path.'}")
+
+
+def _open(file: Path) -> IO[bytes]:
+    try:
+        return file.open("rb")
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be opened ({error.strerror}). Give yourself the right to read it."
+        ) from error
 
 
 def _unpacked(file: Path, stream: IO[bytes]) -> Any:
@@ -423,26 +284,148 @@ def require_pyarrow(file: Path) -> None:
         ) from None
 
 
-def require_file(file: Path) -> None:
-    if file.is_dir():
-        raise InputError(f"{file} is a folder. Name a CSV or Parquet file.")
-    if not file.exists():
-        beside = file.parent.iterdir() if file.parent.is_dir() else []
-        hint = did_you_mean(file.name, [path.name for path in beside])
-        raise InputError(f"There is no file {file}. {hint or 'Check the path.'}")
-
-
-def _open(file: Path) -> IO[bytes]:
-    try:
-        return file.open("rb")
-    except OSError as error:
-        raise InputError(
-            f"{file} cannot be opened ({error.strerror}). Give yourself the right to read it."
-        ) from error
-
-
 def _short(error: Any) -> str:
     return " ".join(str(error).split())[:160]
+
+
+def check_names(file: Path, columns: list[str]) -> None:
+    twice = [name for name, count in Counter(columns).items() if count > 1 and name.strip()]
+    if twice:
+        raise InputError(
+            f"{file} has several columns named {preview(twice)}. Give every column its own name."
+        )
+    blank = [number for number, name in enumerate(columns, start=1) if not name.strip()]
+    if blank:
+        raise InputError(
+            f"{file} has no name for column {preview(blank)}. Name it in the header; if it holds "
+            "row numbers, export without them (in pandas, to_csv(index=False))."
+        )
+
+
+def _without_debris(
+    file: Path, table: pd.DataFrame, texts: set[str], notes: list[str]
+) -> pd.DataFrame:
+    """The table without what is no part of it, with a note on each; columns need a name."""
+    table = _without_empty(file, table, notes)
+    table = _without_marks(table, notes)
+    table = _without_headers(table, notes)
+    with suppress(TypeError):  # values that cannot be compared
+        copies = int(table.duplicated().sum())
+        if copies > 0.2 * len(table):
+            notes.append(
+                f"{copies} of {len(table)} rows are exact copies of rows before them. Remove them "
+                "if they are not observations of their own."
+            )
+    found = {}
+    for name in (
+        table.columns if notes else ()
+    ):  # a line of something else had made texts of numbers
+        if name not in texts and table[name].dtype.kind not in "biufmM":
+            numbers = pd.to_numeric(table[name], errors="coerce")
+            if (numbers.isna() == table[name].isna()).all():
+                found[name] = numbers
+    return table.assign(**found)
+
+
+def _without_empty(file: Path, table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Without columns and rows that hold nothing at all; other columns need a name."""
+    names = [str(name) for name in table.columns]
+    named = ["" if name.startswith("Unnamed: ") else name.strip() and name for name in names]
+    is_empty = table.isna().all(axis=0).to_numpy() & np.array([not name for name in named])
+    if is_empty.any():
+        columns = "1 column" if is_empty.sum() == 1 else f"{is_empty.sum()} columns"
+        notes.append(f"Dropped {columns} without a name or a value.")
+        table = table.loc[:, ~is_empty]
+    check_names(file, [name for name, empty in zip(named, is_empty) if not empty])
+    blank = table.isna().all(axis=1)
+    if blank.any() and not blank.all():
+        notes.append(f"Dropped {int(blank.sum())} rows without a value.")
+        table = table[~blank].reset_index(drop=True)
+    return table
+
+
+def _without_marks(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Without lines of ======= and the like, which merging two versions of a file leaves."""
+    first = table.iloc[:, 0]
+    if first.dtype.kind in "biufmM" or table.shape[1] < 2:
+        return table
+    marks = first.astype(str).str.fullmatch(r"(=|<|>|-|#|\*){5,}.*")
+    marks &= table.iloc[:, 1:].isna().all(axis=1)
+    if not marks.any():
+        return table
+    notes.append(f"Dropped {int(marks.sum())} lines of marks such as {first[marks].iloc[0][:7]!r}.")
+    return table[~marks].reset_index(drop=True)
+
+
+def _without_headers(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Without rows that say the header again, as files that were put together have them."""
+    candidates = np.ones(len(table), dtype=bool)
+    for name in table.columns:
+        if table[name].dtype.kind in "biufmM":
+            return table
+        candidates &= (table[name].astype(object) == name).to_numpy(dtype=bool, na_value=False)
+        if not candidates.any():
+            return table
+    notes.append(f"Dropped {int(candidates.sum())} rows that say the header again.")
+    return table[~candidates].reset_index(drop=True)
+
+
+def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Write CSV or Parquet, as the name says, complete or not at all."""
+    file = usable_path(path)
+    kind = _written_format(file)
+    if kind == "parquet":
+        require_pyarrow(file)
+    with new_file(file, overwrite=overwrite) as draft:
+        opened = gzip.open if file.suffix.lower() == ".gz" else open
+        with opened(draft, "wb") as stream:
+            if kind == "parquet":
+                table.to_parquet(stream, index=False)
+            else:
+                table.to_csv(stream, index=False, sep=delimiter_of(file, None))
+
+
+def check_table_path(path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Refuse before long work what `write_table` would refuse after it."""
+    file = usable_path(path)
+    _written_format(file)
+    check_free_file(file, overwrite=overwrite)
+
+
+def _written_format(file: Path) -> Format:
+    kind = table_format(file)
+    if kind == "excel":
+        raise InputError(
+            f"{file} would be a workbook, which is only read. Name a .csv or .parquet."
+        )
+    return kind
+
+
+def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """A copy in which texts that spreadsheets take for formulas have an apostrophe before them.
+
+    Numbers are left alone. The apostrophe is part of the text for whatever is no spreadsheet, so
+    this is asked for and never done unasked.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from domindex.tables.reading import escape_formulas
+    >>> escape_formulas(pd.DataFrame({"site": ["=1+1", "north"], "x": [-1.0, 2.0]})).values.tolist()
+    [["'=1+1", -1.0], ['north', 2.0]]
+    """
+
+    def escape(value: Any) -> Any:
+        is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+        return f"'{value}" if is_formula else value
+
+    escaped = table.copy()
+    for number, kind in enumerate(table.dtypes):
+        if kind.kind not in "biufc":
+            column = [escape(value) for value in table.iloc[:, number]]
+            escaped.isetitem(number, pd.Series(column, index=table.index, dtype=object))
+    escaped.columns = [escape(name) for name in table.columns]
+    return escaped
 
 
 class PartWriter:

@@ -269,7 +269,7 @@ def test_a_training_that_fails_is_code_1(place, tmp_path, monkeypatch):
     def diverge(*arguments, **options):
         raise TrainingDiverged("The term 'adversary' became nan. Lower learning_rate.")
 
-    monkeypatch.setattr("domindex.committee.network.fit_network", diverge)
+    monkeypatch.setattr("domindex.committee.network.train_encoding", diverge)
     result = fit(place, out=tmp_path / "run")
     assert result.exit_code == 1
     assert "Lower learning_rate" in result.stderr.splitlines()[-1]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from domindex.vdi import fitting as encoding_training
 from domindex.vdi.alignments import AffineAlignment, IdentityAlignment
 from domindex.vdi.batches import BatchSampler
 from domindex.vdi.fitting import train_encoding
@@ -111,20 +110,20 @@ def test_of_several_starts_the_best_is_kept_with_its_history_alone(train, monkey
     left = iter(costs)
     built = []
 
-    def one_start(objective, batches, trainer):
+    def one_start(trainer, phase):
         cost = next(left)
         history.on_phase_start(phase_named(f"start {cost}"))
         for step in range(4):
             terms = {"smoothness": torch.tensor(float(cost)), "label_prediction": torch.zeros(())}
             history.on_terms(phase_named(f"start {cost}"), step, terms)
         history.on_phase_end(phase_named(f"start {cost}"))
-        built.append(objective.module)
-        return objective.module
+        built.append(phase.objective.module)
+        return phase.objective.module
 
     history = History(2)
     history.on_terms(phase_named("indices"), 0, {"contrastive": torch.tensor(9.0)})
     history.on_phase_end(phase_named("indices"))
-    monkeypatch.setattr(encoding_training, "_train_once", one_start)
+    monkeypatch.setattr(Trainer, "run", one_start)
     module, _, _ = train(settled(), history, starts=3)
     best = costs.index(min(costs))
     assert module is built[best]

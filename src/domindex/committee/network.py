@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,7 +47,7 @@ from domindex.vdi.batches import BatchSampler, TrainingRows
 from domindex.vdi.fitted_indices import FittedIndices
 from domindex.vdi.fitting import straighten, train_encoding
 from domindex.vdi.folds import train_encoding_folds
-from domindex.vdi.module import EncodingModule
+from domindex.vdi.module import EncodingModule, IndexModule
 from domindex.vdi.networks import ClassPredictor, OutputPredictor, ValuePredictor
 
 
@@ -323,114 +324,6 @@ def _key(fold: Fold) -> FoldKey:
     return fold.kind, fold.train.tobytes(), fold.held_out.tobytes()
 
 
-def fit_network(start: NetworkStart, indices: FittedIndices, context: FitContext) -> NetworkMember:
-    """Train the variational network on all sources."""
-
-    def train() -> list[EncodingModule]:
-        batches = _batches(start, context)
-        with context.torch_rng.as_default():
-            untrained = start.module(np.flatnonzero(start.data.row_is_source))
-        module = train_encoding(
-            untrained,
-            indices.module.float().to(context.device),
-            batches,
-            context.network.adversary,
-            context.network.weights(),
-            context.trainer,
-            context.history,
-        )
-        indices.module.cpu().double()
-        return [module]
-
-    (module,) = _cached_modules("network", train, context)
-    return NetworkMember(start.representation, module, start.outputs)
-
-
-def _cached_modules(
-    name: str, train: Callable[[], list[EncodingModule]], context: FitContext
-) -> list[EncodingModule]:
-    """Trained networks, found or trained and stored."""
-    found = context.load_stage(name)
-    if found is not None:
-        return [EncodingModule.from_state(state) for state in found["modules"].values()]
-    modules = train()
-    states = {str(number): module.state() for number, module in enumerate(modules)}
-    context.store_stage(name, {"modules": states})
-    return modules
-
-
-def fit_encoded(
-    candidate: Candidate,
-    network: NetworkMember,
-    represented: RepresentedFolds,
-    indices: FittedIndices,
-    seed: int,
-) -> EncodedMember:
-    """A candidate's learner on what the trained network makes of all source rows."""
-    member = fit_predictor(candidate, encode_all(network, represented, indices), seed)
-    return EncodedMember(network, member.predictor, member.is_class)
-
-
-def fit_network_folds(
-    start: NetworkStart, rows: HeldOutRows, indices: FittedIndices, context: FitContext
-) -> list[NetworkMember]:
-    """A network for every fold, denied the labels of the domains that it holds out.
-
-    All folds are trained as one. A far fold is denied the labels of the domains in between as well.
-    """
-    data = start.data
-    held_out = np.ones((len(rows.folds), data.n_domains), dtype=bool)
-    for number, fold in enumerate(rows.folds):
-        held_out[number, np.unique(data.row_domains[fold.train])] = False
-    settings = context.training
-    share = settings.fold_steps if context.backbone is None else settings.backbone_fold_steps
-
-    def train() -> list[EncodingModule]:
-        in_training = indices.module.float().to(context.device)
-        with context.torch_rng.as_default():
-            untrained = [start.module(fold.train) for fold in rows.folds]
-        modules = train_encoding_folds(
-            untrained,
-            in_training,
-            _batches(start, context),
-            held_out & data.is_source,
-            context.network.adversary,
-            context.network.weights(),
-            context.trainer,
-            n_steps=max(1, int(share * settings.steps)),
-        )
-        indices.module.cpu().double()
-        return modules
-
-    modules = _cached_modules("networks of folds", train, context)
-    return [NetworkMember(start.representation, module, start.outputs) for module in modules]
-
-
-def predict_network_folds(
-    networks: Sequence[NetworkMember],
-    represented: RepresentedFolds,
-    rows: HeldOutRows,
-    indices: FittedIndices,
-) -> Floats:
-    """(n, columns) for the held-out rows, each by the network of its fold."""
-    folds = zip(rows.folds, networks)
-    parts = [network.predict(represented.held_out(fold), indices) for fold, network in folds]
-    return np.concatenate(parts)
-
-
-def _batches(start: NetworkStart, context: FitContext) -> BatchSampler:
-    data, geometry = start.data, start.geometry
-    scaled = geometry.scaler.apply(data.inputs)
-    rows = TrainingRows.of(data, scaled, context.device)
-    rows = rows.represented_as(start.rows, data.weights)
-    if start.outputs is not None:
-        rows = rows.with_labels(start.outputs.apply(start.rows.normalize(data.labels)))
-    coordinates = geometry.domain_map.coordinates
-    return BatchSampler(
-        rows, context.training, context.rng, coordinates, torch_rng=context.torch_rng
-    )
-
-
 @dataclass(eq=False)
 class NetworkCandidate:
     """Trained once for its folds and, where a member needs it, once on all sources: by itself it
@@ -458,15 +351,90 @@ class NetworkCandidate:
 
     def hold_out(self, rows: HeldOutRows) -> tuple[Floats, EncodedFolds]:
         """What the networks of the folds predict of held-out rows, (n, columns), and encode."""
-        networks = fit_network_folds(self.start, rows, self.indices, self.context)
-        predicted = predict_network_folds(networks, self.represented, rows, self.indices)
+        modules = self._cached("networks of folds", lambda: self._train_folds(rows))
+        networks = [self._member(module) for module in modules]
+        predicted = np.concatenate(
+            [
+                network.predict(self.represented.held_out(fold), self.indices)
+                for fold, network in zip(rows.folds, networks)
+            ]
+        )
         encoded = EncodedFolds.of_networks(networks, rows.folds, self.represented, self.indices)
         return predicted, encoded
 
     def member(self, candidate: Candidate, seed: int) -> Member:
         """The network itself, or the candidate's learner on what it encodes."""
         if self.fitted is None:
-            self.fitted = fit_network(self.start, self.indices, self.context)
+            (module,) = self._cached("network", self._train)
+            self.fitted = self._member(module)
         if candidate.learner is None:
             return self.fitted
-        return fit_encoded(candidate, self.fitted, self.represented, self.indices, seed)
+        encoded = encode_all(self.fitted, self.represented, self.indices)
+        member = fit_predictor(candidate, encoded, seed)
+        return EncodedMember(self.fitted, member.predictor, member.is_class)
+
+    def _train(self) -> list[EncodingModule]:
+        """On all sources."""
+        context, batches = self.context, self._batches()
+        with context.torch_rng.as_default():
+            untrained = self.start.module(np.flatnonzero(self.start.data.row_is_source))
+        with self._indices_in_training() as indices:
+            network = context.network
+            given = network.adversary, network.weights(), context.trainer, context.history
+            return [train_encoding(untrained, indices, batches, *given)]
+
+    def _train_folds(self, rows: HeldOutRows) -> list[EncodingModule]:
+        """A network for every fold, denied the labels of the domains that it holds out.
+
+        All are trained as one. A far fold is denied the labels of the domains in between as well.
+        """
+        context, data, settings = self.context, self.start.data, self.context.training
+        held_out = np.ones((len(rows.folds), data.n_domains), dtype=bool)
+        for number, fold in enumerate(rows.folds):
+            held_out[number, np.unique(data.row_domains[fold.train])] = False
+        share = settings.fold_steps if context.backbone is None else settings.backbone_fold_steps
+        with context.torch_rng.as_default():
+            untrained = [self.start.module(fold.train) for fold in rows.folds]
+        with self._indices_in_training() as indices:
+            return train_encoding_folds(
+                untrained,
+                indices,
+                self._batches(),
+                held_out & data.is_source,
+                context.network.adversary,
+                context.network.weights(),
+                context.trainer,
+                n_steps=max(1, int(share * settings.steps)),
+            )
+
+    def _cached(self, name: str, train: Callable[[], list[EncodingModule]]) -> list[EncodingModule]:
+        """Trained networks, found or trained and stored."""
+        found = self.context.load_stage(name)
+        if found is not None:
+            return [EncodingModule.from_state(state) for state in found["modules"].values()]
+        modules = train()
+        states = {str(number): module.state() for number, module in enumerate(modules)}
+        self.context.store_stage(name, {"modules": states})
+        return modules
+
+    @contextmanager
+    def _indices_in_training(self) -> Iterator[IndexModule]:
+        """The networks of the indices in single precision, on the device; afterwards as before."""
+        module = self.indices.module
+        try:
+            yield module.float().to(self.context.device)
+        finally:
+            module.cpu().double()
+
+    def _member(self, module: EncodingModule) -> NetworkMember:
+        return NetworkMember(self.start.representation, module, self.start.outputs)
+
+    def _batches(self) -> BatchSampler:
+        start, context = self.start, self.context
+        data, geometry = start.data, start.geometry
+        rows = TrainingRows.of(data, geometry.scaler.apply(data.inputs), context.device)
+        rows = rows.represented_as(start.rows, data.weights)
+        if start.outputs is not None:
+            rows = rows.with_labels(start.outputs.apply(start.rows.normalize(data.labels)))
+        coordinates, torch_rng = geometry.domain_map.coordinates, context.torch_rng
+        return BatchSampler(rows, context.training, context.rng, coordinates, torch_rng=torch_rng)

@@ -19,8 +19,16 @@ from domindex.vdi.module import EncodingModule, IndexModule
 from domindex.vdi.networks import RunningStatistics
 from domindex.vdi.objectives import EncodingObjective, IndexObjective, sliced_misalignment
 from domindex.vdi.rng import TorchRng
-from domindex.vdi.settings import Weights
-from domindex.vdi.training import Callback, EagerAdam, History, Phase, Trainer, warm_up_and_decay
+from domindex.vdi.settings import TrainingSettings, Weights
+from domindex.vdi.training import (
+    Callback,
+    Draws,
+    EagerAdam,
+    History,
+    Phase,
+    Trainer,
+    warm_up_and_decay,
+)
 
 
 class MapRefresh(Callback):
@@ -108,16 +116,12 @@ def train_encoding(
         begin = len(history.rows)
         with batches.torch_rng.as_default():
             module = start.redrawn().to(trainer.device)
-        adversary = None
-        if not module.alignment.is_settled:
-            latent_dim, index_dim = module.alignment.latent_dim, module.index_dim
-            sizes = latent_dim, n_domains, index_dim, module.width
-            with batches.torch_rng.as_default():
-                adversary = Adversary(adversary_kinds, *sizes)
-            adversary.to(trainer.device)
-        averaged = _train_once(
-            EncodingObjective(module, indices, adversary, weights), batches, trainer
-        )
+            adversary = new_adversary(adversary_kinds, module, n_domains)
+        objective = EncodingObjective(module, indices, adversary, weights)
+        phase = encoding_phase("encoding", objective, batches, trainer.settings)
+        averaged = trainer.run(phase)
+        assert isinstance(averaged, EncodingModule)
+        (averaged,) = finished([averaged], objective, batches)
         cost = history.recent("smoothness", begin) - history.recent("label_prediction", begin)
         if best is None or cost < best[0]:
             if best is not None:
@@ -130,22 +134,30 @@ def train_encoding(
     return best[1]
 
 
-def _train_once(
-    objective: EncodingObjective, batches: BatchSampler, trainer: Trainer
-) -> EncodingModule:
-    settings = trainer.settings
-    phase = Phase(
-        "encoding",
+def new_adversary(kinds: Sequence[str], module: EncodingModule, n_domains: int) -> Adversary | None:
+    """For an encoding; None where its alignment has nothing left to learn, and so to hide."""
+    if module.alignment.is_settled:
+        return None
+    latent_dim = module.alignment.latent_dim
+    return Adversary(kinds, latent_dim, n_domains, module.index_dim, module.width)
+
+
+def encoding_phase(
+    name: str,
+    objective: EncodingObjective,
+    batches: Draws,
+    settings: TrainingSettings,
+    n_steps: int | None = None,
+) -> Phase:
+    return Phase(
+        name,
         objective,
         objective.module.parameter_groups(),
         batches,
-        settings.steps,
+        settings.steps if n_steps is None else n_steps,
         settings.learning_rate,
         admission=settings.admission,
     )
-    averaged = trainer.run(phase)
-    assert isinstance(averaged, EncodingModule)
-    return finished([averaged], objective, batches)[0]
 
 
 def finished(

@@ -25,13 +25,13 @@ from domindex.vdi.adversary import Adversary, DomainFacts
 from domindex.vdi.alignments import FlowAlignment
 from domindex.vdi.backbones import FeatureExtractor
 from domindex.vdi.batches import Batch, BatchSampler
-from domindex.vdi.fitting import finished
+from domindex.vdi.fitting import encoding_phase, finished, new_adversary
 from domindex.vdi.module import EncodingModule, IndexModule, Indices, Latents, noise_like
 from domindex.vdi.networks import RunningStatistics, Whitening
 from domindex.vdi.objectives import EncodingObjective
 from domindex.vdi.rng import TorchRng
 from domindex.vdi.settings import Weights
-from domindex.vdi.training import History, Phase, Trainer
+from domindex.vdi.training import History, Trainer
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -226,25 +226,15 @@ def train_encoding_folds(
     """
     starts = [start] * len(held_out) if isinstance(start, EncodingModule) else list(start)
     _check_folds(held_out, len(starts), batches)
-    device, settings = trainer.device, trainer.settings
+    device = trainer.device
     folds = [one.to(device) for one in _redrawn(starts, batches.torch_rng)]
-    adversary = None
-    if not folds[0].alignment.is_settled:
-        latent_dim, index_dim = folds[0].alignment.latent_dim, folds[0].index_dim
-        n_domains = held_out.shape[1]
-        with batches.torch_rng.as_default():
-            one = Adversary(adversary_kinds, latent_dim, n_domains, index_dim, folds[0].width)
-        adversary = stacked([one.to(device)] * len(folds))
+    with batches.torch_rng.as_default():
+        adversary = new_adversary(adversary_kinds, folds[0], held_out.shape[1])
+    if adversary is not None:
+        adversary = stacked([adversary.to(device)] * len(folds))
     objective = _FoldsObjective(stacked(folds), indices, adversary, weights, len(folds))
-    phase = Phase(
-        "held-out encodings",
-        objective,
-        objective.module.parameter_groups(),
-        _FoldBatches(batches, torch.as_tensor(~held_out, device=device)),
-        settings.steps if n_steps is None else n_steps,
-        settings.learning_rate,
-        admission=settings.admission,
-    )
+    known = _FoldBatches(batches, torch.as_tensor(~held_out, device=device))
+    phase = encoding_phase("held-out encodings", objective, known, trainer.settings, n_steps)
     averaged = _FoldTrainer(trainer, len(folds)).run(phase)
     plain = EncodingObjective(folds[0], indices, None, weights)
     return finished(unstacked(averaged, folds), plain, batches)

@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
 from domindex.errors import ClusterError, InputError
+from domindex.geometry.domain_geometry import DomainGeometry
 
 SHORT = {
     "candidates": [("raw", "linear")],
@@ -66,10 +67,10 @@ def test_a_cluster_that_goes_away_in_a_fit_is_said_and_changes_nothing(monkeypat
     model = VDIClassifier(**SHORT).fit(X, y, **known)
     before = model.predict_proba(X, sample_domain=names)
 
-    def gone(*_):
+    def gone(*_, **__):
         raise distributed.CancelledError("lost")
 
-    monkeypatch.setattr(VDIClassifier, "_solve_geometry", gone)
+    monkeypatch.setattr(DomainGeometry, "fit", gone)
     with pytest.raises(ClusterError, match="The Dask cluster went away"):
         model.fit(X + 1.0, y, **known)
     np.testing.assert_array_equal(model.predict_proba(X, sample_domain=names), before)

@@ -20,19 +20,18 @@ from domindex.representations import PlacedRows, Representation
 from domindex.vdi.fitted_indices import FittedIndices
 from domindex.vdi.module import IndexModule
 
-Drawn = tuple[FittedIndices, DomainGeometry]
 
-
-def cached_map(context: FitContext, draw: Callable[[], Drawn]) -> Drawn:
-    """Indices and geometry, found or drawn and stored."""
+def load_map(context: FitContext) -> tuple[FittedIndices, DomainGeometry] | None:
+    """Indices and geometry, where they were stored."""
     found = context.load_stage("map")
-    if found is not None:
-        geometry = found["geometry"]
-        module = IndexModule.from_state(found["module"])
-        return FittedIndices(geometry.scaler, module, geometry.domain_map), geometry
-    indices, geometry = draw()
+    if found is None:
+        return None
+    geometry, module = found["geometry"], IndexModule.from_state(found["module"])
+    return FittedIndices(geometry.scaler, module, geometry.domain_map), geometry
+
+
+def store_map(context: FitContext, indices: FittedIndices, geometry: DomainGeometry) -> None:
     context.store_stage("map", {"geometry": geometry, "module": indices.module.state()})
-    return indices, geometry
 
 
 class CandidateStages:

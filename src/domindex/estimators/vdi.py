@@ -41,7 +41,7 @@ from domindex.committee.learners.estimators import learner_for
 from domindex.committee.parallel import Workers
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
-from domindex.committee.stages import cached_map
+from domindex.committee.stages import load_map, store_map
 from domindex.committee.words import (
     describe_committee,
     describe_forecast,
@@ -366,11 +366,15 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         self, data: DomainData, context: FitContext
     ) -> tuple[FittedIndices, DomainGeometry]:
         """The indices of the rows, the map of the domains, and, by default, the flow along it."""
-        self._announce_cost(data, context.progress)
         with context.timings.stage("mapping"):
+            stored = load_map(context)
+            if stored is not None:
+                return stored
+            self._announce_cost(data, context.progress)
             for _ in context.progress.track("mapping", 1):
-                found = self._infer_indices(data, context)
-        return found
+                drawn = self._draw_map(data, context)
+            store_map(context, *drawn)
+        return drawn
 
     def _announce_cost(self, data: DomainData, progress: Progress) -> None:
         """About how long it will take, where somebody looks on and it is long."""
@@ -464,30 +468,24 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         """Names of the domains of these rows that lie off the map."""
         return flag_new(self._off_map_test, self._indices, rows, self.off_map_domains_)
 
-    def _infer_indices(
+    def _draw_map(
         self, data: DomainData, context: FitContext
     ) -> tuple[FittedIndices, DomainGeometry]:
-        """Local indices, the map drawn from them, and, by default, the flow along it."""
+        """The paper's map, or that of the closed form, with a flow along it and indices refined."""
         if self.flow is None:
             dims = self.index_dim, self.local_dim
-            return cached_map(
-                context, lambda: infer_paper_indices(data, *dims, context, n_jobs=self.n_jobs)
+            return infer_paper_indices(data, *dims, context, n_jobs=self.n_jobs)
+        geometry = context.stages.load("closed form")
+        if geometry is None:
+            geometry = DomainGeometry.fit(
+                data,
+                self.index_dim,
+                map_rows=rows_for_map(data),
+                local_dim=self.local_dim,
+                n_jobs=self.n_jobs,
             )
-        geometry = context.stages.get("closed form", lambda: self._solve_geometry(data, context))
-        may_refine = self.effort != "quick"
-        return cached_map(
-            context, lambda: infer_indices(data, geometry, context, may_refine=may_refine)
-        )
-
-    def _solve_geometry(self, data: DomainData, context: FitContext) -> DomainGeometry:
-        """The closed form: where domains differ, the map, the flow."""
-        return DomainGeometry.fit(
-            data,
-            self.index_dim,
-            map_rows=rows_for_map(data),
-            local_dim=self.local_dim,
-            n_jobs=self.n_jobs,
-        )
+            context.stages.store("closed form", geometry)
+        return infer_indices(data, geometry, context, may_refine=self.effort != "quick")
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         return self._predict(inputs, names).mean

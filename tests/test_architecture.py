@@ -70,7 +70,7 @@ def watched(names: list[str], act) -> tuple[list[str], set[str]]:
 
 @pytest.fixture(scope="module")
 def family():
-    return make_circle(n_domains=6, n_sources=3, samples_per_domain=20, random_state=0)
+    return make_circle(n_domains=5, n_sources=3, samples_per_domain=10, random_state=0)
 
 
 def test_a_row_goes_through_fit_and_predict_as_the_page_says(family):

@@ -188,6 +188,7 @@ def test_a_backbone_of_the_users_is_given_again_to_open_a_model(bars, tmp_path, 
     )
 
 
+@pytest.mark.full
 def test_published_weights_are_read_from_a_file_and_kept_in_the_model(bars, tmp_path):
     torch.manual_seed(0)
     published = {**ResNet18().state_dict(), "fc.weight": torch.zeros(1000, 512)}
@@ -210,6 +211,7 @@ def test_published_weights_are_read_from_a_file_and_kept_in_the_model(bars, tmp_
     )
 
 
+@pytest.mark.full
 def test_signals_go_through_the_temporal_network():
     rng = np.random.default_rng(0)
     y, domain = rng.integers(0, 2, 80), np.repeat(np.arange(4), 20)
@@ -227,7 +229,11 @@ def test_signals_go_through_the_temporal_network():
     assert model.score(X[domain == 2], y[domain == 2], sample_domain=domain[domain == 2]) > 0.8
 
 
-@pytest.mark.parametrize("make", [DANN, lambda **more: CIDA({k: k for k in range(6)}, **more)])
+def continuous(**more):
+    return CIDA({k: k for k in range(6)}, **more)
+
+
+@pytest.mark.parametrize("make", [DANN, pytest.param(continuous, marks=pytest.mark.full)])
 def test_baselines_stand_on_the_same_backbone(bars, make):
     model = fitted(make(backbone="conv", training=SHORT, random_state=0), bars)
     assert accuracy(model, bars) > 0.7

@@ -162,7 +162,7 @@ def test_history_has_a_column_per_term_and_stays_finite(fitted):
         assert np.isfinite(encoding[term]).all()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_rotating_family_is_solved_where_a_source_model_fails():
     family = make_circle(n_domains=16, samples_per_domain=60, random_state=0)
     model = fit(

@@ -138,6 +138,7 @@ def test_what_inputs_cannot_tell_is_right_one_way_round_only(turned):
     assert max(right[12:]) < 0.05  # reached the other way: every class is the other
 
 
+@pytest.mark.full
 def test_errors_of_values_are_wider_where_the_ways_differ():
     X, y, domains = half_turn()
     model = VDIRegressor(**SETTINGS | {"candidates": [("flow", "linear")]})
@@ -148,6 +149,7 @@ def test_errors_of_values_are_wider_where_the_ways_differ():
     assert forecast.loc[5, "high"] < 0.5
 
 
+@pytest.mark.full
 def test_the_papers_model_has_angles_too(seasonal):
     model = VDIClassifier(flow=None, training=Training(index_steps=5, steps=5), random_state=0)
     model.fit(
@@ -183,6 +185,7 @@ def digits():
     return model, data
 
 
+@pytest.mark.full
 def test_digits_that_turn_by_half_a_circle_lie_on_a_ring(digits):
     model, data = digits
     truth = [data.true_index[data.domains.index(name), 0] for name in model.domains_]
@@ -190,6 +193,7 @@ def test_digits_that_turn_by_half_a_circle_lie_on_a_ring(digits):
     assert circular_correlation(model.domain_angles_, truth, data.period) > 0.99
 
 
+@pytest.mark.full
 def test_digits_are_turned_back_around_the_ring(digits):
     model, data = digits
     assert model.grid_flow_["around"]
@@ -199,6 +203,7 @@ def test_digits_are_turned_back_around_the_ring(digits):
     assert max(by_angle[angle] for angle in range(120, 171, 10)) < 0.6  # seen upside down
 
 
+@pytest.mark.full
 def test_where_digits_may_be_upside_down_the_forecast_says_so(digits, tmp_path):
     model, data = digits
     forecast = model.forecast_.set_index("domain")

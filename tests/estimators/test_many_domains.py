@@ -41,6 +41,7 @@ def model(family):
     return chosen.fit(X, y, sample_domain=names, source_domains=list(range(0, N_DOMAINS, 3)))
 
 
+@pytest.mark.full
 def test_the_map_is_drawn_from_landmarks_and_says_how_well(model, family):
     X, y, names = family
     assert len(model.landmark_domains_) == MAP.max_drawn
@@ -53,11 +54,13 @@ def test_the_map_is_drawn_from_landmarks_and_says_how_well(model, family):
     assert model.score(X, y, sample_domain=names) > 0.95
 
 
+@pytest.mark.full
 def test_domains_that_coincide_lie_together(model):
     first, second = model.domain_indices_[list(TWINS)]
     assert np.linalg.norm(first - second) < 0.1
 
 
+@pytest.mark.full
 def test_it_is_saved_grows_and_has_neighbours(model, family, tmp_path):
     X, _, names = family
     model.save(tmp_path / "model")

@@ -18,7 +18,7 @@ def waves():
 
 @pytest.fixture(scope="module")
 def fitted(waves):
-    model = VDIClassifier(candidates=PAIRS, training=SHORT, random_state=0)
+    model = VDIClassifier(candidates=PAIRS, effort="quick", training=SHORT, random_state=0)
     domains = {"sample_domain": waves.sample_domain, "source_domains": waves.source_domains}
     return model.fit(waves.X, waves.y, **domains)
 

@@ -161,7 +161,7 @@ def test_a_row_is_predicted_the_same_alone(family, fitted):
     np.testing.assert_allclose(alone, together[-1:])
 
 
-@pytest.mark.parametrize("unit", [1e-6, 1e6])
+@pytest.mark.parametrize("unit", [1e-6, pytest.param(1e6, marks=pytest.mark.full)])
 def test_predictions_do_not_depend_on_the_unit(family, fitted, unit):
     scaled = family.fit(VDIRegressor(**QUICK), X=family.X * unit, y=family.y * unit)
     assert scaled.representation_ == fitted.representation_
@@ -258,6 +258,7 @@ def test_a_curve_is_learned_where_the_domains_are_alike():
     assert r2_score(family.y[target], family.predict(model)[target]) > 0.8
 
 
+@pytest.mark.full
 def test_intervals_cover_what_they_say_in_sources_that_were_held_out():
     family = forecasts(n_rows=40, seed=3)
     inside = []

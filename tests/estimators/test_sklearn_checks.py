@@ -8,8 +8,13 @@ estimators as they are fail for want of sample_domain only, which is checked too
 import numpy as np
 import pytest
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_estimator,
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
 
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
 
@@ -84,17 +89,35 @@ class DealtFlow(Dealt, MomentFlow):
         return self.fit(X, y).transform(X)
 
 
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        DealtClassifier(training=Training(index_steps=1), **PLAIN),
-        DealtRegressor(training=Training(index_steps=1), **PLAIN),
-        DealtFlow(LogisticRegression()),
-    ],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+DEALT = [
+    DealtClassifier(training=Training(index_steps=1), **PLAIN),
+    DealtRegressor(training=Training(index_steps=1), **PLAIN),
+    DealtFlow(LogisticRegression()),
+]
+SOME = (
+    "check_dict_unchanged",
+    "check_estimators_nan_inf",
+    "check_estimators_pickle",
+    "check_get_params_invariance",
+    "check_n_features_in_after_fitting",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
 )
+
+
+@pytest.mark.full
+@parametrize_with_checks(DEALT, expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", DEALT, ids=lambda estimator: type(estimator).__name__)
+def test_some_of_scikit_learns_checks(estimator):
+    checks = [check for _, check in estimator_checks_generator(estimator)]
+    chosen = [check for check in checks if check.func.__name__ in SOME]
+    assert len(chosen) >= len(SOME)
+    for check in chosen:
+        check(clone(estimator))
 
 
 MISSING = "sample_domain is missing"

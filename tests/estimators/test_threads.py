@@ -76,6 +76,7 @@ def test_two_fits_at_once_are_those_one_after_the_other(family, alone, kind):
     assert not np.array_equal(serial[0], serial[1])
 
 
+@pytest.mark.full
 def test_eight_threads_fit_while_a_hundred_predict(family, alone):
     tasks = [(kind, seed) for seed in (0, 1) for kind in ("network", "paper", "dann", "sentry")]
     models, serial = zip(*(alone(*task) for task in tasks))

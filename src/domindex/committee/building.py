@@ -55,22 +55,13 @@ from domindex.vdi.fitted_indices import FittedIndices
 
 @dataclass(frozen=True, eq=False)
 class BuiltCommittee:
-    """A committee with what it was chosen on.
+    """A committee with what it was chosen on."""
 
-    Attributes
-    ----------
-    committee : the fitted members
-    table : a row a candidate, the heaviest first
-    forecaster : what to expect of it in any domain
-    held_out : how well it predicted held-out sources
-    explained : what the importance of columns is measured on; None where only a network predicts
-    """
-
-    committee: Committee
-    table: pd.DataFrame
-    forecaster: Forecaster
-    held_out: HeldOutRecord
-    explained: Explained | None
+    committee: Committee  # the fitted members
+    table: pd.DataFrame  # a row a candidate, the heaviest first
+    forecaster: Forecaster  # what to expect of it in any domain
+    held_out: HeldOutRecord  # how well it predicted held-out sources
+    explained: Explained | None  # what importance is measured on; None with a network alone
 
 
 def _farthest_target(data: DomainData, distances: PointDistances) -> float:

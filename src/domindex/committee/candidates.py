@@ -38,22 +38,13 @@ because it has seen labels: it is there where a network was trained without thos
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What may become a member of the committee.
+    """What may become a member of the committee."""
 
-    Attributes
-    ----------
-    representation : by name; where the network is in play, what the network is given
-    learner : what is fitted on it; None stands for the variational network
-    balanced : whether source rows are weighted to look like the targets'
-    self_trained : whether it also learns from its own labels of unlabelled domains, nearest first
-    encoded : whether the learner is fitted on what the network makes of the representation
-    """
-
-    representation: str
-    learner: Learner | None
-    balanced: bool = False
-    self_trained: bool = False
-    encoded: bool = False
+    representation: str  # by name; where the network is in play, what the network is given
+    learner: Learner | None  # what is fitted on it; None stands for the variational network
+    balanced: bool = False  # whether source rows are weighted to look like the targets'
+    self_trained: bool = False  # also on its own labels of unlabelled domains, nearest first
+    encoded: bool = False  # on what the network makes of the representation
 
     @property
     def features(self) -> str:
@@ -244,20 +235,12 @@ def predict_with(predictor: Predictor, rows: RepresentedRows) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What a candidate predicted in the folds, and what that cost.
+    """What a candidate predicted in the folds, and what that cost."""
 
-    Attributes
-    ----------
-    candidate : the candidate
-    predicted : (n, columns) for the held-out rows, calibrated, in the user's units
-    temperature : by which its probabilities are softened; 1 for values
-    losses : (parts,) mean loss of every held-out domain, near and far
-    """
-
-    candidate: Candidate
-    predicted: Floats
-    temperature: float
-    losses: Floats
+    candidate: Candidate  # the candidate
+    predicted: Floats  # (n, columns) for the held-out rows, calibrated, in the user's units
+    temperature: float  # by which its probabilities are softened; 1 for values
+    losses: Floats  # (parts,) mean loss of every held-out domain, near and far
 
     @classmethod
     def of(cls, candidate: Candidate, predicted: Floats, rows: HeldOutRows) -> Trial:

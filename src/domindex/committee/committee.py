@@ -63,19 +63,12 @@ class Member(ABC):
 
 @dataclass(frozen=True, eq=False)
 class NetworkMember(Member):
-    """The variational network.
-
-    Attributes
-    ----------
-    representation : how rows are represented for the encoder
-    module : the averaged networks, on the CPU, in double precision
-    outputs : values from the network's scale; None for classes
-    """
+    """The variational network."""
 
     kind: ClassVar[str] = "network"
-    representation: Representation
-    module: EncodingModule
-    outputs: OutputScaler | None = None
+    representation: Representation  # how rows are represented for the encoder
+    module: EncodingModule  # the averaged networks, on the CPU, in double precision
+    outputs: OutputScaler | None = None  # values from the network's scale; None for classes
 
     def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         latents = self._latents(rows, indices)
@@ -138,19 +131,12 @@ class NetworkMember(Member):
 
 @dataclass(frozen=True, eq=False)
 class PredictorMember(Member):
-    """A predictor on the rows of a representation.
-
-    Attributes
-    ----------
-    representation : how rows are represented for it
-    predictor : what was learned from the sources
-    is_class : whether it gives probabilities, which have no units to restore
-    """
+    """A predictor on the rows of a representation."""
 
     kind: ClassVar[str] = "predictor"
-    representation: Representation
-    predictor: Predictor
-    is_class: bool
+    representation: Representation  # how rows are represented for it
+    predictor: Predictor  # what was learned from the sources
+    is_class: bool  # whether it gives probabilities, which have no units to restore
 
     def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         represented = self.representation.apply(rows)
@@ -176,19 +162,12 @@ class PredictorMember(Member):
 
 @dataclass(frozen=True, eq=False)
 class EncodedMember(Member):
-    """A predictor on what the network encodes.
-
-    Attributes
-    ----------
-    network : what encodes
-    predictor : what was learned from the sources' z
-    is_class : whether it gives probabilities, which have no units to restore
-    """
+    """A predictor on what the network encodes."""
 
     kind: ClassVar[str] = "encoded"
-    network: NetworkMember
-    predictor: Predictor
-    is_class: bool
+    network: NetworkMember  # what encodes
+    predictor: Predictor  # what was learned from the sources' z
+    is_class: bool  # whether it gives probabilities, which have no units to restore
 
     @property
     def representation(self) -> Representation:  # type: ignore[override]
@@ -280,15 +259,10 @@ class LabelShift:
     p'(c | x) ∝ p(c | x) · share of the domain / share of the sources, where the shares are the
     fixed point of the mean of p' (expectation and maximisation). Right where classes look alike in
     all domains and only their shares differ; used where held-out domains say that it helps.
-
-    Attributes
-    ----------
-    sources : (classes,) shares of the sources
-    domains : shares of each target that was seen; a new domain has those of its rows
     """
 
-    sources: Floats
-    domains: Mapping[Hashable, Floats]
+    sources: Floats  # (classes,) shares of the sources
+    domains: Mapping[Hashable, Floats]  # of each target; a new domain has those of its rows
 
     def apply(self, probabilities: Floats, rows: PlacedRows) -> Floats:
         result = np.array(probabilities)
@@ -378,20 +352,12 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """How far values are off: further where members disagree.
+    """How far values are off: further where members disagree."""
 
-    Attributes
-    ----------
-    unit : (outputs,) spread of the sources' values
-    typical : (outputs,) root mean squared error on held-out domains, where the spread of rows is 1
-    factors : (outputs,) so that intervals hold what they say there
-    least : no deviation is smaller, so that no interval is a point
-    """
-
-    unit: Floats
-    typical: Floats
-    factors: Floats
-    least: float
+    unit: Floats  # (outputs,) spread of the sources' values
+    typical: Floats  # (outputs,) root mean squared error of held-out rows of spread 1
+    factors: Floats  # (outputs,) so that intervals hold what they say there
+    least: float  # no deviation is smaller, so that no interval is a point
 
     @classmethod
     def measure(
@@ -430,26 +396,15 @@ class Deviations:
 
 @dataclass(frozen=True, eq=False)
 class Committee:
-    """The weighted mean of its members' calibrated predictions.
+    """The weighted mean of its members' calibrated predictions."""
 
-    Attributes
-    ----------
-    members : the heaviest first
-    weights : (members,) summing to 1
-    temperatures : (members,) by which their probabilities are softened; 1 for values
-    smoothing : share of probabilities that is spread over all classes
-    output_range : outside of which no value is believed, of each member; None for classes
-    deviations : of values; None for classes
-    label_shift : shares of classes by domain, where following them helped; None elsewhere
-    """
-
-    members: tuple[Member, ...]
-    weights: Floats
-    temperatures: Floats
-    smoothing: float
-    output_range: OutputRange | None = None
-    deviations: Deviations | None = None
-    label_shift: LabelShift | None = None
+    members: tuple[Member, ...]  # the heaviest first
+    weights: Floats  # (members,) summing to 1
+    temperatures: Floats  # (members,) by which their probabilities are softened; 1 for values
+    smoothing: float  # share of probabilities that is spread over all classes
+    output_range: OutputRange | None = None  # of each member; None for classes
+    deviations: Deviations | None = None  # of values; None for classes
+    label_shift: LabelShift | None = None  # where following it helped in the folds
 
     def predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
         parts = np.stack([member.predict(rows, indices) for member in self.members])

@@ -29,23 +29,16 @@ FoldKind = Literal["near", "far", "rows"]
 class Fold:
     """Some sources to learn from, and others, in the role of targets, to predict.
 
-    Attributes
-    ----------
-    kind : "near" where the held-out domains are any; "far" where only the sources far from the
-        held-out one are learned from; "rows" where there is a single source, and rows of it are
-        held out
-    train, held_out : row numbers
-    distance : (held-out domains,) from each to the nearest that is learned from, on the map
-    domains : (held-out domains,) their numbers
-    n_learned_from : how many domains the rows to learn from come from
+    Near folds hold out any domains; far ones learn only from sources far from the one held out;
+    where there is a single source, rows of it are held out.
     """
 
     kind: FoldKind
-    train: Ints
-    held_out: Ints
-    domains: Ints
-    distance: Floats
-    n_learned_from: int = 1
+    train: Ints  # numbers of rows to learn from
+    held_out: Ints  # numbers of rows to predict
+    domains: Ints  # (held-out domains,) their numbers
+    distance: Floats  # of each, on the map, to the nearest that is learned from
+    n_learned_from: int = 1  # how many domains the rows to learn from come from
 
 
 def plan_folds(
@@ -155,33 +148,19 @@ class HeldOutRows:
     """Rows that are predicted by what never saw their domains, in the order of the folds.
 
     A domain that is held out in a near and in a far fold has its rows here twice.
-
-    Attributes
-    ----------
-    folds : the folds
-    labels : (n,) classes or (n, outputs) values
-    domains : (n,) numbers of domains
-    parts : (n,) numbers of pairs of a domain and a kind of fold
-    is_far : (parts,) whether the fold is a far one
-    part_domains : (parts,) the domain of each
-    part_distances : (parts,) how far the domain lay from what was learned from
-    part_weights : (parts,) summing to 1: near and far count alike, and domains within them
-    unit : (outputs,) spread of the sources' values; None for classes
-    n_classes : None for values
-    smoothing : share of a probability that is spread over all classes
     """
 
-    folds: tuple[Fold, ...]
-    labels: NDArray
-    domains: Ints
-    parts: Ints
-    is_far: NDArray[np.bool_]
-    part_domains: Ints
-    part_distances: Floats
-    part_weights: Floats
-    unit: Floats | None
-    n_classes: int | None
-    smoothing: float
+    folds: tuple[Fold, ...]  # the folds
+    labels: NDArray  # (n,) classes or (n, outputs) values
+    domains: Ints  # (n,) numbers of domains
+    parts: Ints  # (n,) numbers of pairs of a domain and a kind of fold
+    is_far: NDArray[np.bool_]  # (parts,) whether the fold is a far one
+    part_domains: Ints  # (parts,) the domain of each
+    part_distances: Floats  # (parts,) how far the domain lay from what was learned from
+    part_weights: Floats  # (parts,) summing to 1: near and far count alike, and domains within them
+    unit: Floats | None  # (outputs,) spread of the sources' values; None for classes
+    n_classes: int | None  # None for values
+    smoothing: float  # share of a probability that is spread over all classes
 
     @classmethod
     def of(cls, folds: Sequence[Fold], data: DomainData, smoothing: float) -> HeldOutRows:
@@ -272,17 +251,12 @@ class RepresentedFolds:
     What a representation learns from inputs alone is learned once. What depends on roles is learned
     anew in every fold, and a held-out domain that is cut to rows like the targets' is measured by
     those rows, like a domain never seen.
-
-    Attributes
-    ----------
-    representation : fitted on all data
-    rows : all rows in it
     """
 
     data: DomainData
     geometry: DomainGeometry
-    representation: Representation
-    rows: RepresentedRows
+    representation: Representation  # fitted on all data
+    rows: RepresentedRows  # all rows in it
     is_cut: bool
     kept: dict[tuple, tuple[RepresentedRows, RepresentedRows]] = field(default_factory=dict)
     balanced: dict[tuple[bytes, bytes], Floats] = field(default_factory=dict)

@@ -29,12 +29,10 @@ class ForecastSettings:
 
     Attributes
     ----------
-    probability : of the intervals; a definition
     signal_penalty, distance_penalty : ridge penalties of the correction's slopes, per held-out
         domain. Set with forecasts on the suite of real datasets in view
     prior_spread : how far domains scatter about a forecast: five points of accuracy; a factor
         e^±0.5 of the squared error. A stated prior, not tuned
-    prior_domains : how many domains that belief counts for; not tuned
     farthest : standard deviations of held-out distances and signals beyond which a trend is not
         continued; not tuned
     share_of_agreement : exponent with which disagreement enters the forecast of a squared error:
@@ -43,9 +41,9 @@ class ForecastSettings:
 
     signal_penalty: float
     prior_spread: float
-    probability: float = 0.8
+    probability: float = 0.8  # of the intervals; a definition
     distance_penalty: float = 0.3
-    prior_domains: float = 3.0
+    prior_domains: float = 3.0  # how many domains that belief counts for; not tuned
     farthest: float = 3.0
     share_of_agreement: float = 0.5
 
@@ -56,31 +54,18 @@ VALUES = ForecastSettings(signal_penalty=0.3, prior_spread=0.5)
 
 @dataclass(frozen=True, eq=False)
 class Forecaster:
-    """Expected accuracy, or the logarithm of the expected squared error in units of spread.
+    """Expected accuracy, or the logarithm of the expected squared error in units of spread."""
 
-    Attributes
-    ----------
-    is_class : which of the two
-    centre, scale : (2,) of the signals and distances of held-out domains
-    coefficients : (3,) of the correction: intercept, signal, distance
-    covariance : (3, 3) of the coefficients
-    spread : of domains about the forecast
-    freedom : degrees of freedom behind the spread
-    held_out_mean : mean quality of held-out domains, for comparison
-    threshold : of confidence, above which as many held-out rows lie as are right; NaN for values
-    ignorance : quality of knowing nothing, where a single source was all there is; None elsewhere
-    """
-
-    is_class: bool
-    centre: Floats
-    scale: Floats
-    coefficients: Floats
-    covariance: Floats
-    spread: float
-    freedom: float
-    held_out_mean: float
-    threshold: float
-    ignorance: float | None = None
+    is_class: bool  # which of the two
+    centre: Floats  # (2,) of the signals and distances of held-out domains
+    scale: Floats  # (2,) of the same
+    coefficients: Floats  # (3,) of the correction: intercept, signal, distance
+    covariance: Floats  # (3, 3) of the coefficients
+    spread: float  # of domains about the forecast
+    freedom: float  # degrees of freedom behind the spread
+    held_out_mean: float  # mean quality of held-out domains, for comparison
+    threshold: float  # of confidence: as many held-out rows lie above as are right; NaN for values
+    ignorance: float | None = None  # quality of knowing nothing, with a single source
 
     @classmethod
     def fit(cls, held_out: Floats, disagreement: Floats, rows: HeldOutRows) -> Forecaster:

@@ -33,12 +33,10 @@ class HeldOutRecord:
 
     Attributes
     ----------
-    domains : (held out,) numbers of domains
     scores, plain_scores : (held out,) accuracy, or root mean squared error in the unit of a single
         output (several: in units of their spread), of the committee and of the best plain candidate
     plain : name of that candidate; "" where no plain one was tried, and then `plain_scores` repeat
         `scores`
-    by_rows : whether there was one source, and rows of it were held out
     figures, plain_figures : name to number: log_loss, brier, auc for classes; rmse, mae, r2, bias
         for values; those that cannot be computed are left out
     calibration : (bins, 3), mean of what was predicted, mean of what was found, share of the rows.
@@ -46,20 +44,19 @@ class HeldOutRecord:
         was right; for values of deciles of the prediction, the first output
     confusion : (classes, classes) share of the rows of each true class by predicted class; empty
         for values and for many classes
-    residuals : (bins, 3), from, to, share of rows; empty for classes
     coverage : (levels, 2), what intervals should hold and what they held; empty for classes
     """
 
-    domains: NDArray[np.int64]
+    domains: NDArray[np.int64]  # (held out,) numbers of domains
     scores: Floats
     plain_scores: Floats
     plain: str
-    by_rows: bool
+    by_rows: bool  # whether there was one source, and rows of it were held out
     figures: Mapping[str, float]
     plain_figures: Mapping[str, float]
     calibration: Floats
     confusion: Floats
-    residuals: Floats
+    residuals: Floats  # (bins, 3), from, to, share of rows; empty for classes
     coverage: Floats
 
     @classmethod
@@ -219,16 +216,13 @@ class Explained:
     Attributes
     ----------
     candidate, temperature : which, and by what its probabilities are softened
-    represented : rows in its representation, in any fold
-    folds : those on which it was validated
-    smoothing : share of a probability that is spread over all classes
     """
 
     candidate: Candidate
     temperature: float
-    represented: RepresentedFolds
-    folds: tuple[Fold, ...]
-    smoothing: float
+    represented: RepresentedFolds  # rows in its representation, in any fold
+    folds: tuple[Fold, ...]  # those on which it was validated
+    smoothing: float  # share of a probability that is spread over all classes
 
 
 def column_importance(
@@ -334,8 +328,6 @@ class FitRecord:
 
     Attributes
     ----------
-    rows : (domains of the fit,) how many each has
-    held_out : quality on held-out sources
     importance : DataFrame, a row a column of the inputs, the weightiest first: column, importance
         (what is lost in held-out sources when it is shuffled: probability of the right class, or
         the rise of the error as a share) and standard_error over domains. Empty where rows are
@@ -343,8 +335,8 @@ class FitRecord:
     profiles : of the columns of the inputs; empty where rows are no table
     """
 
-    rows: NDArray[np.int64]
-    held_out: HeldOutRecord
+    rows: NDArray[np.int64]  # (domains of the fit,) how many each has
+    held_out: HeldOutRecord  # quality on held-out sources
     importance: pd.DataFrame
     profiles: tuple[ColumnProfile, ...]
 

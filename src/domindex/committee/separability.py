@@ -25,18 +25,11 @@ from domindex.committee.folds import Fold, RepresentedFolds
 
 @dataclass(frozen=True)
 class Separability:
-    """Of a representation.
+    """Of a representation."""
 
-    Attributes
-    ----------
-    targets : AUC by which target rows are separated from source rows
-    held_out : AUC by which held-out sources are separated from those learned from, near and far
-    noise : standard error of the first where the two cannot be separated
-    """
-
-    targets: float
-    held_out: float
-    noise: float = 0.0
+    targets: float  # AUC by which target rows are separated from source rows
+    held_out: float  # the same of held-out sources and those learned from, near and far
+    noise: float = 0.0  # standard error of the first where the two cannot be separated
 
     @property
     def passes(self) -> bool:

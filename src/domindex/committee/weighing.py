@@ -138,18 +138,11 @@ def best_shares(losses: Floats, rows: HeldOutRows, draws: int, seed: int) -> Flo
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """What was chosen, and on what grounds.
+    """What was chosen, and on what grounds."""
 
-    Attributes
-    ----------
-    trials : the candidates that were weighed
-    weights : (trials,) summing to 1; 0 for those left out
-    table : a row a candidate, for the user to read, the heaviest first
-    """
-
-    trials: list[Trial]
-    weights: Floats
-    table: pd.DataFrame
+    trials: list[Trial]  # the candidates that were weighed
+    weights: Floats  # (trials,) summing to 1; 0 for those left out
+    table: pd.DataFrame  # a row a candidate, for the user to read, the heaviest first
 
 
 def weigh(

@@ -28,15 +28,13 @@ class Verdicts:
 
     Attributes
     ----------
-    names : of the domains
     scores : (domains,) how far each is from the family, in units of what is flagged: above 1 is
         off the map; NaN where there are too few known domains to say
-    off_map : (domains,) False for every domain of the fit, whatever its score
     """
 
-    names: tuple[Hashable | None, ...]
+    names: tuple[Hashable | None, ...]  # of the domains
     scores: Floats
-    off_map: NDArray[np.bool_]
+    off_map: NDArray[np.bool_]  # (domains,) False for every domain of the fit, whatever its score
 
     @property
     def flagged(self) -> list[Hashable | None]:

@@ -36,28 +36,17 @@ class ConvolutionalSettings:
 
     Among four sizes and numbers of steps these had the least loss on held-out sources of rotating
     MNIST for what they take; target scores of longer training had been seen. The rest is not tuned.
-
-    Attributes
-    ----------
-    max_side : cells a side, of signals and of pictures, beyond which blocks of cells are averaged
-    batch, steps : rows a step, and steps
-    rate : the largest learning rate, which rises and falls in one cycle
-    decay : of weights
-    dropout : share of features left out in a step
-    smoothing : share of a label that is spread over all classes
-    shift : cells by which a signal, or a picture, is moved at random in training, at most
-    predicted : rows that are predicted at once; for memory
     """
 
-    max_side: tuple[int, int] = (128, 32)
-    batch: int = 64
+    max_side: tuple[int, int] = (128, 32)  # cells of signals, of pictures; more are averaged
+    batch: int = 64  # rows a step
     steps: int = 150
-    rate: float = 3e-3
-    decay: float = 1e-2
-    dropout: float = 0.2
-    smoothing: float = 0.02
-    shift: tuple[int, int] = (2, 1)
-    predicted: int = 512
+    rate: float = 3e-3  # the largest learning rate, which rises and falls in one cycle
+    decay: float = 1e-2  # of weights
+    dropout: float = 0.2  # share of features left out in a step
+    smoothing: float = 0.02  # share of a label that is spread over all classes
+    shift: tuple[int, int] = (2, 1)  # cells that signals, and pictures, are moved at random
+    predicted: int = 512  # rows that are predicted at once; for memory
 
 
 SETTINGS = ConvolutionalSettings()
@@ -103,24 +92,15 @@ class ConvolutionalNetwork(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class ConvolutionalPredictor(Predictor):
-    """A trained network.
-
-    Attributes
-    ----------
-    layout : how rows are read as pictures or signals
-    network : on the CPU, in double precision
-    present : (k,) numbers of the classes that were there to learn from; None for values
-    n_outputs : classes, or values
-    outputs : values from the network's scale; None for classes
-    """
+    """A trained network."""
 
     kind: ClassVar[str] = "convolutional"
     name: ClassVar[str] = "convolutional"  # type: ignore[misc]
-    layout: InputLayout
-    network: ConvolutionalNetwork
-    present: NDArray[np.int64] | None
-    n_outputs: int
-    outputs: OutputScaler | None
+    layout: InputLayout  # how rows are read as pictures or signals
+    network: ConvolutionalNetwork  # on the CPU, in double precision
+    present: NDArray[np.int64] | None  # (k,) classes that were learned from; None for values
+    n_outputs: int  # classes, or values
+    outputs: OutputScaler | None  # values from the network's scale; None for classes
 
     def predict(self, features: Floats) -> Floats:
         raw = self._raw(features)
@@ -175,19 +155,14 @@ class ConvolutionalPredictor(Predictor):
 
 @dataclass(frozen=True)
 class ConvolutionalLearner(Learner):
-    """Trains a small convolutional network on the rows it is given, from a seed of its own.
-
-    Attributes
-    ----------
-    layout : how features are read as pictures or signals; `for_layout` sets it
-    """
+    """Trains a small convolutional network on the rows it is given, from a seed of its own."""
 
     rounds: ClassVar[dict[str, Round]] = {"full": Round(5, only_best=True)}
     grids: ClassVar[str] = "only"
     needs_grid: ClassVar[bool] = True
     may_self_train: ClassVar[bool] = False
 
-    layout: InputLayout = TABLE
+    layout: InputLayout = TABLE  # how features are read; `for_layout` sets it
     name: str = "convolutional"
 
     def for_layout(self, layout: InputLayout) -> ConvolutionalLearner:

@@ -113,24 +113,16 @@ def require_weights(estimator: Any, name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class EstimatorPredictor(Predictor):
-    """Fitted estimators, and what their columns mean.
-
-    Attributes
-    ----------
-    name : what it is called in reports and errors
-    estimators : for classes one, and none where only one class was there to learn from; for
-        values one for all outputs, or one an output
-    n_features : columns of the features
-    n_outputs : how many classes there are, or values
-    present : (k,) numbers of the classes that were there to learn from; None for values
-    """
+    """Fitted estimators, and what their columns mean."""
 
     kind: ClassVar[str] = "estimator"
-    name: str
-    estimators: tuple[Any, ...]
-    n_features: int
-    n_outputs: int
-    present: NDArray[np.int64] | None = None
+    name: str  # what it is called in reports and errors
+    estimators: tuple[
+        Any, ...
+    ]  # for classes one, or none for a single class; for values one, or one an output
+    n_features: int  # columns of the features
+    n_outputs: int  # how many classes there are, or values
+    present: NDArray[np.int64] | None = None  # (k,) classes that were learned from; None for values
 
     def predict(self, features: Floats) -> Floats:
         if features.ndim != 2 or features.shape[1] != self.n_features:
@@ -284,21 +276,14 @@ def _copy(estimator: Any, seed: int) -> Any:
 
 @dataclass(frozen=True)
 class KernelLearner(Learner):
-    """A Gaussian kernel by a number of its landmarks, and a linear rule on them.
-
-    Attributes
-    ----------
-    components : landmarks, at most; never more than rows
-    strength : of the data against the penalty: C of logistic regression, 1/alpha of ridge
-    same_units : whether one number scales all features, as in `LinearLearner`
-    """
+    """A Gaussian kernel by a number of its landmarks, and a linear rule on them."""
 
     rounds: ClassVar[dict[str, Round]] = {"full": Round(0)}
 
-    components: int = 200
-    strength: float = 10.0
+    components: int = 200  # landmarks, at most; never more than rows
+    strength: float = 10.0  # C of logistic regression, 1/alpha of ridge
     name: str = "kernel"
-    same_units: bool = False
+    same_units: bool = False  # whether one number scales all features, as in `LinearLearner`
 
     def for_layout(self, layout: InputLayout) -> KernelLearner:
         return replace(self, same_units=True) if layout.is_grid else self

@@ -44,22 +44,14 @@ def solve_ridge(
 
 @dataclass(frozen=True, eq=False)
 class LinearPredictor(Predictor):
-    """y = (x − centre) · slopes + intercept.
-
-    Attributes
-    ----------
-    centre : (p,) the mean of the rows that were learned from
-    slopes : (p, classes) or (p, outputs)
-    intercept : (classes,) or (outputs,); −∞ for a class that was not there to learn from
-    is_class : whether the outputs are log-odds
-    """
+    """y = (x − centre) · slopes + intercept."""
 
     kind: ClassVar[str] = "linear"
     name: ClassVar[str] = "linear"  # type: ignore[misc]
-    centre: Floats
-    slopes: Floats
-    intercept: Floats
-    is_class: bool
+    centre: Floats  # (p,) the mean of the rows that were learned from
+    slopes: Floats  # (p, classes) or (p, outputs)
+    intercept: Floats  # (classes,) or (outputs,); −∞ for a class that was not there to learn from
+    is_class: bool  # whether the outputs are log-odds
 
     def predict(self, features: Floats) -> Floats:
         raw = (features - self.centre) @ self.slopes + self.intercept
@@ -102,7 +94,6 @@ class LinearLearner(Learner):
 
     Attributes
     ----------
-    penalty : of the slopes
     same_units : whether one number divides all features: a cell of a picture that is dark in nearly
         all rows is not blown up, only to flash in a domain where something stands there
     together : how many of the last features are coordinates of one point, and are divided by one
@@ -114,7 +105,7 @@ class LinearLearner(Learner):
     may_balance: ClassVar[bool] = True
     rounds: ClassVar[dict[str, Round]] = {"full": Round(0), "quick": Round(0)}
 
-    penalty: float = 1e-3
+    penalty: float = 1e-3  # of the slopes
     name: str = "linear"
     same_units: bool = False
     together: int = 0

@@ -23,23 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class NeighboursPredictor(Predictor):
-    """Rows that are remembered.
-
-    Attributes
-    ----------
-    rows : (n, p)
-    answers : (n, classes) ones and zeros, or (n, outputs) values
-    weights : (n,) how much a row's answer counts
-    prior : (classes,) shares of the classes, one neighbour's worth of which every vote holds, so
-        that five who agree are not certain; None for values
-    """
+    """Rows that are remembered."""
 
     kind: ClassVar[str] = "neighbours"
     name: ClassVar[str] = "neighbours"  # type: ignore[misc]
-    rows: Floats
-    answers: Floats
-    weights: Floats
-    prior: Floats | None
+    rows: Floats  # (n, p)
+    answers: Floats  # (n, classes) ones and zeros, or (n, outputs) values
+    weights: Floats  # (n,) how much a row's answer counts
+    prior: Floats | None  # (classes,) counts as one neighbour: five who agree are not certain
 
     def predict(self, features: Floats) -> Floats:
         if not len(features):

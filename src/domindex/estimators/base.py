@@ -69,26 +69,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
     __metadata_request__score: ClassVar = {"sample_domain": True, "sample_weight": True}
 
-    _input_shape: tuple[int, ...]
-    """Of one row of X, before a backbone."""
-
-    _extractor: FeatureExtractor | None = None
-    """A frozen backbone, whose features stand for the inputs behind the gate."""
-
-    _preparation: TablePreparation | None = None
-    """How a data frame with texts or gaps becomes numbers; None where it holds numbers."""
-
-    _bounds: InputBounds | None = None
-    """Which values are too far out, and what they count as; None for pictures and signals."""
-
-    _domain_column: str | None = None
-    """The column of a data frame that named the domains in `fit`."""
-
-    _target_column: str | None = None
-    """The column that held the labels in `fit`: no input where it turns up again."""
-
-    _stages = StageCache()
-    """Of a fit in progress that may be cut off and resumed."""
+    _input_shape: tuple[int, ...]  # of one row of X, before a backbone
+    _extractor: FeatureExtractor | None = None  # a frozen backbone: its features are the inputs
+    _preparation: TablePreparation | None = None  # of a data frame with texts or gaps
+    _bounds: InputBounds | None = None  # which values are too far out; None for grids
+    _domain_column: str | None = None  # of a data frame, that named the domains in `fit`
+    _target_column: str | None = None  # that held the labels in `fit`: no input later
+    _stages = StageCache()  # of a fit in progress that may be cut off and resumed
 
     def fit(
         self,
@@ -138,16 +125,15 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     def _check_arguments(self, given: FitArguments) -> DomainData:
         """One gate for rows in memory, on disk and in a stream: of the latter two, a sample."""
-        streamed = is_stream(given.X)
-        on_disk = is_beyond_memory(given.X) and not streamed
         self._extractor = self._preparation = self._bounds = None
-        if on_disk:
-            given = self._sample_disk(given)
-        elif streamed:
-            given = sample_table(given, self._stream_seed())
-        else:
+        in_memory = not is_beyond_memory(given.X)
+        if in_memory:
             given = complete_arguments(given)
             self._preparation = frame_preparation(given)
+        elif is_stream(given.X):
+            given = sample_table(given, self._stream_seed())
+        else:
+            given = self._sample_disk(given)
         self._domain_column, self._target_column = given.domain_column, given.target_column
         data = check_domain_data(
             given.X if self._preparation is None else prepared_inputs(self._preparation, given.X),
@@ -160,13 +146,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         data = with_row_weights(data, given.sample_weight, getattr(self, "class_weight", None))
         self._check_data(data)
         data = tame_labels(data)
-        if on_disk:
-            data = self._within_bounds(data, has_row_numbers=False)
-            validate_data(self, X=np.empty((1, *self._input_shape)), skip_check_array=True)
+        if self._extractor is not None:  # a sample of rows on disk went through a backbone
+            self._remember_columns(np.empty((1, *self._input_shape)))
             return data
         self._remember_columns(given.X)
         self._input_shape = data.inputs.shape[1:]
-        data = self._within_bounds(data, has_row_numbers=not streamed)
+        data = self._within_bounds(data, has_row_numbers=in_memory)
         self._extractor = self._frozen_backbone(data.inputs)
         return self._through_backbone(data)
 

@@ -127,12 +127,7 @@ class VDIRegressor(BaseVDI):
 
         Examples
         --------
-        >>> from domindex import Training, VDIRegressor
-        >>> from domindex.datasets import make_circle
-        >>> data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
-        >>> few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
         >>> model = VDIRegressor(**few, random_state=0)
-        >>> rows = {"sample_domain": data.sample_domain}
         >>> model = model.fit(data.X, data.X[:, 0], **rows, source_domains=[0, 1, 2])
         >>> mean, deviation = model.predict(data.X, **rows, return_std=True)
         >>> mean.shape, bool((deviation > 0).all())

@@ -117,9 +117,7 @@ class EstimatorPredictor(Predictor):
 
     kind: ClassVar[str] = "estimator"
     name: str  # what it is called in reports and errors
-    estimators: tuple[
-        Any, ...
-    ]  # for classes one, or none for a single class; for values one, or one an output
+    estimators: tuple[Any, ...]  # none for a single class; for values one, or one an output
     n_features: int  # columns of the features
     n_outputs: int  # how many classes there are, or values
     present: NDArray[np.int64] | None = None  # (k,) classes that were learned from; None for values

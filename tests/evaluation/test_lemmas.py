@@ -12,11 +12,34 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from domindex.evaluation import entropy, mutual_information
-
 SEEDS = range(20)
 X, U, B, Z = 0, 1, 2, 3  # axes of s(x, u, β, z)
 K, BETA, ENCODING = 0, 1, 2  # axes of s(k, β, z)
+
+
+def entropy(table, axes=None):
+    """H(a) = −Σ p(a) log p(a), in nats, of the variables on `axes` of a joint table."""
+    joint = np.asarray(table, dtype=np.float64)
+    others = () if axes is None else tuple(set(range(joint.ndim)) - set(axes))
+    marginal = joint.sum(axis=others)
+    positive = marginal[marginal > 0.0]
+    return float(-(positive * np.log(positive)).sum())
+
+
+def mutual_information(table, first, second, given=()):
+    """I(a; b | c) = H(a, c) + H(b, c) − H(a, b, c) − H(c) of a joint table."""
+    a, b, c = list(first), list(second), list(given)
+    joined = entropy(table, a + b + c) + entropy(table, c)
+    return entropy(table, a + c) + entropy(table, b + c) - joined
+
+
+def test_information_of_known_tables():
+    copy = np.eye(4) / 4
+    assert entropy([1.0, 0.0]) == 0.0
+    assert mutual_information(copy, [0], [1]) == pytest.approx(np.log(4))
+    parity = np.array([[[0.25, 0], [0, 0.25]], [[0, 0.25], [0.25, 0]]])
+    assert mutual_information(parity, [0], [2]) == pytest.approx(0, abs=1e-12)
+    assert mutual_information(parity, [0], [2], given=[1]) == pytest.approx(np.log(2))
 
 
 def random_table(rng, *shape, given=0):

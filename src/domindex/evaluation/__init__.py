@@ -2,7 +2,6 @@
 
 from domindex.evaluation.audit import Condition, IndexAudit, audit_index
 from domindex.evaluation.cross_validation import DomainKFold, cross_validate_domains
-from domindex.evaluation.information import entropy, mutual_information
 from domindex.evaluation.metrics import (
     MapStability,
     circular_correlation,
@@ -39,14 +38,12 @@ __all__ = [
     "audit_index",
     "circular_correlation",
     "distance_rank_correlation",
-    "entropy",
     "graph_auc",
     "index_correlation",
     "interval_coverage",
     "linear_r2",
     "map_agreement",
     "map_stability",
-    "mutual_information",
     "neighbour_agreement",
     "paper_error",
     "probe_classes",

@@ -91,7 +91,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         ----------
         X : array, data frame or tensor, (rows, features) or (rows, ...) for images. Of any size,
             and learned from by a sample: a memory-mapped array; a torch `Dataset` of (x, y,
-            domain); a pyarrow dataset, a polars LazyFrame or a Dask DataFrame, of which `y` and
+            domain); a pyarrow dataset or reader, a LazyFrame or a Dask frame, of which `y` and
             `sample_domain` name columns, and all others are inputs
             Data frames may hold texts and missing values, which are prepared as of a table
         y : labels, one per row, or the name of a column of a data frame; what stands in rows of
@@ -168,7 +168,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         """The likeliest class, or the expected values, of every row.
 
         Domains never seen in `fit` are placed by their rows; without `sample_domain` all rows are
-        one new domain, with a warning. `sample_domain` may name a column of a data frame.
+        one new domain, with a warning. `sample_domain` may name a column of a data frame. X may be
+        whatever `fit` takes, also what is beyond memory.
 
         Examples
         --------

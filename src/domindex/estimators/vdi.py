@@ -265,7 +265,7 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         ----------
         X : array, data frame or tensor, (rows, features) or (rows, ...) for images. Of any size,
             and learned from by a sample: a memory-mapped array; a torch `Dataset` of (x, y,
-            domain); a pyarrow dataset, a polars LazyFrame or a Dask DataFrame, of which `y` and
+            domain); a pyarrow dataset or reader, a LazyFrame or a Dask frame, of which `y` and
             `sample_domain` name columns, and all others are inputs
             Data frames may hold texts and missing values, which are prepared as of a table
         y : labels, one per row, or the name of a column of a data frame; what stands in rows of

@@ -49,7 +49,7 @@ class FitArguments:
     y : labels, one a row
     sample_domain : names, one a row
     sample_weight : how much each row counts
-    source_domains : names, or None where signs tell
+    source_domains : names, or None where the signs of numbers say it
     domain_column : the column of X that named the domains; None where they came by themselves
     target_column : the column of X that held the labels
     preparation : how X becomes numbers, where that was learned before

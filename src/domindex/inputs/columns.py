@@ -45,16 +45,16 @@ class ColumnSettings:
     """Pairs of equal values that whole numbers of a column would have by chance, so that having
     none shows that they are numbers of records: by chance that happens once in 20,000 columns."""
     purity: float = 0.95
-    """Share of rows whose domain a value tells, from which on the column names domains."""
+    """A column names domains if the domain of this share of rows follows from its value,"""
     repeats: float = 5.0
-    """Rows a value needs on average for what it tells of the domain to be more than chance."""
+    """if a value occurs this often on average, so that it is no chance,"""
     min_domains: int = 3
-    """Below it, a column that tells domains apart is just one that differs between them."""
+    """and if there are as many domains: of two, many columns differ between them."""
     min_known: float = 0.2
     """Share of rows with a value below which a column is left out: the rest would be made up."""
     uneven_gaps: float = 0.3
     """Difference between the shares of gaps in two domains from which on a constant in their place
-    would tell these domains apart."""
+    would separate these domains."""
     gap_errors: float = 3.0
     """Standard errors by which a domain's share of gaps is beyond that of all rows."""
 
@@ -372,7 +372,7 @@ def learn_numbers(
 
 
 def _rounded(value: float, values: Floats) -> float:
-    """To a hundredth of what lies between the quartiles: a value that one row has is not told."""
+    """To a hundredth of what lies between the quartiles: the value of a single row is not kept."""
     with np.errstate(over="ignore"):
         width = float(np.subtract(*np.quantile(values, [0.75, 0.25])))
     if not 0.0 < width < np.inf:
@@ -441,7 +441,7 @@ def learn_categories(
     """The column, None where fewer than two categories are left, and how many were pooled.
 
     A category counts where it is common enough, and occurs in more than one domain: one that does
-    not can only tell the name of its domain.
+    not can only stand for its domain.
     """
     name, texts, several = str(column.name), texts_of(column), len(set(domains)) > 1
     pairs = {(text, domain) for text, domain in zip(texts, domains) if text is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,8 @@ def check_domain_data(
     source_domains : the names of the labelled domains, or True for every row of one and False for
         others, (rows,). None follows skada's convention: integer names, negative for targets;
         there, −1 (a class) and NaN (a value) mark hidden labels.
-    task : "classification", "regression", or None to tell by the source labels
-    kind : what rows are: "table", "pictures", "signals", or "auto" to tell by their shape
+    task : "classification", "regression", or None to guess it from the source labels
+    kind : what rows are: "table", "pictures", "signals", or "auto" to guess it from their shape
 
     Examples
     --------
@@ -64,7 +64,14 @@ def check_domain_data(
     hidden |= label_rules.masked_rows(y)
     _require_labels(domains, row_domains, source_rows, hidden)
     chosen = task or label_rules.guess_task(array, source_rows)
-    classes, labels = _encode(array, source_rows, chosen)
+    if chosen not in get_args(Task):
+        raise InputError(f"task is {chosen!r}. Choose 'classification', 'regression' or None.")
+    classes: NDArray | None = None
+    labels: NDArray
+    if chosen == "classification":
+        classes, labels = label_rules.encode_classes(array, source_rows)
+    else:
+        labels = label_rules.encode_values(array, source_rows)
     return DomainData(
         inputs=inputs,
         labels=labels,
@@ -76,17 +83,6 @@ def check_domain_data(
         single_output=array.ndim == 1,
         layout=read_layout(inputs.shape, kind),
     )
-
-
-def _encode(
-    array: NDArray, source_rows: NDArray[np.bool_], task: Task
-) -> tuple[NDArray | None, NDArray]:
-    """The classes, None for values; and the labels, those of targets hidden."""
-    if task == "classification":
-        return label_rules.encode_classes(array, source_rows)
-    if task == "regression":
-        return None, label_rules.encode_values(array, source_rows)
-    raise InputError(f"task is {task!r}. Choose 'classification', 'regression' or None.")
 
 
 def domain_roles(
@@ -136,7 +132,7 @@ def _sources_by_name(
 
 
 def _is_row_mask(source_domains: Any, n_rows: int) -> bool:
-    """Whether sources are told by a truth value a row: an array of such, as long as X."""
+    """Whether it is an array with True or False for every row of X."""
     kind = getattr(getattr(source_domains, "dtype", None), "kind", None)
     return kind == "b" and getattr(source_domains, "shape", None) == (n_rows,)
 

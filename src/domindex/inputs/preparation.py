@@ -38,7 +38,7 @@ from domindex.inputs.streams import is_blank, text_of
 Missing = Literal["impute", "error"]
 Column = NumberColumn | CategoryColumn | DateColumn
 
-LEAST_SHARED = 5
+MIN_SHARED = 5
 """Rows, and occurrences of a category, from which on counts and means are shown in what is shared
 with others; the bound that statistical offices commonly use for cells of a table."""
 
@@ -89,7 +89,7 @@ class InputRequest:
     @property
     def least_shown(self) -> int:
         """Counts below this are not said."""
-        return LEAST_SHARED if self.share else 1
+        return MIN_SHARED if self.share else 1
 
 
 def input_names(
@@ -403,7 +403,7 @@ def names_rows(column: pd.Series, is_text: bool) -> bool:
 
 
 def names_domain(column: pd.Series, domains: Sequence[str]) -> bool:
-    """Whether a value tells almost surely which domain a row is of, over and over again."""
+    """Whether the domain of nearly every row follows from its value, over and over again."""
     pairs = [(text_of(v), d) for v, d in zip(column.tolist(), domains) if not is_blank(v)]
     present = {domain for _, domain in pairs}
     if len(pairs) < SETTINGS.min_rows or len(present) < SETTINGS.min_domains:

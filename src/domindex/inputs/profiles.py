@@ -14,7 +14,7 @@ from domindex.arrays import Floats, Ints
 
 MIN_COUNT = 5
 """Rows, in all, below which a text is not named, and below which a domain has no counts: what is
-kept shall tell of no single row."""
+kept shows no single row."""
 
 
 def max_profiles(n_domains: int, n_cells: int = 4_000_000, n_bins: int = 8) -> int:
@@ -162,7 +162,7 @@ class ColumnProfile:
 
 
 def _edges(known: Floats, n_bins: int = 8) -> Floats:
-    """Rising, rounded to the places that tell them apart, so that none is the value of a row.
+    """Rising, rounded as far as they stay different, so that none is the value of a row.
 
     Eight bins show a shape at the size of a thumb.
     """

@@ -1,4 +1,4 @@
-"""Inputs on one scale, without erasing what tells the domains apart; outputs on another."""
+"""Inputs on one scale, without erasing differences between domains; outputs on another."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.serving.uploads import ServeSettings, Upload, check_counts, check_size
 from domindex.tables.mapping import map_table
-from domindex.tables.predicting import coordinates_of, kept_columns, predict_rows, read_rows
+from domindex.tables.predicting import columns_to_keep, coordinates_of, predict_rows, read_rows
 from domindex.tables.reading import escape_formulas
 from domindex.tables.run import RUN, Run, opened
 from domindex.tables.text_format import TextFormat
@@ -134,7 +134,7 @@ class ServedRun:
 
     def _answer(self, path: Any, upload: Upload) -> Answer:
         silent = _Stoppable(self.ending)
-        kept = kept_columns(self.run, upload.keep)
+        kept = columns_to_keep(self.run, upload.keep)
         rows = read_rows(self.run, self.model, path, upload.form.over(self.form), silent, kept)
         check_counts(len(rows.domains), len(set(rows.domains)), self.settings)
         places = self.model.place_domains(rows.inputs, sample_domain=rows.domains)

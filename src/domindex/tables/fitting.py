@@ -37,7 +37,7 @@ from domindex.tables.predicting import predict_table
 from domindex.tables.privacy import without_row_values
 from domindex.tables.reading import read_with_notes, write_table
 from domindex.tables.request import FitRequest, FitTable, check_settings
-from domindex.tables.run import RUN, Run, RunCheckpoint, checkpoint_of, kept_until_complete
+from domindex.tables.run import RUN, Run, RunCheckpoint, checkpoint_of, run_checkpoint
 from domindex.versions import versions
 
 
@@ -78,7 +78,7 @@ def fit_table(
     """
     asked = FitRequest(data=data, **request)
     plain = asked.plain() | {"report": report, "force": force}
-    with kept_until_complete(out, plain, checkpoint) as kept:
+    with run_checkpoint(out, plain, checkpoint) as kept:
         run = None if kept is None else kept.written_run(out)
         if run is None:
             check_free(out, marker=RUN, overwrite=force)

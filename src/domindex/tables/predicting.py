@@ -18,7 +18,7 @@ from domindex.errors import InputError, OffMapWarning
 from domindex.inputs import group_rows, order_names
 from domindex.inputs.columns import require_roles
 from domindex.inputs.messages import preview
-from domindex.inputs.preparation import LEAST_SHARED
+from domindex.inputs.preparation import MIN_SHARED
 from domindex.persistence.atomic import check_free, new_file
 from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
@@ -120,7 +120,7 @@ def predict_table(
     if out is not None:
         check_table_path(out, overwrite=force)
     run = opened(run)
-    model, said, kept = run.model(), TextFormat(**form).over(run.form), kept_columns(run, keep)
+    model, said, kept = run.model(), TextFormat(**form).over(run.form), columns_to_keep(run, keep)
     with show_progress(progress) as shown:
         if is_large(data):
             if out is None:
@@ -147,7 +147,7 @@ def predict_table(
     return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
 
 
-def kept_columns(run: Run, keep: Sequence[str]) -> list[str]:
+def columns_to_keep(run: Run, keep: Sequence[str]) -> list[str]:
     """The key of the run, and what was asked for."""
     key = run.about.get("key")
     return list(dict.fromkeys([*([key] if key else []), *keep]))
@@ -306,7 +306,7 @@ def add_table(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
             grown = model.add_domains(inputs, sample_domain=names)
-        hides_count = run.is_shared and len(names) < LEAST_SHARED
+        hides_count = run.is_shared and len(names) < MIN_SHARED
         added = {
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "file": Path(data).name,

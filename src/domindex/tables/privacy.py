@@ -10,7 +10,7 @@ import pandas as pd
 
 from domindex.inputs.columns import SETTINGS
 from domindex.inputs.names import is_missing
-from domindex.inputs.preparation import LEAST_SHARED
+from domindex.inputs.preparation import MIN_SHARED
 from domindex.inputs.streams import is_blank
 
 
@@ -40,10 +40,10 @@ def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, 
     """The content of a report, as plain values, without figures that rest on a row or two.
 
     The mean of one row is that row. Where it is to be shared, figures of domains with fewer than
-    `LEAST_SHARED` rows and their numbers of rows are hidden too, and so are shares of a domain's
+    `MIN_SHARED` rows and their numbers of rows are hidden too, and so are shares of a domain's
     rows that stand for fewer: with the number of rows beside them they would be counts.
     """
-    least = LEAST_SHARED if share else 3
+    least = MIN_SHARED if share else 3
     domains = [dict(domain) for domain in content["domains"]]
     small = {domain["name"] for domain in domains if domain["rows"] < least}
     hidden = [domain["name"] in small for domain in domains]
@@ -77,7 +77,7 @@ def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, 
 
 
 def _shares(content: Mapping[str, Any]) -> list[str]:
-    """Columns whose means are shares of rows, so that they tell counts: gaps, and categories."""
+    """Columns whose means are shares of rows, which give counts away: gaps, and categories."""
     named = {str(one["name"]) for one in content.get("profiles", ())}
     return [
         name
@@ -87,12 +87,12 @@ def _shares(content: Mapping[str, Any]) -> list[str]:
 
 
 def _is_few(share: float, rows: int) -> bool:
-    """Whether a share stands for fewer than `LEAST_SHARED` rows, and for some."""
-    return share > 0.0 and round(share * rows) < LEAST_SHARED
+    """Whether a share stands for fewer than `MIN_SHARED` rows, and for some."""
+    return share > 0.0 and round(share * rows) < MIN_SHARED
 
 
 def _hide_small_cells(domain: dict[str, Any]) -> None:
-    """Bars of a distribution that rest on fewer than `LEAST_SHARED` rows count as none."""
+    """Bars of a distribution that rest on fewer than `MIN_SHARED` rows count as none."""
     rows = domain["rows"]
     if "differences" in domain:
         domain["differences"] = [

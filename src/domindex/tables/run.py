@@ -290,7 +290,7 @@ class RunCheckpoint:
 
 
 @contextmanager
-def kept_until_complete(
+def run_checkpoint(
     out: str | os.PathLike[str], request: Mapping[str, Any], wanted: bool
 ) -> Iterator[RunCheckpoint | None]:
     """A checkpoint that is gone once the block has ended, and stays where that was cut off.

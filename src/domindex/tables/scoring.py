@@ -17,7 +17,7 @@ from domindex.errors import InputError, OffMapWarning
 from domindex.estimators import VDIClassifier
 from domindex.inputs.columns import require_roles
 from domindex.inputs.names import group_rows
-from domindex.inputs.preparation import LEAST_SHARED
+from domindex.inputs.preparation import MIN_SHARED
 from domindex.inputs.streams import text_of
 from domindex.progress import show_progress
 from domindex.tables.labels import as_classes, read_labels
@@ -180,7 +180,7 @@ def _without_few(scored: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 
     The error of a domain of one row is that row's, and beside its prediction the row's label.
     """
-    few = scored["rows"] < LEAST_SHARED
+    few = scored["rows"] < MIN_SHARED
     if not few.any():
         return scored
     shown = scored.astype({"rows": "Int64", "as_forecast": object})
@@ -188,7 +188,7 @@ def _without_few(scored: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     shown.loc[few, ["rows", *figures, "as_forecast"]] = None
     domains = "1 domain" if few.sum() == 1 else f"{few.sum()} domains"
     notes.append(
-        f"Hid the figures of {domains} with fewer than {LEAST_SHARED} labels: the run is shared."
+        f"Hid the figures of {domains} with fewer than {MIN_SHARED} labels: the run is shared."
     )
     return shown
 

@@ -1,4 +1,4 @@
-"""How a text file spells its table: what was said, and what can be told from the file itself."""
+"""How a text file spells its table: what the user says, or what the file itself shows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CLEARLY = re.compile(r"[+-]?\d*\.?\d+,(\d{1,2}|\d{4,})([eE][+-]?\d+)?|[+-]?0,\d
 
 @dataclass(frozen=True)
 class TextFormat:
-    """What was said of a text file; what is None is told from the file.
+    """What the user says of a text file; what is None is found from the file.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class TextFormat:
         for name in ("delimiter", "decimal", "encoding"):
             said = getattr(self, name)
             if not (said is None or isinstance(said, str)):
-                raise InputError(f"{name} is {said!r:.80}. Pass a text, or None to have it told.")
+                raise InputError(f"{name} is {said!r:.80}. Pass a text, or None to have it found.")
         if self.decimal not in (None, ".", ","):
             raise InputError(f"The decimal sign is {self.decimal!r:.80}. Choose '.' or ','.")
         if self.encoding is not None and not _is_text_encoding(self.encoding):

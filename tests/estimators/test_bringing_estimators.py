@@ -47,8 +47,15 @@ def fit(model, family, y=None):
 
 @pytest.mark.parametrize(
     ("predictor", "settings"),
-    [("kernel", ONCE), (make_pipeline(StandardScaler(), LogisticRegression()), QUICK)],
-    ids=["kernel", "a pipeline on every representation"],
+    [
+        pytest.param("kernel", ONCE, id="kernel"),
+        pytest.param(
+            make_pipeline(StandardScaler(), LogisticRegression()),
+            QUICK,
+            id="a pipeline on every representation",
+            marks=pytest.mark.full,
+        ),
+    ],
 )
 def test_a_classifier_is_fitted_saved_and_loaded(family, predictor, settings, tmp_path):
     model = fit(VDIClassifier(predictor=predictor, **settings), family)
@@ -64,7 +71,12 @@ def test_a_classifier_is_fitted_saved_and_loaded(family, predictor, settings, tm
 
 
 @pytest.mark.parametrize(
-    "predictor", ["trees", ExtraTreesRegressor(5), HistGradientBoostingRegressor(max_iter=5)]
+    "predictor",
+    [
+        pytest.param("trees", marks=pytest.mark.full),
+        ExtraTreesRegressor(5),
+        HistGradientBoostingRegressor(max_iter=5),
+    ],
 )
 def test_a_regressor_is_fitted_saved_and_loaded(family, predictor, tmp_path):
     y = np.column_stack([family.X[:, 0], -family.X[:, 1]])

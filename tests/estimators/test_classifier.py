@@ -135,6 +135,7 @@ def test_everything_a_user_reads_has_its_shape(family, fitted):
     assert fitted.flow_["family"] in {"none", "shift", "spin", "rigid", "linear", "affine"}
 
 
+@pytest.mark.full
 def test_a_domain_with_more_rows_has_a_surer_place():
     few, many = (
         fit(
@@ -365,6 +366,7 @@ def test_fewer_local_components_draw_another_map():
     assert not np.allclose(one.domain_distances_, two.domain_distances_)
 
 
+@pytest.mark.full
 def test_the_paper_s_map_moves_with_the_steps_of_its_indices(family):
     short, long = (
         fit(VDIClassifier(flow=None, training=Training(index_steps=n, steps=2, starts=1)), family)

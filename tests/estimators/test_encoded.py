@@ -99,6 +99,7 @@ def test_labels_of_held_out_sources_do_not_reach_what_predicts_them(monkeypatch)
     assert any(turned in DATA.sample_domain[fold.held_out] for fold in folds)
 
 
+@pytest.mark.full
 def test_a_predictor_that_fails_on_it_is_left_out_where_there_are_others():
     pairs = [("raw", "linear"), ("encoded", Broken())]
     with pytest.warns(UserWarning, match="I would rather not"):

@@ -67,7 +67,9 @@ def alone(family):
     return cache(of)
 
 
-@pytest.mark.parametrize("kind", ["network", "backbone", "d2v", "sentry"])
+@pytest.mark.parametrize(
+    "kind", ["network", pytest.param("backbone", marks=pytest.mark.full), "d2v", "sentry"]
+)
 def test_two_fits_at_once_are_those_one_after_the_other(family, alone, kind):
     serial = [alone(kind, seed)[1] for seed in (0, 1)]
     with ThreadPoolExecutor(2) as threads:

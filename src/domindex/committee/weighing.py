@@ -216,7 +216,7 @@ def reasons_not_to_weigh(
     reasons = reasons_to_leave_out(trials, rows, separability, settings)
     if rows.by_rows or min(fold.n_learned_from for fold in rows.folds) >= 3:
         return reasons
-    told = [
+    narrower = [
         reason
         or (
             "it draws a line through domains, and some fold has fewer than three to learn from: "
@@ -226,7 +226,7 @@ def reasons_not_to_weigh(
         )
         for trial, reason in zip(trials, reasons)
     ]
-    return reasons if all(told) else told
+    return reasons if all(narrower) else narrower
 
 
 def small_sample(n_domains: int) -> float:
@@ -286,10 +286,10 @@ def _penalties(
 def _gap(trial: Trial, separability: dict[str, Separability], tolerance: float) -> float:
     """Discriminability of targets beyond that of held-out sources.
 
-    What moves domains and leaves targets no harder to tell from sources than they came, up to what
-    chance does to an AUC, pays what inputs as they come pay, at least: where everything is told
+    What aligns domains and leaves targets as separable as raw inputs do, up to what chance does to
+    an AUC, has the penalty of raw inputs, at least: where everything is separable
     from everything, as pictures with a domain's mean taken out are, the gap closes because held-out
-    sources cannot be told any better, not because targets are like them. Set with target scores of
+    sources cannot be separated better, not because targets are like them. Set with target scores of
     digits that grow in view; the tolerance, that of moves, with those of deaths in traffic.
     """
     own = _separability_of(trial, separability)
@@ -335,7 +335,7 @@ def reasons_with_one_source(
     rows: HeldOutRows,
     max_lost_rows: float = 5.0,
 ) -> list[str]:
-    """One source cannot tell how a rule carries over: why each candidate is left out, or nothing.
+    """One source cannot show how a rule carries over: why each candidate is left out, or nothing.
 
     The prior is the plain rule, unless some representation makes targets pass for the source in a
     two-sample test and loses nothing of what predicts there (twice the loss of plain inputs, and
@@ -356,8 +356,8 @@ def reasons_with_one_source(
     chosen = min(passing, key=lambda name: passing[name]) if passing else "raw"
     if chosen not in best:
         return [""] * len(trials)
-    told = "targets pass for the source there" if passing else "nothing makes targets pass for it"
-    reason = f"with one source, only {chosen} is trusted: {told}"
+    why = "targets pass for the source there" if passing else "nothing makes targets pass for it"
+    reason = f"with one source, only {chosen} is trusted: {why}"
     return [
         "" if trial.candidate.representation == chosen and not trial.candidate.balanced else reason
         for trial in trials

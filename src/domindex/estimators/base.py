@@ -308,7 +308,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return replace(data, inputs=features, layout=read_layout(features.shape, "table"))
 
     def _task_to_fit(self) -> Task | None:
-        """What kind of labels to expect; None to tell by the labels."""
+        """What kind of labels to expect; None to guess by the labels."""
         return None
 
     def _known_task(self) -> str | None:
@@ -393,8 +393,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         """Rows and their domains' names; of rows on disk, a sample."""
         if is_beyond_memory(X, sample_domain):
             rows = rows_beyond_memory(self, X, sample_domain)
-            X, told = rows.sample()
-            sample_domain = None if rows.nameless else told
+            X, sampled = rows.sample()
+            sample_domain = None if rows.nameless else sampled
         given = FitArguments(X, None, sample_domain, None, None)
         given = take_named(given, domain=self._domain_column)
         inputs, names, sample_domain = self._read_rows(given.X), None, given.sample_domain
@@ -404,7 +404,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return self._behind_gate(inputs, names), names
 
     def _query_with_domains(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
-        """The same, with a warning where no domain is told: for whatever depends on it."""
+        """The same, with a warning where no domain is named: for whatever depends on it."""
         inputs, names = self._check_query(X, sample_domain)
         if names is None:
             warn_without_domain()

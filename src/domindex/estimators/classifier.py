@@ -22,7 +22,7 @@ class VDIClassifier(BaseVDI):
     Parameters
     ----------
     inputs : what rows are: "table", "pictures" (rows, height, width), with channels before or
-        after, or "signals" (rows, time, channels); "auto" tells by their shape
+        after, or "signals" (rows, time, channels); "auto" guesses by their shape
     index_dim : components of the global index β
     local_dim : components of the local index u, at most as many as features; None takes as many
         as the domains differ along (4 for the paper's model)

@@ -204,7 +204,7 @@ class EstimatorPredictor(Predictor):
 class EstimatorLearner(Learner):
     """Fits copies of `estimator`, which itself stays as it is.
 
-    Class numbers are told to it without gaps, as some estimators want them. An estimator that takes
+    Class numbers come without gaps, as some estimators want them. An estimator that takes
     one output only is fitted once an output. Where its random_state is None, it gets the seed.
     """
 

@@ -24,7 +24,7 @@ from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.domain_map import random_pairs, rank_correlation
 from domindex.geometry.transport import transport_of_pairs
 from domindex.inputs import DomainData, check_domain_data
-from domindex_bench.measuring import Found, Measurement
+from domindex_bench.measuring import Found, Measurement, origin_line
 
 SIZES = (500, 1000, 2000, 4000, 8000)
 GRID = (
@@ -154,6 +154,22 @@ def fit_rule(effort: str) -> Found:
     }
 
 
+def table(content: Found) -> list[str]:
+    rows = [content[f"map {size}"] for size in SIZES]
+    logs = np.log([[row["domains"], row["cpu_seconds"]] for row in rows])
+    exponent = np.polyfit(logs[:, 0], logs[:, 1], 1)[0]
+    return [
+        "| domains | CPU, s | peak memory, MB |",
+        "|---|---|---|",
+        *(
+            f"| {row['domains']:,} | {row['cpu_seconds']:.1f} | {row['megabytes']:.0f} |"
+            for row in rows
+        ),
+        "",
+        f"Exponent: {exponent:.2f}. {origin_line('growth', rows[-1])}",
+    ]
+
+
 MEASUREMENT = Measurement(
     parts={
         **{f"map {size}": partial(measure_map, size) for size in SIZES},
@@ -164,4 +180,5 @@ MEASUREMENT = Measurement(
         "rule quick": partial(fit_rule, "quick"),
     },
     fresh=True,
+    tables={"growth": table},
 )

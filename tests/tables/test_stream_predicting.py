@@ -207,3 +207,24 @@ def test_texts_beyond_categories_are_left_out_and_mixtures_refused(big, tmp_path
 def test_an_empty_folder_is_said(tmp_path):
     with pytest.raises(InputError, match="folder without Parquet files"):
         fit_table(tmp_path, out=tmp_path / "run", **ROLES)
+
+
+def test_domains_around_a_ring_are_predicted_in_parts_as_at_once(tmp_path):
+    rng = np.random.default_rng(0)
+    number = np.repeat(np.arange(24), 40)
+    label = rng.integers(0, 2, len(number))
+    plane = np.column_stack([2.0 * label - 1.0, np.full(len(number), 3.0)])
+    turned = (plane @ [1, 1j] + 0.3 * rng.normal(size=(len(number), 2)) @ [1, 1j]) * np.exp(
+        2j * np.pi * number / 24
+    )
+    table = pd.DataFrame({"x": turned.real, "z": turned.imag})
+    table["site"], table["outcome"] = [f"s{n:02d}" for n in number], np.where(label, "yes", "no")
+    data = write(tmp_path / "data", [table])
+    roles = {"target": ["outcome"], "domain": "site", "sources": [f"s{n:02d}" for n in range(8)]}
+    quick = {"candidates": [["flow", "linear"]], "training": {"index_steps": 5}}
+    run = fit_table(data, out=tmp_path / "run", **roles, settings=quick, report=False)
+    assert run.model().domain_angles_ is not None
+    predict_table(run, data, out=tmp_path / "p.parquet")
+    whole = predict_table(run, data / "0.parquet").table
+    written = pd.read_parquet(tmp_path / "p.parquet")
+    np.testing.assert_allclose(written["p(yes)"], whole["p(yes)"], rtol=1e-9)

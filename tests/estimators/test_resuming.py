@@ -102,9 +102,9 @@ def uninterrupted():
     ("kind", "changes", "n_stages"),
     [
         (VDIClassifier, {}, 2),
-        (VDIRegressor, {}, 3),
+        pytest.param(VDIRegressor, {}, 3, marks=pytest.mark.full),
         (VDIClassifier, {"flow": None, "candidates": None}, 1),
-        (VDIClassifier, WITH_BACKBONE, 2),
+        pytest.param(VDIClassifier, WITH_BACKBONE, 2, marks=pytest.mark.full),
     ],
     ids=["classes", "values", "paper", "backbone"],
 )

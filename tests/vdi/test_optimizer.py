@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 import torch
 from torch import nn
 from torch.optim import Adam
@@ -33,6 +34,7 @@ def test_steps_are_those_of_adam_to_the_bit():
     torch.testing.assert_close(steps_down(EagerAdam), steps_down(Adam), rtol=0.0, atol=0.0)
 
 
+@pytest.mark.full
 def test_a_default_fit_imports_no_compiler():
     code = (
         "import sys; from domindex import VDIClassifier, Training\n"

@@ -43,7 +43,7 @@ class FitContext:
     seed : of folds, draws and predictors
     choices : every threshold by which something is chosen
     n_threads : threads that work beside the networks may be shared among
-    backbone : what tells inputs to the networks, where one is trained
+    backbone : a network before the others, where one is trained
     stages : finished stages of the fit, stored where it may be cut off
     torch_rng : random numbers of torch, for this fit alone
     """

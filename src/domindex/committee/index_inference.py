@@ -26,15 +26,14 @@ def infer_indices(
 
     The bound is maximised along the map of the closed form. The refined u counts if the map drawn
     from it describes the domains in clearly fewer nats than the map of the start, measured alike.
-    Without `may_refine` u stays where it starts. Returns the geometry on the map that is kept.
+    Without `may_refine` u stays where it starts. Returns the geometry on the map that counts.
     """
     rows = _training_rows(data, geometry.scaler, context)
     module = _module(
         rows, geometry.projection.matrix, geometry.domain_map, geometry.scaler, context
     )
-    weights, start = context.network.weights(), geometry.domain_map
-    told = weights, context.trainer, context.rng
-    train_indices(module, rows, start, *told, redraw=False, torch_rng=context.torch_rng)
+    start = geometry.domain_map
+    _train(module, rows, start, context, redraw=False)
     refined = local_indices(module, rows)
     if may_refine and _describes_better(refined, geometry, data):
         geometry = geometry.on_map(_map_like(geometry, refined, start.method), data)
@@ -64,14 +63,26 @@ def infer_paper_indices(
     start = [cloud @ directions for cloud in clouds]
     domain_map = DomainMap.fit(data.domains, start, index_dim, method="sliced")
     module = _module(rows, directions, domain_map, scaler, context)
-    weights = context.network.weights()
-    told = weights, context.trainer, context.rng
-    last = train_indices(module, rows, domain_map, *told, redraw=True, torch_rng=context.torch_rng)
+    last = _train(module, rows, domain_map, context, redraw=True)
     final = DomainMap.fit(
         data.domains, local_indices(module, rows), index_dim, reference=last, n_jobs=n_jobs
     ).closed(clouds)
     fitted = FittedIndices(scaler, module.cpu().double().eval(), final)
     return fitted, DomainGeometry.without_flow(data, scaler, directions, final)
+
+
+def _train(
+    module: IndexModule,
+    rows: TrainingRows,
+    domain_map: DomainMap,
+    context: FitContext,
+    *,
+    redraw: bool,
+) -> Floats:
+    """The last coordinates of the map."""
+    weights, torch_rng = context.network.weights(), context.torch_rng
+    given = domain_map, weights, context.trainer, context.rng
+    return train_indices(module, rows, *given, redraw=redraw, torch_rng=torch_rng)
 
 
 def _first_directions(matrix: Floats, local_dim: int) -> Floats:

@@ -161,7 +161,7 @@ def network_start(
     """An alignment for a representation.
 
     What the flow aligns, the network aligns too, starting from there: it is given the inputs as
-    they are. A backbone is given rows of the inputs' shape, and what it tells of them is aligned.
+    they are. A backbone is given rows of the inputs' shape, and its features are aligned.
     """
     data, geometry = represented.data, represented.geometry
     representation, rows = represented.representation, represented.rows
@@ -191,7 +191,7 @@ def network_start(
 
 
 def _behind_backbone(represented: RepresentedFolds, context: FitContext) -> BackboneAlignment:
-    """What the backbone tells of rows, aligned as β says in the paper's model, else as it is."""
+    """The backbone's features, aligned as β says in the paper's model, else as they are."""
     backbone, geometry = context.backbone, represented.geometry
     assert backbone is not None
     extractor, representation = backbone.extractor, represented.representation

@@ -1,4 +1,4 @@
-"""Independent pieces of a fit in parallel, on the cores there are."""
+"""Independent jobs of a fit in parallel, on the cores there are."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Workers:
-    """Who does independent pieces of work; the results are the same with any.
+    """How independent jobs are run; the results are the same in any way.
 
     Attributes
     ----------
     n_jobs : processes, as in joblib
     n_threads : threads of this process, used where `n_jobs` is None: for work that spends its
-        time in compiled code which lets others run. Each piece gets one, so that pieces need not
+        time in compiled code which lets others run. Each job gets one, so that jobs need not
         wait for each other, as they would inside of every tree. Beyond `max_threads` they wait for
         the interpreter's lock, which trees need between their splits.
     """

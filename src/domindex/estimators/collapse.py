@@ -1,4 +1,4 @@
-"""A map or an encoding that tells nothing apart any more, and what to do about it."""
+"""Warnings about a map or an encoding in which everything is alike."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ def data_checksum(data: DomainData) -> str:
             digest.update(f"{value.dtype}{value.shape}".encode())
             digest.update(np.ascontiguousarray(value).view(np.uint8).data)
         else:
-            kept = value.tolist() if isinstance(value, np.ndarray) else value
-            digest.update(_text(kept).encode(errors="surrogatepass"))
+            plain = value.tolist() if isinstance(value, np.ndarray) else value
+            digest.update(_text(plain).encode(errors="surrogatepass"))
     return digest.hexdigest()
 
 

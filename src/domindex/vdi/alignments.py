@@ -70,7 +70,7 @@ class Alignment(nn.Module, ABC):
         return not any(parameter.requires_grad for parameter in self.parameters())
 
     def penalty(self, beta: Tensor) -> Tensor:
-        """The price of what is done at β, a number; nothing unless a subclass asks for it."""
+        """A penalty on what is done at β, a number; 0 unless a subclass has one."""
         return beta.new_zeros(())
 
     def parameter_groups(self) -> list[ParameterGroup]:
@@ -254,8 +254,8 @@ class AffineAlignment(Alignment):
     """x ↦ v A(β) + b(β), whitened, with v = P x: an affine map that a small network of β chooses.
 
     A = exp(K) exp(S), K skew and S symmetric: a turn and a stretch, never singular. Through a
-    singular map, classes could change sides between neighbours. Turning is free and stretching is
-    priced (`penalty`). P is the identity up to `max_latent` features, and learned beyond.
+    singular map, classes could change sides between neighbours. Turning is free; stretching has a
+    `penalty`. P is the identity up to `max_latent` features, and learned beyond.
     """
 
     name: ClassVar[str] = "affine"
@@ -315,7 +315,7 @@ class AffineAlignment(Alignment):
 
 
 class SeenFeatures(nn.Module):
-    """Rows to what a backbone tells of them, standardised: (..., n_features)."""
+    """Rows to a backbone's features, standardised: (..., n_features)."""
 
     def __init__(self, extractor: FeatureExtractor) -> None:
         super().__init__()

@@ -28,12 +28,12 @@ def label_prediction(
     With `known` (folds, sources of one) bool, averaged over those that a fold knows, then over the
     folds, which stand one after the other; where none is known, nothing is gained.
     """
-    told = predicted.log_prob(labels).reshape(*labels.shape[:2], -1).sum(dim=-1)
+    log_likelihood = predicted.log_prob(labels).reshape(*labels.shape[:2], -1).sum(dim=-1)
     if known is None:
-        return told.mean()
-    share = known.to(told.dtype)
+        return log_likelihood.mean()
+    share = known.to(log_likelihood.dtype)
     share = share / share.sum(dim=1, keepdim=True).clamp_min(1.0)
-    return (told.mean(dim=1).view_as(share) * share).sum(dim=1).mean()
+    return (log_likelihood.mean(dim=1).view_as(share) * share).sum(dim=1).mean()
 
 
 def local_index_reconstruction(latents: Indices, decoded: Normal) -> Tensor:
@@ -51,7 +51,7 @@ def global_index_divergence(latents: Indices, prior: Normal, domain_sizes: Tenso
 
 
 def encoding_divergence(latents: Latents) -> Tensor:
-    """−KL[q(z|x,u,β) ‖ p(z|x,u,β)] per row, averaged: z departs from the linear path at a price."""
+    """−KL[q(z|x,u,β) ‖ p(z|x,u,β)] per row, averaged: z departs from the linear path at a cost."""
     return -kl_divergence(latents.z_posterior, latents.z_prior).sum(dim=-1).mean()
 
 

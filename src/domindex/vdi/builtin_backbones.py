@@ -106,7 +106,7 @@ class ResNet18(nn.Module):
     """Pictures (rows, 3, height, width) to their pooled features, (rows, 512).
 
     Pictures of one channel are taken for grey and shown in all three. The last layer of published
-    weights, `fc`, tells the classes of ImageNet, and is not there.
+    weights, `fc`, is left out: it gives the classes of ImageNet.
 
     Examples
     --------

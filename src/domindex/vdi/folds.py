@@ -216,7 +216,7 @@ def train_encoding_folds(
 
     The inputs of every domain are seen in every fold. The folds share batches and random numbers,
     so each is what one start of `train_encoding` would give without those labels, and folds differ
-    by nothing but the labels that they are told. They leave no history.
+    by nothing but the labels that they know. They leave no history.
 
     Parameters
     ----------
@@ -348,9 +348,9 @@ class _FoldTrainer(Trainer):
     """Every fold with its own gradient, and its own bound on that."""
 
     def __init__(self, trainer: Trainer, n_folds: int) -> None:
-        """With all who look on at `trainer` but its history."""
-        onlookers = [one for one in trainer.callbacks if not isinstance(one, History)]
-        super().__init__(trainer.device, trainer.settings, onlookers)
+        """With all callbacks of `trainer` but its history."""
+        callbacks = [one for one in trainer.callbacks if not isinstance(one, History)]
+        super().__init__(trainer.device, trainer.settings, callbacks)
         self._n_folds = n_folds
 
     def _descend(self, optimizer: Optimizer, loss: Tensor, rate: float) -> None:

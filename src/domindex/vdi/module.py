@@ -118,7 +118,7 @@ class IndexModule(nn.Module):
         return self.local_encoder(flat, None if self.backbone is None else self.backbone(flat))
 
     def reconstructed(self, x: Tensor) -> Tensor:
-        """What p(x|u) tells: x flat, or what the backbone tells of it, without its gradient."""
+        """What p(x|u) is of: x flat, or the backbone's features of it, without gradient."""
         flat = self.flatten(x)
         if self.backbone is None:
             return flat

@@ -157,8 +157,8 @@ class LocalIndexEncoder(nn.Module):
     """q(u|x): a projection of x, plus a network that starts small.
 
     The projection holds the directions along which the domains differ; the network bends it where
-    the bound gains from it. Where a backbone tells x (`n_seen` features), the network is given what
-    it tells, and the projection still the inputs themselves.
+    the bound gains from it. Behind a backbone the network is given its `n_seen` features,
+    and the projection still the inputs themselves.
     """
 
     log_variance = (-6.0, 0.0)
@@ -185,7 +185,7 @@ class LocalIndexEncoder(nn.Module):
             last.bias[: self.projection.shape[1]] = 0.0
 
     def forward(self, x: Tensor, seen: Tensor | None = None) -> Normal:
-        """Of flat rows (..., n_features), and what a backbone tells of them, (..., n_seen)."""
+        """Of flat rows (..., n_features), and a backbone's features of them, (..., n_seen)."""
         mean, raw = self.network(x if seen is None else seen).chunk(2, dim=-1)
         scale = bounded_scale(raw, *self.log_variance)
         return Normal(x @ self.projection + mean, scale, validate_args=False)
@@ -219,7 +219,7 @@ class DataEncoder(nn.Module):
 
     Attributes
     ----------
-    prior_scale : deviation of p(z|x,u,β) in units of the spread of z: the price of departing
+    prior_scale : deviation of p(z|x,u,β) in units of the spread of z: the cost of departing
     """
 
     log_variance = (-8.0, 0.0)

@@ -30,7 +30,7 @@ class Objective(nn.Module):
     """A loss of `module`, and perhaps an adversary with a loss of its own on what it reads.
 
     In a step the adversary learns first, on detached tensors; then the module learns, with the
-    adversary's weights held fixed. What is trained beside the module may be kept here as
+    adversary's weights held fixed. What is trained beside the module may stand here as
     submodules.
     """
 
@@ -54,7 +54,7 @@ class Objective(nn.Module):
         """The loss, and its terms by name; `ramp` rises from 0 to 1 over the training."""
 
     def adversary_inputs(self, batch: Batch, latents: Any) -> tuple[Any, ...]:
-        """What the adversary reads: z, and the facts it tries to tell from it."""
+        """What the adversary reads: z, and the facts it tries to read off it."""
         return latents.z, batch.facts
 
     def fixed_adversary(self, *inputs: Any) -> Tensor:
@@ -94,10 +94,10 @@ def _thin(projections: Tensor, max_points: int, generator: torch.Generator | Non
     if n_domains * batch <= max_points:
         return projections
     rows = max(2, max_points // n_domains)
-    kept = max(2, min(n_domains, max_points // rows))
-    if kept < n_domains:
+    n_drawn = max(2, min(n_domains, max_points // rows))
+    if n_drawn < n_domains:
         order = torch.randperm(n_domains, device=projections.device, generator=generator)
-        projections = projections[order[:kept]]
+        projections = projections[order[:n_drawn]]
     return projections[:, :rows]
 
 
@@ -108,7 +108,7 @@ def sliced_misalignment(
 
     z is (domains, batch, latent_dim). Along random directions the sorted values of every domain
     are compared with their mean over domains, which is the barycentre of the projected clouds:
-    zero where z tells nothing about the domain. z is whitened first, so that it cannot come closer
+    zero where z says nothing about the domain. z is whitened first, so that it cannot come closer
     by shrinking.
     """
     z = _whitened(z)

@@ -10,6 +10,7 @@ from domindex.errors import InputError, PreparationWarning
 from domindex.tables import Run, fit_table
 
 QUICK = {"predictor": "network", "training": {"index_steps": 5, "steps": 10}}
+LINEAR = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}
 
 
 def test_a_run_holds_all_that_is_needed_and_nothing_else(classes):
@@ -52,7 +53,7 @@ def test_rows_without_a_label_in_a_source_are_left_out_with_a_note(table, tmp_pa
         "target": ["outcome"],
         "domain": "site",
         "features": ["x", "z"],
-        "settings": QUICK,
+        "settings": LINEAR,
         "report": False,
     }
     run = fit_table(tmp_path / "a.csv", out=tmp_path / "run", **how)
@@ -106,7 +107,7 @@ def test_a_fit_that_is_stopped_leaves_the_run_before_as_it_was(
         "target": ["outcome"],
         "domain": "site",
         "features": ["x", "z"],
-        "settings": QUICK,
+        "settings": LINEAR,
         "report": False,
     }
     with pytest.raises(KeyboardInterrupt):
@@ -122,7 +123,7 @@ def test_force_replaces_a_run(data, tmp_path):
         "domain": "site",
         "out": tmp_path / "run",
         "features": ["x", "z"],
-        "settings": QUICK,
+        "settings": LINEAR,
         "report": False,
     }
     fit_table(data, target=["outcome"], **how)

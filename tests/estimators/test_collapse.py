@@ -7,7 +7,7 @@ import pytest
 
 from domindex import Training, VDIClassifier
 from domindex.errors import CollapseWarning
-from domindex.estimators.collapse import warn_of_collapse
+from domindex.estimators.vdi import warn_of_collapse
 from domindex.representations import PlacedRows
 
 PLACES = {"a": np.zeros(2), "b": np.ones(2)}

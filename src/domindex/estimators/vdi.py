@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
@@ -30,7 +31,7 @@ from domindex.committee.candidates import (
     check_representation,
     list_candidates,
 )
-from domindex.committee.committee import Prediction
+from domindex.committee.committee import NetworkMember, Prediction
 from domindex.committee.context import FitContext, fit_context
 from domindex.committee.forecast import forecast_table
 from domindex.committee.index_inference import (
@@ -49,9 +50,8 @@ from domindex.committee.words import (
     describe_loop,
     describe_two_ways,
 )
-from domindex.errors import InputError
+from domindex.errors import CollapseWarning, InputError
 from domindex.estimators.base import Names
-from domindex.estimators.collapse import warn_of_collapse
 from domindex.estimators.cost import FitSize, estimate_seconds, in_words, machine_speed
 from domindex.estimators.fitted import FittedCommittee
 from domindex.estimators.frames import FitArguments
@@ -71,6 +71,7 @@ from domindex.geometry.off_map import OffMapTest
 from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task
 from domindex.inputs.layout import check_inputs_kind
+from domindex.inputs.messages import frames_inside
 from domindex.inputs.numbers import require_finite_table
 from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts, require_texts
 from domindex.persistence.stage_cache import StageCache
@@ -578,3 +579,36 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
             self._check_pair(representation, predictor, auto=False)
         if sum(isinstance(one, str) and one == NETWORK for _, one in pairs) > 1:
             raise InputError("candidates names the network twice. Name it once.")
+
+
+def warn_of_collapse(
+    coordinates: Floats,
+    network: NetworkMember | None,
+    rows: PlacedRows,
+    indices: FittedIndices,
+    rounding: float = 1e-6,
+) -> None:
+    """Say so where all domains lie at one place, or where the network encodes all rows alike.
+
+    Differences below `rounding`, relative to the scale of the map and of z, count as none.
+    """
+    if len(coordinates) > 1 and np.ptp(coordinates, axis=0).max() <= rounding:
+        warnings.warn(
+            f"All {len(coordinates)} domains lie at one place of the map: their inputs are alike, "
+            "and the index tells nothing. Look whether sample_domain names what differs, or add "
+            "inputs that do; predictions are those of a model without domains.",
+            CollapseWarning,
+            stacklevel=frames_inside(),
+        )
+    if network is None:
+        return
+    names = {domain.name for domain in rows.domains[:3]}  # constant z is so in any three
+    z = network.encode(rows.only(names), indices)
+    if len(z) > 1 and np.ptp(z, axis=0).max() <= rounding * (1.0 + np.abs(z).max()):
+        warnings.warn(
+            "The network encodes all rows alike: z is constant, and what it predicts does not "
+            "depend on X. Lower adversary_weight of Network or learning_rate of Training, or give "
+            "it more steps.",
+            CollapseWarning,
+            stacklevel=frames_inside(),
+        )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from domindex.committee.parallel import one_thread
 from domindex.geometry.flow import AffineFlow
 from domindex.geometry.subspace import Subspace
 from domindex.inputs import DomainData
@@ -15,7 +16,6 @@ from domindex.vdi.batches import Batch, TrainingRows
 from domindex.vdi.module import EncodingModule, IndexModule
 from domindex.vdi.networks import ClassPredictor
 from domindex.vdi.settings import TrainingSettings
-from domindex.vdi.threads import one_thread
 
 N_DOMAINS, ROWS, N_FEATURES = 4, 6, 2
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from domindex.committee.parallel import available_threads, one_thread
 from domindex.committee.settings import ChoiceSettings
 from domindex.inputs import DomainData
 from domindex.persistence.stage_cache import StageCache
@@ -18,7 +19,6 @@ from domindex.timings import Timings
 from domindex.vdi.backbones import TrainedBackbone, give_template
 from domindex.vdi.rng import TorchRng, preserve_generators
 from domindex.vdi.settings import Network, Training, TrainingSettings, find_device
-from domindex.vdi.threads import available_threads, one_thread
 from domindex.vdi.training import (
     Callback,
     DivergenceAlarm,

@@ -39,7 +39,7 @@ from domindex.committee.index_inference import (
     infer_paper_indices,
 )
 from domindex.committee.learners.estimators import learner_for
-from domindex.committee.parallel import Workers
+from domindex.committee.parallel import Workers, one_thread
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
 from domindex.committee.stages import load_map, store_map
@@ -81,7 +81,6 @@ from domindex.representations.map_rows import rows_for_map
 from domindex.vdi.backbones import as_backbone
 from domindex.vdi.fitted_indices import FittedIndices
 from domindex.vdi.settings import Network, Training
-from domindex.vdi.threads import one_thread
 
 if TYPE_CHECKING:
     from typing_extensions import Self

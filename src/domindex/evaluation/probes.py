@@ -28,10 +28,10 @@ from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from domindex.arrays import Floats, Ints
+from domindex.committee.parallel import one_thread
 from domindex.errors import InputError
 from domindex.inputs import check_inputs
 from domindex.inputs.messages import preview
-from domindex.vdi.threads import one_thread
 
 MIN_PER_CLASS = 6  # so that a class is in every fold, and in both parts of what a fold trains on
 MIN_ROWS = 30  # below, cross-validated figures mean nothing

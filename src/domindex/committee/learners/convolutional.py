@@ -17,13 +17,13 @@ from domindex.committee.learners.base import (
     Round,
     weighted_rows,
 )
+from domindex.committee.parallel import one_thread
 from domindex.errors import InputError
 from domindex.geometry.grid_flow import shrink
 from domindex.inputs.layout import TABLE, InputLayout
 from domindex.inputs.standardizing import OutputScaler
 from domindex.vdi.builtin_backbones import ConvolutionalFeatures
 from domindex.vdi.rng import TorchRng
-from domindex.vdi.threads import one_thread
 from domindex.vdi.weights import Sizes, count, network_from_state, network_state
 
 if TYPE_CHECKING:

@@ -142,7 +142,7 @@ def test_groups_on_a_map_are_scored_by_neighbours_and_silhouette(small):
     assert group_figures("year", Outcome(dataset, object(), outcome.rows, dataset.y)) == {}
 
 
-@pytest.mark.parametrize("method", ["vdi-conv", "dann-conv"])
+@pytest.mark.parametrize("method", [pytest.param("vdi-conv", marks=pytest.mark.full), "dann-conv"])
 def test_a_network_runs_on_drawn_cars_through_its_backbone(small, method):
     data = compcars.generated(None, 0)
     model = SUITE.methods[method].build(data, 0)

@@ -62,14 +62,14 @@ def test_a_cell_has_figures_time_memory_and_versions(measured):
     assert result.cores >= 1
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_cell_in_any_process():
     first = run_cell(digits("forest"))
     second, other = (measure(digits("forest", seed)) for seed in (0, 1))
     assert first.figures == second.figures != other.figures
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_an_error_in_a_cell_is_its_result():
     result = run_cell(digits("no-such-method"))
     assert result.status == "failed"
@@ -176,7 +176,7 @@ def test_a_dataset_without_its_files_is_said_before_anything_is_written(tmp_path
     assert not os.path.exists(tmp_path / "out")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.timeout(120)
 def test_a_cluster_of_two_workers_measures_the_same(measured, tmp_path):
     distributed = pytest.importorskip("distributed")

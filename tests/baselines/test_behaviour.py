@@ -81,6 +81,7 @@ def test_the_true_index_helps_along_a_turning_family():
     assert target_accuracy(CIDA(index, **HALF), family) > alone + 0.05
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_true_graph_helps_where_a_source_model_fails():
     family = make_domain_graph(n_domains=15, samples_per_domain=60, random_state=0)

@@ -79,14 +79,6 @@ def column_bounds(
     as it is, and what lies beyond a gap is too far out. In a column that mostly has one value, such
     as 0, the others are looked at; where a single row differs, the column is taken to be constant.
     Rounded outwards, so that no row can be read off. `cells_at_once` are sorted, for memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from domindex.inputs.bounds import column_bounds
-    >>> ages = np.array([[31.0], [35.0], [40.0], [44.0], [38.0], [410.0]])
-    >>> column_bounds(ages, np.array([0, 0, 0, 1, 1, 1])).high
-    array([62.])
     """
     size = max(1, cells_at_once // max(1, len(values)))
     parts = [

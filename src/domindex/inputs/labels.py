@@ -123,14 +123,7 @@ def encode_classes(y: NDArray, source_rows: NDArray[np.bool_]) -> tuple[NDArray,
 
 
 def read_alike(names: Iterable[str]) -> list[list[str]]:
-    """Groups of names that differ in capitals or blanks only, of two or more.
-
-    Examples
-    --------
-    >>> from domindex.inputs.labels import read_alike
-    >>> read_alike(["Yes", "no", "yes "])
-    [['Yes', 'yes ']]
-    """
+    """Groups of names that differ in capitals or blanks only, of two or more."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(folded(name), []).append(name)
@@ -260,14 +253,6 @@ def with_row_weights(data: DomainData, sample_weight: Any, class_weight: Any) ->
 
     `class_weight` is None, "balanced" (every class counts alike), or a mapping from class to
     weight. What stands in rows of targets is never read.
-
-    Examples
-    --------
-    >>> from domindex.inputs import check_domain_data
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0]], ["a", "a", "a", "b", None]
-    >>> data = check_domain_data(X, y, ["s", "s", "s", "s", "t"], source_domains=["s"])
-    >>> with_row_weights(data, None, "balanced").weights.round(2).tolist()
-    [0.67, 0.67, 0.67, 2.0, 1.0]
     """
     if sample_weight is None and class_weight is None:
         return data

@@ -19,14 +19,7 @@ def preview(values: Iterable[Any], limit: int = 5) -> str:
 
 
 def shortened(value: Any, most: int = 60) -> str:
-    """How a value is written, cut where that is long; some cannot be written at all.
-
-    Examples
-    --------
-    >>> from domindex.inputs.messages import shortened
-    >>> shortened("x" * 1000, most=10)
-    "'xxxxxxxx…"
-    """
+    """How a value is written, cut where that is long; some cannot be written at all."""
     try:
         text = repr(value)
     except Exception:  # a number of too many digits, or a class of the user's that fails
@@ -64,14 +57,6 @@ def readable_name(name: str, most: int = 80) -> str:
 
     What is cut ends in a few characters that are the name's own, so that two names that begin alike
     stay two.
-
-    Examples
-    --------
-    >>> from domindex.inputs.messages import readable_name
-    >>> readable_name("north")
-    'north'
-    >>> len(readable_name("n" * 10_000))
-    80
     """
     plain = TURNING.sub("\ufffd", name)
     if len(plain) <= most:

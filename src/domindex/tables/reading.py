@@ -406,13 +406,6 @@ def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
 
     Numbers are left alone. The apostrophe is part of the text for whatever is no spreadsheet, so
     this is asked for and never done unasked.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from domindex.tables.reading import escape_formulas
-    >>> escape_formulas(pd.DataFrame({"site": ["=1+1", "north"], "x": [-1.0, 2.0]})).values.tolist()
-    [["'=1+1", -1.0], ['north', 2.0]]
     """
 
     def escape(value: Any) -> Any:

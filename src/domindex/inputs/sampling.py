@@ -26,16 +26,10 @@ class SampleSize:
 
     Folds learn from 4,000 rows, members from 20,000 and a domain's distances rest on 200, so that
     more would change little.
-
-    Attributes
-    ----------
-    a_domain : of a domain, at most
-    in_all : of all domains. Where there are many, each has as many as the others, or all of its
-        rows if they are fewer; but never none
     """
 
     a_domain: int = 2_000
-    in_all: int = 100_000
+    in_all: int = 100_000  # shared alike by all domains, but each has at least one
 
     def rows_of_each(self, sizes: Ints) -> int:
         """The most rows of a group, so that groups of these sizes (groups,) fit together."""
@@ -53,29 +47,21 @@ class SampleSize:
 class Limits:
     """How much of data beyond memory is held at once. Only the sample of an array changes results.
 
-    Attributes
-    ----------
-    batch_rows : of a table that are read at once
-    piece_rows : of a file that one job of a cluster looks at, about
-    waiting_rows : that wait before they are sorted into the sample
-    part_rows, part_values : rows, and rows times features, that are predicted at once
-    array_rows : of an array or Dataset that are learned from; predictors take no more source rows
-    array_values : rows times features of that sample. A dozen representations of it stand in
-        memory, each of 65 MB: set for a fit within 2 GB
-    domain_rows : of a domain of an array that are taken whatever these bounds say, if it has them
+    A dozen representations of that sample stand in memory, each of up to 65 MB: its limits are set
+    for a fit within 2 GB.
     """
 
-    batch_rows: int = 131_072
-    piece_rows: int = 1_000_000
-    waiting_rows: int = 200_000
-    part_rows: int = 32_768
-    part_values: int = 4_096 * 512
-    array_rows: int = 20_000
-    array_values: int = 16_000 * 512
-    domain_rows: int = 8
+    batch_rows: int = 131_072  # of a table, read at once
+    piece_rows: int = 1_000_000  # of a file, for one job of a cluster
+    waiting_rows: int = 200_000  # not yet sorted into the sample
+    part_rows: int = 32_768  # predicted at once
+    part_values: int = 4_096 * 512  # rows times features, predicted at once
+    array_rows: int = 20_000  # of an array or Dataset, to learn from
+    array_values: int = 16_000 * 512  # rows times features of these
+    domain_rows: int = 8  # of a domain of an array, whatever the limits say
 
     def rows_to_learn_from(self, n_values: int) -> int:
-        """Rows of `n_values` each of an array."""
+        """Rows of `n_values` each of an array that are learned from."""
         return max(1, min(self.array_rows, self.array_values // max(1, n_values)))
 
     def rows_of_part(self, n_values: int) -> int:
@@ -91,16 +77,8 @@ def choose_rows(
 ) -> Ints:
     """Row numbers of a random sample, ascending; all rows where they are no more than `most`.
 
-    Sources, whose labels are learned from, and targets have half of it each, or what the other half
-    leaves. Within a half domains have as many rows as any other, or all they have.
-
-    Examples
-    --------
-    >>> from domindex.inputs.sampling import choose_rows
-    >>> names = ["a"] * 1000 + ["b"] * 1000 + ["c"] * 20
-    >>> rows = choose_rows(names, ["a"], most=100, seed=0)
-    >>> [sum(names[row] == name for row in rows) for name in "abc"]
-    [50, 30, 20]
+    Sources and targets have half of it each, or what the other half leaves. Within a half domains
+    have as many rows as any other, or all they have.
     """
     if len(names) <= most:
         return np.arange(len(names))
@@ -130,11 +108,11 @@ def row_keys(table: Any, seed: int) -> Keys:
     total = np.zeros(table.num_rows, dtype=np.uint64)
     for name in table.column_names:
         column = table.column(name).combine_chunks()
-        total += _mixed(_values(column) + _of_texts([name])[0])
+        total += _mixed(_hashes(column) + _hash_texts([name])[0])
     return _mixed(total ^ _mixed(np.array([seed], dtype=np.uint64)))
 
 
-def _values(column: Any) -> Keys:
+def _hashes(column: Any) -> Keys:
     import pyarrow as pa
 
     missing = np.uint64(0x9E3779B97F4A7C15)
@@ -143,14 +121,12 @@ def _values(column: Any) -> Keys:
         return np.where(np.isnan(numbers), missing, numbers.view(np.uint64))
     encoded = column.dictionary_encode()
     texts = encoded.dictionary.cast(pa.string()).to_pylist()
-    known = np.append(_of_texts(texts), missing)
+    known = np.append(_hash_texts(texts), missing)
     return known[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
 
 
-def _of_texts(texts: list[str]) -> Keys:
-    array = np.empty(len(texts), dtype=object)
-    array[:] = texts
-    return pd.util.hash_array(array, categorize=False)
+def _hash_texts(texts: list[str]) -> Keys:
+    return pd.util.hash_array(np.array(texts, dtype=object), categorize=False)
 
 
 def _mixed(numbers: Keys) -> Keys:
@@ -177,10 +153,6 @@ class KeyedRows:
         table = self.table.take(rows)
         return KeyedRows(table, self.groups[rows], self.keys[rows], self.counts[rows])
 
-    def of_group(self, group: int) -> Ints:
-        """Row numbers; groups must be in order."""
-        return np.arange(*np.searchsorted(self.groups, [group, group + 1]))
-
     def spread(self, most: int) -> Ints:
         """Row numbers, at most `most`: of each row as many as its share of all occurrences.
 
@@ -196,10 +168,8 @@ class KeyedRows:
 class BottomRows:
     """Of every group the different rows with the smallest keys, each with how often it occurs.
 
-    A row that is kept at the end was never beyond the largest key of a full group, so its
-    occurrences are counted from the first; what is kept therefore depends on neither the order of
-    the rows nor on how they are divided into tables. As rows with small keys are a random choice
-    of all different rows, so is the sample.
+    A row that is kept at the end was never beyond the largest key of a full group, so all of its
+    occurrences are counted: neither the order of rows nor their division into tables counts.
     """
 
     def __init__(self, size: SampleSize) -> None:
@@ -225,8 +195,8 @@ class BottomRows:
         rows = _distinct(self._waiting)
         groups, starts, sizes = np.unique(rows.groups, return_index=True, return_counts=True)
         most = self.size.rows_of_each(sizes)
-        self._largest = np.full(groups[-1] + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
         full = sizes >= most
+        self._largest = np.full(groups[-1] + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
         self._largest[groups[full]] = rows.keys[starts[full] + most - 1]
         ranks = np.arange(len(rows.groups)) - np.repeat(starts, sizes)
         rows = rows.part(np.flatnonzero(ranks < most))
@@ -247,6 +217,5 @@ def _distinct(parts: Sequence[KeyedRows]) -> KeyedRows:
     is_new[1:] |= keys[order][1:] != keys[order][:-1]
     first = np.flatnonzero(is_new)
     chosen = order[first]
-    return KeyedRows(
-        table.take(chosen), groups[chosen], keys[chosen], np.add.reduceat(counts[order], first)
-    )
+    counts = np.add.reduceat(counts[order], first)
+    return KeyedRows(table.take(chosen), groups[chosen], keys[chosen], counts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -31,23 +32,14 @@ from domindex.inputs.streams import (
 
 @dataclass(eq=False)
 class ColumnFacts:
-    """A column as all rows have it.
-
-    Attributes
-    ----------
-    missing : rows without a value
-    low, high : of numbers that are finite; NaN where there are none
-    infinite : rows with an infinite number
-    texts : how often each text occurs; None where there are more than `most_distinct`, or numbers
-    few : the different numbers of a target, while they are whole and few; None otherwise
-    """
+    """A column as all rows have it."""
 
     missing: int = 0
-    low: float = np.nan
+    low: float = np.nan  # of finite numbers; NaN where there are none
     high: float = np.nan
     infinite: int = 0
-    texts: Counter[str] | None = field(default_factory=Counter)
-    few: frozenset[float] | None = frozenset()
+    texts: Counter[str] | None = field(default_factory=Counter)  # None for numbers or too many
+    few: frozenset[float] | None = frozenset()  # numbers of a target, while they are whole and few
     most_distinct: int = 1_000
 
     def add(self, column: Any, is_target: bool) -> None:
@@ -76,65 +68,26 @@ class ColumnFacts:
         self.low = float(np.fmin(self.low, other.low))
         self.high = float(np.fmax(self.high, other.high))
         self.infinite += other.infinite
-        if self.texts is not None:
-            self.texts = None if other.texts is None else self.texts + other.texts
-        if self.texts is not None and len(self.texts) > self.most_distinct:
-            self.texts = None
-        if self.few is not None:
-            self.few = None if other.few is None else self.few | other.few
-        if self.few is not None and len(self.few) > self.most_distinct:
-            self.few = None
-
-
-def moments_of(values: Floats, domains: Ints) -> Floats:
-    """Counts, means and sums of squares about these, (3, domains, columns), of finite values."""
-    known = pd.DataFrame(np.where(np.isfinite(values), values, np.nan)).groupby(domains)
-    counts = known.count()
-    tables = (counts, known.mean(), known.var(ddof=0) * counts)
-    return np.stack([table.fillna(0.0).to_numpy(dtype=np.float64) for table in tables])
-
-
-def pooled_moments(first: Floats, second: Floats) -> Floats:
-    """Those of the rows of both."""
-    n_rows = np.maximum(first[0] + second[0], 1.0)
-    apart = second[1] - first[1]
-    return np.stack(
-        [
-            first[0] + second[0],
-            first[1] + apart * second[0] / n_rows,
-            first[2] + second[2] + apart**2 * first[0] * second[0] / n_rows,
-        ]
-    )
+        texts = None if self.texts is None or other.texts is None else self.texts + other.texts
+        self.texts = None if texts is None or len(texts) > self.most_distinct else texts
+        few = None if self.few is None or other.few is None else self.few | other.few
+        self.few = None if few is None or len(few) > self.most_distinct else few
 
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """What to read of a table, and how.
-
-    Attributes
-    ----------
-    domain : the column that names the domain
-    targets : the columns to predict; none where there is nothing to learn
-    inputs : the other columns that are read
-    numbers : those of the targets and inputs that hold numbers; the others are taken as they are
-        spelled
-    is_source : from a domain's name to whether its labels may be read; None where every label may.
-        Labels of other domains are replaced by nothing before anything looks at them
-    seed : of the choice of rows
-    size : of the sample
-    spell_domains : whether domains are named by texts, as in files; else by the values themselves
-    only : the domains that are looked at; None for all
-    """
+    """What to read of a table, and how."""
 
     domain: str
     targets: tuple[str, ...]
     inputs: tuple[str, ...]
-    numbers: frozenset[str]
+    numbers: frozenset[str]  # columns that hold numbers; others are taken as they are spelled
+    # Whether labels of a domain may be read; others are hidden before anything looks at them.
     is_source: Callable[[Hashable], bool] | None = None
     seed: int = 0
     size: SampleSize = field(default_factory=SampleSize)
-    spell_domains: bool = True
-    only: Collection[Hashable] | None = None
+    spell_domains: bool = True  # domains are named by texts, as in files
+    only: Collection[Hashable] | None = None  # the domains that are looked at
 
 
 class StreamSummary:
@@ -158,35 +111,34 @@ class StreamSummary:
 
     def read(self, parts: Iterable[Part]) -> StreamSummary:
         """Look at some more rows."""
-        for part in parts:
-            self._add(part.table, part.what)
-        return self
+        import pyarrow as pa
 
-    def _add(self, table: Any, what: str) -> None:
         plan = self.plan
-        read = (plan.domain, what, plan.spell_domains)
-        names, places = numbered_domains(table.column(plan.domain), *read)
-        if plan.only is not None:
-            wanted = np.array([name in plan.only for name in names], dtype=bool)
-            table = table.filter(wanted[places])
-            names, places = numbered_domains(table.column(plan.domain), *read)
-        if not names:
-            return
-        rows = self._numbers_of(names)[places]
-        plain = plain_table(table, list(self.columns), plan.numbers, what)
-        plain, labelled = self._hide_labels(plain, rows)
-        self.n_rows += np.bincount(rows, minlength=len(self.names))
-        self.n_labelled += np.bincount(rows[labelled], minlength=len(self.names))
-        for name, facts in self.columns.items():
-            facts.add(plain.column(name), name in plan.targets)
-        values = [plain.column(name).to_numpy() for name in self.numbers]
-        if values:
-            present = np.unique(rows)
-            moments = moments_of(np.column_stack(values), rows)
-            self.moments[:, present] = pooled_moments(self.moments[:, present], moments)
-        keys = row_keys(plain.append_column(plan.domain, self._spelled(rows)), plan.seed)
-        ones = np.ones(len(rows), dtype=np.int64)
-        self._sample.add(KeyedRows(plain, 2 * rows + labelled, keys, ones))
+        for what, table in parts:
+            column = table.column(plan.domain)
+            names, places = numbered_domains(column, plan.domain, what, plan.spell_domains)
+            if plan.only is not None:
+                wanted = np.array([name in plan.only for name in names], dtype=bool)
+                table, places = table.filter(wanted[places]), places[wanted[places]]
+                places = (np.cumsum(wanted) - 1)[places]
+                names = [name for name in names if name in plan.only]
+            if not names:
+                continue
+            rows = self._numbers_of(names)[places]
+            plain = plain_table(table, list(self.columns), plan.numbers, what)
+            plain, labelled = self._hide_labels(plain, rows)
+            self.n_rows += np.bincount(rows, minlength=len(self.names))
+            self.n_labelled += np.bincount(rows[labelled], minlength=len(self.names))
+            for name, facts in self.columns.items():
+                facts.add(plain.column(name), name in plan.targets)
+            if self.numbers:
+                values = np.column_stack([plain.column(name).to_numpy() for name in self.numbers])
+                self._pool(np.unique(rows), _moments(values, rows))
+            spelled = pa.array([text_of(name) for name in self.names], pa.string())
+            named = plain.append_column(plan.domain, spelled.take(pa.array(rows)))
+            keys, ones = row_keys(named, plan.seed), np.ones(len(rows), dtype=np.int64)
+            self._sample.add(KeyedRows(plain, 2 * rows + labelled, keys, ones))
+        return self
 
     def merge(self, other: StreamSummary) -> StreamSummary:
         """Add what another pass over other rows has left."""
@@ -196,7 +148,7 @@ class StreamSummary:
         self.n_ignored += other.n_ignored
         for name, facts in self.columns.items():
             facts.merge(other.columns[name])
-        self.moments[:, places] = pooled_moments(self.moments[:, places], other.moments)
+        self._pool(places, other.moments)
         kept = other._sample.kept()
         if kept is not None:
             groups = 2 * places[kept.groups // 2] + kept.groups % 2
@@ -232,13 +184,13 @@ class StreamSummary:
 
         kept = self._sample.kept()
         assert kept is not None
-        labelled = {name for name, number in self.names.items() if self.n_labelled[number]}
-        chosen = labelled if sources is None else set(sources)
+        chosen = None if sources is None else set(sources)
         by_domain: dict[Hashable, KeyedRows] = {}
         for name in self.domains:
-            group = 2 * self.names[name]
-            groups = [group + 1] if name in chosen else [group, group + 1]
-            by_domain[name] = kept.part(np.concatenate([kept.of_group(one) for one in groups]))
+            number = self.names[name]
+            is_source = self.n_labelled[number] > 0 if chosen is None else name in chosen
+            ends = np.searchsorted(kept.groups, [2 * number + is_source, 2 * number + 2])
+            by_domain[name] = kept.part(np.arange(*ends))
         occurrences = np.array([rows.counts.sum() for rows in by_domain.values()])
         most = self.plan.size.rows_of_each(occurrences)
         tables = {
@@ -260,6 +212,15 @@ class StreamSummary:
         self.moments = np.pad(self.moments, ((0, 0), (0, more), (0, 0)))
         return np.array(numbers, dtype=np.int64)
 
+    def _pool(self, places: Ints, other: Floats) -> None:
+        """Add the moments of further rows to those of the domains at `places`."""
+        counts, means, squares = self.moments[:, places]
+        total = counts + other[0]
+        apart = other[1] - means
+        divisor = np.maximum(total, 1.0)
+        squares += other[2] + apart**2 * counts * other[0] / divisor
+        self.moments[:, places] = total, means + apart * other[0] / divisor, squares
+
     def _hide_labels(self, table: Any, rows: Ints) -> tuple[Any, NDArray[np.bool_]]:
         """The table without labels that may not be read, and where there is a label."""
         import pyarrow as pa
@@ -278,17 +239,18 @@ class StreamSummary:
             table = table.set_column(table.column_names.index(name), name, column)
         return table, known & may_read
 
-    def _spelled(self, rows: Ints) -> Any:
-        """The domain of every row as text, for its key."""
-        import pyarrow as pa
-
-        return pa.array([text_of(name) for name in self.names], pa.string()).take(pa.array(rows))
-
     def _by_domain(self, columns: dict[str, NDArray]) -> pd.DataFrame:
         order = [self.names[name] for name in self.domains]
         index = pd.Index(self.domains, name=self.plan.domain)
-        ordered = {name: values[order] for name, values in columns.items()}
-        return pd.DataFrame(ordered, index=index)
+        return pd.DataFrame({name: values[order] for name, values in columns.items()}, index=index)
+
+
+def _moments(values: Floats, domains: Ints) -> Floats:
+    """Counts, means and sums of squares about these, (3, domains, columns), of finite values."""
+    known = pd.DataFrame(np.where(np.isfinite(values), values, np.nan)).groupby(domains)
+    counts = known.count()
+    tables = (counts, known.mean(), known.var(ddof=0) * counts)
+    return np.stack([table.fillna(0.0).to_numpy(dtype=np.float64) for table in tables])
 
 
 def _is_given(column: Any) -> NDArray[np.bool_]:
@@ -312,18 +274,19 @@ def summarise(stream: RowStream, plan: StreamPlan) -> StreamSummary:
     if stream.partitions:
         summary = _of_partitions(stream, plan)
     elif effective_n_jobs(None) > 1 and len(stream.readers) > 1:
-        jobs = (delayed(_of_piece)(piece, plan) for piece in stream.pieces())
+        jobs = (delayed(_of_readers)([reader], plan) for reader in stream.readers)
         with cluster_errors():
-            summary = _merged(Parallel(return_as="generator")(jobs))
+            summary = _merged(Parallel(return_as="generator")(jobs), plan)
     else:
-        summary = _of_piece(stream, plan)
+        summary = _of_readers(stream.readers, plan)
     if not summary.names:
         raise InputError(f"{stream.what} has no rows. Check the export that wrote it.")
     return summary
 
 
-def _of_piece(stream: RowStream, plan: StreamPlan) -> StreamSummary:
-    return StreamSummary(plan).read(stream.parts([plan.domain, *plan.targets, *plan.inputs]))
+def _of_readers(readers: Iterable[Callable[..., Any]], plan: StreamPlan) -> StreamSummary:
+    columns = [plan.domain, *plan.targets, *plan.inputs]
+    return StreamSummary(plan).read(part for reader in readers for part in reader(columns))
 
 
 def _of_partition(frame: Any, number: int, columns: list[str], plan: StreamPlan) -> StreamSummary:
@@ -342,16 +305,11 @@ def _of_partitions(stream: RowStream, plan: StreamPlan, merged_at_once: int = 8)
     ]
     while len(level) > 1:
         groups = range(0, len(level), merged_at_once)
-        level = [merged(level[start : start + merged_at_once]) for start in groups]
+        level = [merged(level[start : start + merged_at_once], plan) for start in groups]
     with cluster_errors(), reading(stream.what):
         (summary,) = dask.compute(*level)
     return summary
 
 
-def _merged(summaries: Iterable[StreamSummary]) -> StreamSummary:
-    """All of them as one."""
-    result: StreamSummary | None = None
-    for summary in summaries:
-        result = (result or StreamSummary(summary.plan)).merge(summary)
-    assert result is not None
-    return result
+def _merged(summaries: Iterable[StreamSummary], plan: StreamPlan) -> StreamSummary:
+    return reduce(StreamSummary.merge, summaries, StreamSummary(plan))

@@ -31,19 +31,14 @@ class Part(NamedTuple):
 class RowStream:
     """A table of any size that can be read several times, part by part.
 
-    Attributes
-    ----------
-    what : what errors call it
-    types : the pyarrow type of every column, in their order
-    readers : functions from names of columns to parts; together they give all rows in order, and
-        each can be sent to another process
-    partitions : those of a Dask frame, each still to be computed; empty for anything else
+    Readers turn names of columns into parts. Together they give all rows in order, and each can be
+    sent to another process.
     """
 
-    what: str
-    types: dict[str, Any]
+    what: str  # its name in errors
+    types: dict[str, Any]  # the pyarrow type of every column
     readers: Sequence[Callable[[Sequence[str]], Iterator[Part]]]
-    partitions: Sequence[Any] = ()
+    partitions: Sequence[Any] = ()  # those of a Dask frame, each still to be computed
 
     @property
     def columns(self) -> list[str]:
@@ -58,10 +53,6 @@ class RowStream:
         """The rows in their order, some columns of them."""
         for reader in self.readers:
             yield from reader(list(columns))
-
-    def pieces(self) -> list[RowStream]:
-        """Streams that together hold the rows."""
-        return [RowStream(self.what, self.types, [reader]) for reader in self.readers]
 
 
 def is_stream(X: Any) -> bool:
@@ -83,11 +74,9 @@ def as_stream(X: Any) -> RowStream:
 
 
 def stream_dataset(dataset: Any, what: str = "the dataset") -> RowStream:
-    """A pyarrow dataset: files, folders of files, or whatever else it can scan.
+    """A pyarrow dataset, whose files have the same columns but may store them differently.
 
-    Files may differ in the order of their columns and in how numbers are stored, but not in which
-    columns they have. They are scanned piece after piece: a scan of the whole table reads ahead of
-    whoever takes its rows, until all of it is in memory.
+    It is scanned piece after piece: a scan of the whole reads ahead until all of it is in memory.
     """
     with reading(what):
         types = _common_types(dataset)
@@ -97,8 +86,7 @@ def stream_dataset(dataset: Any, what: str = "the dataset") -> RowStream:
             for name in types:  # those that the names of folders say
                 if name not in schema.names:
                     schema = schema.append(dataset.schema.field(name))
-            for piece in _cut(fragment):
-                readers.append(partial(_scan, piece, schema, _name(fragment)))
+            readers += [partial(_scan, one, schema, _name(fragment)) for one in _cut(fragment)]
         return RowStream(what, types, readers)
 
 
@@ -157,7 +145,6 @@ def _opener(X: Any) -> Callable[[Any], RowStream] | None:
 
 
 def _scan(source: Any, schema: Any, what: str, columns: list[str]) -> Iterator[Part]:
-    """A file of a dataset, or some of its row groups, with its own types."""
     import pyarrow as pa
 
     size = sampling.LIMITS.batch_rows
@@ -171,8 +158,7 @@ def _scan(source: Any, schema: Any, what: str, columns: list[str]) -> Iterator[P
 def _collect(frame: Any, what: str, columns: list[str]) -> Iterator[Part]:
     size = sampling.LIMITS.batch_rows
     with reading(what):
-        batches = frame.select(columns).collect_batches(chunk_size=size, maintain_order=True)
-        for batch in batches:
+        for batch in frame.select(columns).collect_batches(chunk_size=size, maintain_order=True):
             yield Part(what, batch.to_arrow())
 
 
@@ -220,11 +206,9 @@ def _common_types(dataset: Any) -> dict[str, Any]:
     first = ""
     for fragment in dataset.get_fragments():
         schema, what = fragment.physical_schema, _name(fragment)
+        first = first or f"{what}, the first of the table"
         keys = ds.get_partition_keys(fragment.partition_expression)
-        first = first or what
-        _check_columns(
-            [*schema.names, *keys], list(expected), what, f"{first}, the first of the table"
-        )
+        _check_columns([*schema.names, *keys], list(expected), what, first)
         for name, kind in (expected | dict(zip(schema.names, schema.types))).items():
             found[name].setdefault(kind, what)
     types = {}
@@ -244,8 +228,8 @@ def _cut(fragment: Any) -> list[Any]:
     groups = getattr(fragment, "row_groups", None)
     if not groups:
         return [fragment]
-    pieces: list[list[int]] = [[]]
-    rows = 0
+    pieces: list[list[int]] = []
+    rows = sampling.LIMITS.piece_rows
     for group in groups:
         if rows >= sampling.LIMITS.piece_rows:
             pieces.append([])
@@ -260,7 +244,6 @@ def _name(fragment: Any) -> str:
 
 
 def _check_columns(found: Sequence[str], expected: Sequence[str], what: str, first: str) -> None:
-    """All of the expected columns and no others, in any order; `what` names the part."""
     lost = [name for name in expected if name not in set(found)]
     more = [name for name in found if name not in set(expected)]
     if lost or more:
@@ -298,8 +281,9 @@ def is_text(kind: Any) -> bool:
     if types.is_dictionary(kind):
         return is_text(kind.value_type)
     is_view = getattr(types, "is_string_view", types.is_string)  # since pyarrow 16
-    tests = (types.is_string, types.is_large_string, is_view, types.is_null)
-    return any(test(kind) for test in tests)
+    return any(
+        test(kind) for test in (types.is_string, types.is_large_string, is_view, types.is_null)
+    )
 
 
 def unified_type(kinds: Sequence[Any]) -> Any | None:
@@ -315,11 +299,7 @@ def unified_type(kinds: Sequence[Any]) -> Any | None:
 
 
 def plain_table(table: Any, columns: Sequence[str], numbers: Collection[str], what: str) -> Any:
-    """Some columns of a pyarrow table: float64 for those in `numbers`, string for the others.
-
-    Numbers that are to be texts are spelled; texts where numbers should be are refused, and `what`
-    names the part of the table in the error.
-    """
+    """Some columns of a pyarrow table: float64 for those in `numbers`, string for the others."""
     import pyarrow as pa
 
     plain = [_plain_column(table.column(name), name, name in numbers, what) for name in columns]
@@ -359,10 +339,7 @@ def _plain_column(column: Any, name: str, as_numbers: bool, what: str) -> Any:
 def numbered_domains(
     column: Any, domain: str, what: str, spell: bool = True
 ) -> tuple[list[Hashable], Ints]:
-    """The different names of a column of domains, and the number of each row's among them.
-
-    `spell` makes texts of names that are numbers. Blank names are refused.
-    """
+    """The different names of a column, as texts where `spell`, and the number of each row's."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,7 @@ def choose_landmarks(
     """The rising numbers of at most `most` of the clouds (rows, features), spread over all.
 
     As k-means++ starts: one after the other, each with a chance that grows with the square of its
-    distance to the nearest chosen so far. Farthest points would be those with the noisiest rows;
-    plain chance would leave what is rare to itself. Sources have their share, and a tenth at least.
+    distance to the nearest chosen so far. Sources have their share, and a tenth at least.
     """
     n_clouds = len(clouds)
     if n_clouds <= most:
@@ -95,24 +94,16 @@ def domain_summaries(clouds: Sequence[Floats]) -> Floats:
 class LandmarkError:
     """How well distances on a map that was drawn from landmarks follow exact transport.
 
-    The map shows few dimensions, and geodesics: so even between landmarks, which it was drawn from,
-    the two differ. What placing the others by landmarks adds is the difference between the figures
-    of all domains and those of the landmarks.
-
-    Attributes
-    ----------
-    n_landmarks, n_domains : how many there are
-    n_pairs : random pairs that were measured exactly, of each kind
-    spearman : rank correlation of map distances with exact ones, pairs of any domains
-    stress : share of the exact distances that the map, at its best scale, does not show
-    landmark_spearman, landmark_stress : the same of pairs of landmarks
+    The map shows few dimensions, and geodesics: so even between landmarks the two differ. What
+    placing the others adds is the difference between the figures of all domains and those of the
+    landmarks.
     """
 
     n_landmarks: int
     n_domains: int
-    n_pairs: int
-    spearman: float
-    stress: float
+    n_pairs: int  # random pairs that were measured exactly, of each kind
+    spearman: float  # rank correlation of map distances with exact ones, pairs of any domains
+    stress: float  # share of the exact distances that the map, at its best scale, does not show
     landmark_spearman: float
     landmark_stress: float
 
@@ -120,7 +111,7 @@ class LandmarkError:
     def measure(
         cls, clouds: Sequence[Floats], coordinates: Floats, landmarks: Ints, n_pairs: int = 300
     ) -> LandmarkError:
-        """Exact transport between clouds against distances of coordinates (domains, index_dim)."""
+        """Exact transport between clouds against distances of coordinates."""
         rng = np.random.default_rng(0)
         found = []
         for numbers in (np.arange(len(clouds)), landmarks):
@@ -184,25 +175,21 @@ class DomainMap:
     Attributes
     ----------
     index : coordinates of unit mean square length, and the distances they show, in that unit
-    transport : (drawn, drawn) transport distances between the clouds, in the clouds' unit. Drawn
-        are all domains of the fit, or, of many, landmarks (`index.landmarks`)
+    transport : (drawn, drawn) distances between the clouds that the map was drawn from: all of the
+        fit or, of many, landmarks (`index.landmarks`)
     clouds : the (thinned) local indices of each domain, their levels drawn together
     method : how transport is measured
-    neighbors : numbers of neighbours that geodesics pass through, averaged over; none where the
-        map shows transport itself
+    neighbors : numbers of neighbours that geodesics pass through, averaged over; may be none
     unit : length in the space of local indices of one unit of the map
-    level_share : share of a domain's mean that is kept. A squared transport distance is that of
-        the means plus that of the centred clouds; below 1, the second counts beside a first that
-        is much larger
-    n_added : how many domains, the last ones, were added later. They have a place, and no say in
-        where others are placed: the order in which domains come does not matter
+    level_share : share of a domain's mean that is kept: below 1, the shapes of centred clouds count
+        beside levels that differ much more
+    n_added : how many domains, the last ones, were added later; they have no say in where others go
     loop : the ring that the domains lie on; None where the map is open, or was not looked at
 
     Examples
     --------
     A new domain halfway between two known ones is placed there:
 
-    >>> import numpy as np
     >>> from domindex.geometry import DomainMap
     >>> cloud = np.random.default_rng(0).normal(size=(30, 1))
     >>> domain_map = DomainMap.fit(["a", "b", "c"], [cloud, cloud + 2, cloud + 4], index_dim=1)
@@ -235,7 +222,7 @@ class DomainMap:
         n_jobs: int | None = None,
         landmarks: Ints | None = None,
         most_drawn: int = MAP.max_drawn,
-    ) -> Self:
+    ) -> DomainMap:
         """Map domains by their local indices, one array (rows, local_dim) each.
 
         Exact transport while the pairs are few, slices beyond, unless `method` says which.
@@ -261,10 +248,7 @@ class DomainMap:
         return self.index.coordinates
 
     def along(self, neighbors: Sequence[int]) -> DomainMap:
-        """The same distances, seen along geodesics through other neighbours.
-
-        Of a map that was drawn from all its domains.
-        """
+        """The same distances along geodesics through other neighbours; of a map drawn from all."""
         index_dim = self.coordinates.shape[1]
         index, unit = scaled_index(self.index.domains, self.transport, neighbors, index_dim)
         return replace(self, index=index, neighbors=tuple(neighbors), unit=unit)._around(self.loop)
@@ -292,14 +276,10 @@ class DomainMap:
         return replace(closed, index=replace(self.index, angles=angles))
 
     def among(
-        self,
-        domains: Sequence[Hashable],
-        local_indices: Sequence[Floats],
-        landmarks: Ints,
-    ) -> Self:
-        """The same map, with all `domains` on it, of which it was drawn from `landmarks`.
-
-        The others are where `locate` puts them, by their distances to the landmarks.
+        self, domains: Sequence[Hashable], local_indices: Sequence[Floats], landmarks: Ints
+    ) -> DomainMap:
+        """The same map with all `domains` on it: those it was not drawn from by their distances to
+        `landmarks`.
         """
         clouds = _map_clouds(local_indices, self.level_share)
         others = np.setdiff1d(np.arange(len(clouds)), landmarks)
@@ -309,10 +289,10 @@ class DomainMap:
         if len(others):
             placed = self._locate_clouds([clouds[number] for number in others], by_landmarks=True)
             coordinates[others], shown[others] = placed
-        eigenvalues, numbers = self.index.eigenvalues, np.array(landmarks)
+        numbers, eigenvalues = np.array(landmarks), self.index.eigenvalues
         index = DomainIndex(tuple(domains), coordinates, shown, eigenvalues, None, numbers)
         grown = replace(self, index=index, clouds=clouds, loop=None)
-        return grown if self.loop is None else cast("Self", grown._around(self.loop))
+        return grown if self.loop is None else grown._around(self.loop)
 
     def of_landmarks(self) -> DomainMap:
         """The map as it was drawn, without those that were placed on it."""
@@ -340,10 +320,10 @@ class DomainMap:
         return self._locate_clouds(clouds, self._by_landmarks)[0]
 
     def with_domains(self, names: Sequence[Hashable], local_indices: Sequence[Floats]) -> DomainMap:
-        """The same map with more domains on it, each where `locate` puts it.
+        """The same map with more domains on it, each where `locate` puts it. Nothing else moves.
 
-        Nothing that was there moves. The distances that the map shows are, to an added domain,
-        those it was placed by; between two of them, those of their places.
+        The distances shown are, to an added domain, those it was placed by; between two, of their
+        places.
         """
         clouds = _map_clouds(local_indices, self.level_share)
         places, shown = self._locate_clouds(clouds, self._by_landmarks)
@@ -365,12 +345,8 @@ class DomainMap:
             angles,
             self.index.landmarks,
         )
-        return replace(
-            self,
-            index=index,
-            clouds=(*self.clouds, *clouds),
-            n_added=self.n_added + len(clouds),
-        )
+        n_added = self.n_added + len(clouds)
+        return replace(self, index=index, clouds=(*self.clouds, *clouds), n_added=n_added)
 
     @property
     def n_fitted(self) -> int:
@@ -396,17 +372,15 @@ class DomainMap:
         """What drawing the map from landmarks costs; None where it was drawn from all."""
         if self.index.landmarks is None:
             return None
-        n_fitted = self.n_fitted
-        return LandmarkError.measure(
-            self.clouds[:n_fitted], self.coordinates[:n_fitted], self.index.landmarks
-        )
+        fitted = slice(self.n_fitted)
+        clouds, places = self.clouds[fitted], self.coordinates[fitted]
+        return LandmarkError.measure(clouds, places, self.index.landmarks)
 
     @cached_property
     def all_transport(self) -> Floats:
-        """(domains, domains) transport distances between all clouds, added ones too.
-
-        Where there are landmarks, (domains, landmarks). Those of domains that the map was not drawn
-        from are measured when they are first asked for: nothing else needs them.
+        """(domains, domains) transport distances between all clouds, added ones too; (domains,
+        landmarks) where there are any. What the map was not drawn from is measured when this is
+        first asked for.
         """
         if len(self.drawn) == len(self.clouds):
             return self.transport
@@ -422,8 +396,7 @@ class DomainMap:
 
     @property
     def _by_landmarks(self) -> bool:
-        """Whether distances to what was drawn come from one product, right up to rounding, and
-        axes that landmarks hardly spread along place nobody."""
+        """Whether distances come from one product, and flat axes of landmarks place nobody."""
         return self.index.landmarks is not None
 
     def _locate_clouds(self, clouds: Sequence[Floats], by_landmarks: bool) -> tuple[Floats, Floats]:

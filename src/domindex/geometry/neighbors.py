@@ -82,8 +82,9 @@ def point_graph(
     """`domain_graph` of the points of a map, (domains, index_dim); of many points by a tree."""
     rule = (threshold, quantile, n_neighbors)
     if len(points) <= MAP.max_drawn:
-        kinds = dict(zip(("threshold", "quantile", "n_neighbors"), rule))
-        return domain_graph(squareform(pdist(points)), **kinds, domains=names)  # type: ignore[arg-type]
+        distances = squareform(pdist(points))
+        by = {"threshold": threshold, "quantile": quantile, "n_neighbors": n_neighbors}
+        return domain_graph(distances, **by, domains=names)  # type: ignore[arg-type]
     _check_rule(len(points), *rule)
     first, second = _near_pairs(points, *rule).T
     lengths = np.linalg.norm(points[first] - points[second], axis=1)
@@ -160,31 +161,18 @@ def _quantile_of_pairs(points: Floats, quantile: float, n_pairs: int = 100_000) 
 
 @dataclass(frozen=True, eq=False)
 class DomainWeb:
-    """What joins the points of a map: a spanning tree, and the closest pairs.
+    """What joins the points of a map: a spanning tree, and the closest pairs."""
 
-    Attributes
-    ----------
-    points : (domains, index_dim)
-    tree : (domains, domains) symmetric and sparse, an entry where two are next to each other
-    arrival : (domains,) in [0, 1], when each is reached from the starts along the tree: these are
-        there at 0, the others follow in the order of their path lengths, the last at 1
-    links : (domains, domains) which are joined; None where points are many
-    reach : distance up to which two of many points are joined
-    """
-
-    points: Floats
-    tree: csr_array
+    points: Floats  # (domains, index_dim)
+    tree: csr_array  # (domains, domains) symmetric, an entry where two are next to each other
+    # (domains,) when each is reached along the tree: starts at 0, the last at 1, by path length
     arrival: Floats
-    links: Links | None
-    reach: float = 0.0
+    links: Links | None  # (domains, domains) which are joined; None where points are many
+    reach: float = 0.0  # distance up to which two of many points are joined
 
     @classmethod
     def of(
-        cls,
-        points: Floats,
-        starts: NDArray[np.bool_],
-        quantile: float,
-        links: Links | None = None,
+        cls, points: Floats, starts: NDArray[np.bool_], quantile: float, links: Links | None = None
     ) -> DomainWeb:
         """Joins the closest `quantile` of all pairs, unless `links` says who is joined."""
         reach = 0.0
@@ -195,7 +183,12 @@ class DomainWeb:
         else:
             tree = _tree_of_many(points)
             reach = 0.0 if links is not None else _quantile_of_pairs(points, quantile)
-        return cls(points, tree, _arrival(tree, starts), links, reach)
+        paths = dijkstra(tree, directed=False, indices=np.flatnonzero(starts), min_only=True)
+        others = np.flatnonzero(~starts)
+        arrival = np.zeros(len(points))
+        ranked = others[np.argsort(paths[others], kind="stable")]
+        arrival[ranked] = np.arange(1, len(ranked) + 1) / max(len(ranked), 1)
+        return cls(points, tree, arrival, links, reach)
 
     def next_to(self, domain: int, present: Ints) -> Ints:
         """Those of the `present` that are next to a domain on the tree, in their order."""
@@ -221,9 +214,8 @@ def _spanning_tree(distances: Floats) -> csr_array:
 
 
 def _tree_of_many(points: Floats, n_near: int = 12) -> csr_array:
-    """The shortest tree whose steps lead to one of the nearest points, or along the first axis.
-
-    The steps along that axis keep it in one piece.
+    """The shortest tree of steps to one of the nearest points, or along the first axis, which
+    keeps it in one piece.
     """
     n_points = len(points)
     near = NearestNeighbors(n_neighbors=min(n_near, n_points - 1)).fit(points).kneighbors()[1]
@@ -239,36 +231,19 @@ def _tree_of_many(points: Floats, n_near: int = 12) -> csr_array:
     return csr_array((np.append(steps, steps), both), shape=shape)
 
 
-def _arrival(tree: csr_array, starts: NDArray[np.bool_]) -> Floats:
-    paths = dijkstra(tree, directed=False, indices=np.flatnonzero(starts), min_only=True)
-    arrival = np.zeros(len(paths))
-    others = np.flatnonzero(~starts)
-    ranked = others[np.argsort(paths[others], kind="stable")]
-    arrival[ranked] = np.arange(1, len(ranked) + 1) / max(len(ranked), 1)
-    return arrival
-
-
 @dataclass(frozen=True, eq=False)
 class PointDistances:
-    """Distances between the domains of a map.
-
-    Attributes
-    ----------
-    points : (domains, index_dim)
-    matrix : (domains, domains) where domains are few; None where they are many
-    """
+    """Distances between the points (domains, index_dim) of a map."""
 
     points: Floats
-    matrix: Floats | None
+    matrix: Floats | None  # (domains, domains); None where domains are many
 
     @classmethod
     def of(cls, points: Floats) -> PointDistances:
-        """Of the coordinates of a map."""
         return cls(points, squareform(pdist(points)) if len(points) <= MAP.max_drawn else None)
 
     @classmethod
     def of_matrix(cls, matrix: Floats) -> PointDistances:
-        """Of distances that are known already."""
         return cls(np.empty((len(matrix), 0)), matrix)
 
     def row(self, number: int) -> Floats:

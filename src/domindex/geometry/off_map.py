@@ -23,21 +23,12 @@ from domindex.geometry.transport import column_quantiles
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """How rows are looked at: along directions, and how far they lie outside what these span.
+    """How rows are looked at: along directions, and how far they lie outside what these span."""
 
-    Attributes
-    ----------
-    offset : (features,) the mean of all rows
-    directions : (features, views)
-    basis : (features, components) orthonormal, the principal components; (features, 0) where all
-        features are kept and nothing lies outside
-    unit : typical length of what lies outside
-    """
-
-    offset: Floats
-    directions: Floats
-    basis: Floats
-    unit: float
+    offset: Floats  # (features,) the mean of all rows
+    directions: Floats  # (features, views)
+    basis: Floats  # (features, components) principal ones; none where all features are kept
+    unit: float  # typical length of what lies outside
 
     @classmethod
     def fit(cls, clouds: Sequence[Floats], local: Floats) -> Views:
@@ -52,9 +43,8 @@ class Views:
         within += 1e-3 * (np.trace(total) / size or 1.0) * np.eye(size)
         values, vectors = eigh(within)
         axes = basis @ (vectors / np.sqrt(values))
-        mixed = np.random.default_rng(0).normal(
-            size=(size, OFF_MAP.n_directions if size > 1 else 0)
-        )
+        n_mixed = OFF_MAP.n_directions if size > 1 else 0
+        mixed = np.random.default_rng(0).normal(size=(size, n_mixed))
         lengths = np.sqrt(np.diag(local.T @ basis @ within @ basis.T @ local))
         along = local @ np.diag(1.0 / np.where(lengths > 0.0, lengths, 1.0))
         directions = np.hstack([axes, axes @ (mixed / np.linalg.norm(mixed, axis=0)), along])
@@ -103,23 +93,10 @@ def _outside(centred: Floats, basis: Floats) -> Floats:
 class OffMapTest:
     """Signatures of known domains, and how far domains of the family are from a mix of others'.
 
-    Attributes
-    ----------
-    views : how rows are looked at
-    domains : names of the known domains that a new one is held against
-    signatures : (domains, views, quantiles)
-    sizes : (k,) rising numbers of rows that known domains were cut to when they were left out;
-        empty where there are too few domains to calibrate on
-    spreads : (k, views) root mean square residuals of domains that were left out: where known
-        domains are all alike, little is much
-    thresholds : (k,) scores that a domain of the family with so many rows exceeds with
-        probability `false_alarms`
-
     Examples
     --------
     Clouds along a line, one more between them, and one beside it:
 
-    >>> import numpy as np
     >>> from domindex.geometry.off_map import OffMapTest
     >>> rng = np.random.default_rng(0)
     >>> def cloud(x, y): return rng.normal(size=(60, 2)) + [x, y]
@@ -130,20 +107,18 @@ class OffMapTest:
     """
 
     views: Views
-    domains: tuple[Hashable, ...]
-    signatures: Floats
+    domains: tuple[Hashable, ...]  # known ones that a new one is held against
+    signatures: Floats  # (domains, views, quantiles)
+    # (k,) rising: rows that known domains were cut to when left out; empty where these are few
     sizes: Floats
-    spreads: Floats
-    thresholds: Floats
+    spreads: Floats  # (k, views) root mean square residuals of domains that were left out
+    thresholds: Floats  # (k,) scores exceeded with probability `false_alarms`
 
     @classmethod
     def fit(
         cls, domains: Sequence[Hashable], clouds: Sequence[Floats], local: Floats
     ) -> OffMapTest:
-        """From the scaled rows of every known domain, (rows, features) each.
-
-        `local` (features, local_dim) are the directions of the local index.
-        """
+        """From the scaled rows of every known domain; `local` as in `Views.fit`."""
         rng = np.random.default_rng(0)
         kept = np.sort(rng.permutation(len(clouds))[: OFF_MAP.max_references])
         cut = [_some(clouds[number], OFF_MAP.max_rows, rng) for number in kept]
@@ -173,11 +148,7 @@ class OffMapTest:
         return len(self.sizes) > 0
 
     def _calibrate(
-        self,
-        clouds: Sequence[Floats],
-        left_out: Ints,
-        size: int,
-        rng: np.random.Generator,
+        self, clouds: Sequence[Floats], left_out: Ints, size: int, rng: np.random.Generator
     ) -> tuple[Floats, float]:
         """Spreads (views,) of domains left out in turn, cut to so many rows, and the threshold."""
         squares, thresholds = [], []
@@ -255,10 +226,7 @@ def _residuals(signatures: Floats, known: Floats, own: Ints) -> Floats:
 
 
 def _score(squares: Floats, spreads: Floats) -> Floats:
-    """(queries,) residuals in units of the family's, the far views first.
-
-    A view along which known domains hardly vary still has a share of the mean spread.
-    """
+    """(queries,) residuals in units of the family's: far views first, and no unit too small."""
     typical = np.sqrt((spreads**2).mean(axis=1, keepdims=True))
     units = np.hypot(spreads, OFF_MAP.min_share * typical) + OFF_MAP.min_residual
     return ((squares / units**2) ** (OFF_MAP.exponent / 2)).mean(axis=1) ** (1 / OFF_MAP.exponent)
@@ -267,10 +235,10 @@ def _score(squares: Floats, spreads: Floats) -> Floats:
 def alarm_threshold(scores: Floats, alarms: float = OFF_MAP.false_alarms) -> float:
     """What one more score of the same kind exceeds with probability `alarms` at most.
 
-    Of n exchangeable scores one more exceeds the ⌈(n + 1)(1 − alarms)⌉-th smallest with that
-    probability, whatever their distribution (split conformal). With n < 19 there is no such one at
-    5 %: then logarithms are taken to be normal, and the threshold is the upper bound of a
-    prediction interval, exp(mean + t₍ₙ₋₁₎ s √(1 + 1/n)), and no less than the largest.
+    The ⌈(n + 1)(1 − alarms)⌉-th smallest of n, whatever their distribution (split conformal). Fewer
+    than 19 have none at 5 %: there logarithms are taken to be normal, and the threshold is the
+    upper bound of a prediction interval, exp(mean + t₍ₙ₋₁₎ s √(1 + 1/n)), and no less than the
+    largest.
     """
     ordered = np.sort(np.maximum(scores, OFF_MAP.min_residual))
     n_known = len(ordered)

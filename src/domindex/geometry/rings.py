@@ -1,10 +1,9 @@
 """Domains on a ring: whether there is one, the angle of every domain, and the two ways round.
 
-Let every domain have an angle. Join domains that are closer than some length ε. The angles' steps
-along the joins, each taken the short way, add up to a whole number of turns around every closed
-path: its winding. A loop is there from the least ε at which some closed path winds (`birth`) up to
-the least ε at which three domains, all joined, wind by themselves (`death`): between the two no
-triangle can fill it. These are lower and upper ends of a bar of first persistent homology, found
+Let every domain have an angle, and join domains that are closer than ε. The steps of the angles,
+each taken the short way, add up to a whole number of turns around every closed path: its winding.
+A loop is there from the least ε at which some closed path winds (`birth`) up to the least at which
+three domains, all joined, wind by themselves (`death`): a bar of first persistent homology, found
 without a library of it, because the angles say which loop is meant.
 """
 
@@ -29,16 +28,13 @@ TURN = 2.0 * np.pi
 
 
 def wrap_angle(angles: Floats) -> Floats:
-    """The same angles in (−π, π].
-
-    Half a turn is π, never −π: whatever is within rounding of it, as processors round differently.
-    """
+    """The same angles in (−π, π]: half a turn is π within rounding, which processors differ in."""
     wrapped = np.pi - np.mod(np.pi - angles, TURN)
     return np.where(wrapped < 1e-9 - np.pi, np.pi, wrapped)
 
 
 def birth_of_winding(distances: Floats, angles: Floats) -> float:
-    """The least length of joins (domains, domains) at which a closed path winds; inf if none does.
+    """The least length of joins at which a closed path winds; inf if none does.
 
     Joins are added from the shortest. Each component keeps angles that add up along its joins; the
     first join between two of its domains that does not fit them closes a winding path.
@@ -78,7 +74,8 @@ def harmonic_angles(distances: Floats, angles: Floats, reach: float) -> Floats:
     """
     n_domains = len(angles)
     first, second = _joins(distances, reach)
-    weights = _join_weights(distances[first, second], _typical_distance(distances))
+    typical = float(np.median(distances[distances > 0.0]))
+    weights = _join_weights(distances[first, second], typical)
     jump = angles[second] - angles[first]
     turns = np.round((jump - wrap_angle(jump)) / TURN)
     laplacian = np.zeros((n_domains, n_domains))
@@ -93,9 +90,8 @@ def harmonic_angles(distances: Floats, angles: Floats, reach: float) -> Floats:
 def arc_angles(distances: Floats, angles: Floats, reach: float) -> tuple[Floats, float]:
     """Angles (domains,) whose steps are in proportion to distances, and radians per length.
 
-    Least squares, over pairs within `reach`, of the step of a pair from the step that its distance
-    makes at one rate all round, in the direction that `angles` have; so the angle measures arc
-    length, however unevenly domains lie along the ring.
+    Least squares, over pairs within `reach`, of the step of a pair from what its distance makes at
+    one rate all round, in the direction of `angles`: so the angle measures arc length.
     """
     n_domains = len(angles)
     first, second = _joins(distances, reach)
@@ -121,11 +117,6 @@ def _joins(distances: Floats, reach: float) -> tuple[Ints, Ints]:
     return first, second
 
 
-def _typical_distance(distances: Floats) -> float:
-    """The median distance of two domains that do not coincide."""
-    return float(np.median(distances[distances > 0.0]))
-
-
 def _join_weights(lengths: Floats, typical: float) -> Floats:
     """1 / length of each join, bounded where domains coincide; `typical` is the unit."""
     return 1.0 / np.maximum(lengths, RING.min_length * typical)
@@ -135,36 +126,26 @@ def _join_weights(lengths: Floats, typical: float) -> Floats:
 class Loop:
     """Domains on a ring, with an angle each.
 
-    Attributes
-    ----------
-    angles : (domains,) in (−π, π], by arc length; the first domain is at 0, and angles rise, on the
-        whole, in the order of the domains
-    birth : the widest step that it takes to go around, in the unit of the distances
-    death : width of the hole: the least side of a triangle of domains that spans it
-    rate : radians per unit of distance
-    distances : (domains, domains) between the domains
-
     Examples
     --------
     Twelve months lie on a ring, and the first half of them does not:
 
-    >>> import numpy as np
     >>> from domindex.geometry.rings import find_loop
     >>> turn = 2 * np.pi * np.arange(12) / 12
     >>> points = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     >>> distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
-    >>> loop = find_loop(distances)
-    >>> np.rad2deg(loop.angles).round().astype(int).tolist()
+    >>> np.rad2deg(find_loop(distances).angles).round().astype(int).tolist()
     [0, 30, 60, 90, 120, 150, 180, -150, -120, -90, -60, -30]
     >>> find_loop(distances[:6, :6]) is None
     True
     """
 
+    # (domains,) in (−π, π], by arc length; 0 for the first domain, and rising with their order
     angles: Floats
-    birth: float
-    death: float
-    rate: float
-    distances: Floats
+    birth: float  # the widest step that it takes to go around
+    death: float  # width of the hole
+    rate: float  # radians per unit of distance
+    distances: Floats  # (domains, domains)
 
     @property
     def persistence(self) -> float:
@@ -188,13 +169,13 @@ class Loop:
 
     @cached_property
     def _typical(self) -> float:
-        return _typical_distance(self.distances)
+        return float(np.median(self.distances[self.distances > 0.0]))
 
     def locate(self, gaps: Floats) -> float:
         """The angle of a new domain at distances `gaps` (domains,) from the known ones.
 
-        By the rule of the known ones: each neighbour within reach says where it belongs by its own
-        angle and the distance, on the side where the closest ones lie, and the mean counts.
+        Each neighbour within reach says where it belongs by its own angle and the distance, on the
+        side where the closest ones lie; the mean counts.
         """
         near = gaps <= max(self.reach, float(np.partition(gaps, 1)[1]))
         angles, weights = self.angles[near], _join_weights(gaps[near], self._typical)
@@ -225,8 +206,7 @@ def find_loop(distances: ArrayLike) -> Loop | None:
     """The loop on which all domains lie, by their distances (domains, domains), if there is one.
 
     Geodesics unroll the domains to a first circle of angles. The loop that these go around is
-    measured, its angles are brought to arc length, and it is believed if the hole is wide beside
-    the widest step around it, and no domain lies off the ring.
+    believed if the hole is wide beside the widest step around it, and no domain lies off the ring.
     """
     matrix = check_distances(distances)
     if len(matrix) < RING.min_domains or not matrix.any():
@@ -296,11 +276,11 @@ def comes_back(loop: Loop, clouds: Sequence[Floats]) -> bool:
 
 
 def opening(distances: Floats, angles: Floats) -> float:
-    """The widest opening of a ring by other distances (domains, domains) between its domains.
+    """The widest opening (radians) of a ring by other distances between its domains.
 
     Distances rise with the angle between two domains; the rise that holds all round says at which
     angle a pair would usually be as far apart as it is. Where the ring is open, pairs on both sides
-    look farther apart than their angles are, by the angle that is given, the largest of all places.
+    look farther apart than their angles are.
     """
     first, second = np.triu_indices(len(angles), k=1)
     apart = np.abs(wrap_angle(angles[second] - angles[first]))
@@ -331,16 +311,8 @@ class RingCoordinate:
 
     Domains at the cut can be reached both ways: at t, and at t minus a full turn.
 
-    Attributes
-    ----------
-    middle : angle halfway along the arc that holds all sources
-    half_width : of that arc; sources have coordinates within ± half_width
-
     Examples
     --------
-    With sources at 0 and 60 degrees the coordinate runs to ± 180 from 30:
-
-    >>> import numpy as np
     >>> from domindex.geometry.rings import RingCoordinate
     >>> angles = np.deg2rad([0, 60, 120, 180, -120, -60])
     >>> ring = RingCoordinate.opposite(angles, np.array([True, True, False, False, False, False]))
@@ -352,8 +324,8 @@ class RingCoordinate:
     [False, False, True, True, True, True]
     """
 
-    middle: float
-    half_width: float
+    middle: float  # angle halfway along the arc that holds all sources
+    half_width: float  # of that arc
 
     @classmethod
     def opposite(cls, angles: Floats, is_source: NDArray[np.bool_]) -> RingCoordinate:
@@ -373,7 +345,7 @@ class RingCoordinate:
         """That the long way round is the right one, if something breaks along the way.
 
         A rule that is carried once around and does not come back as it was must break somewhere
-        among the domains without labels. With nothing known of where, the long way is right with
+        among the domains without labels; with nothing known of where, the long way is right with
         the share of that arc which the short way takes: ½ opposite to the sources, 0 among them.
         """
         away = np.abs(self.of(angles))

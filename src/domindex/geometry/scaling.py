@@ -30,8 +30,6 @@ def classical_scaling(distances: ArrayLike, n_components: int) -> Floats:
 
     Examples
     --------
-    Three points on a line come back on a line:
-
     >>> from domindex.geometry import classical_scaling
     >>> classical_scaling([[0, 1, 3], [1, 0, 2], [3, 2, 0]], n_components=1)[:, 0].round(3)
     array([-1.333, -0.333,  1.667])
@@ -55,8 +53,6 @@ def scaling_spectrum(distances: ArrayLike) -> Floats:
 
     Examples
     --------
-    Points on a line need one direction:
-
     >>> from domindex.geometry import scaling_spectrum
     >>> (scaling_spectrum([[0, 1, 3], [1, 0, 2], [3, 2, 0]]) > 1e-9).tolist()
     [True, False, False]
@@ -74,17 +70,12 @@ def _centred_products(matrix: Floats) -> Floats:
 class DomainIndex:
     """One point per domain, and what it was made from.
 
-    Attributes
-    ----------
-    domains : names, in the order of all rows below
-    coordinates : (domains, components)
-    distances : (domains, domains), what the coordinates were scaled from; (domains, landmarks)
-        where there are landmarks
-    eigenvalues : (domains,), falling; a gap shows how many components the map needs. Of landmarks
-        only where there are any
-    angles : (domains,) in (−π, π] around the ring that the domains lie on; None on an open map
-    landmarks : rising numbers of the domains that the map was drawn from, where there are too many
-        to draw it from all; None where it was
+    Attributes ---------- domains : names, in the order of all rows below coordinates : (domains,
+    components) distances : (domains, domains) that the coordinates show; (domains, landmarks) where
+    there are any eigenvalues : (domains,) or (landmarks,), falling; a gap shows how many components
+    the map needs angles : (domains,) in (−π, π] around the ring that the domains lie on; None on an
+    open map landmarks : rising numbers of the domains that the map was drawn from; None where from
+    all
 
     Examples
     --------
@@ -191,9 +182,6 @@ def procrustes_align(embedding: ArrayLike, reference: ArrayLike) -> Floats:
 
     Examples
     --------
-    A map that was turned by a right angle is turned back:
-
-    >>> import numpy as np
     >>> from domindex.geometry import procrustes_align
     >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
     >>> turned = points @ [[0.0, 1.0], [-1.0, 0.0]]
@@ -225,19 +213,13 @@ def place(
 
     Parameters
     ----------
-    distances_to_known : (known,) or (new, known)
+    distances_to_known : (known,) or (new, known); the result has a place for each
     embedding : (known, components)
     known_distances : (known, known), the distances the map was made from; the map's own where None
     flat_axis : spread of an axis, relative to the widest, below which newcomers lie at its middle
 
-    Returns
-    -------
-    (components,) or (new, components)
-
     Examples
     --------
-    Between two points, one length from each:
-
     >>> from domindex.geometry import place
     >>> place([1.0, 1.0], [[0.0], [2.0]]).tolist()
     [1.0]
@@ -302,12 +284,11 @@ def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> Floats:
     --------
     Around three corners of a square, and not across:
 
-    >>> import numpy as np
     >>> from domindex.geometry import geodesic_distances
     >>> corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     >>> direct = np.linalg.norm(corners[:, None] - corners[None], axis=-1)
-    >>> round(float(direct[0, 2]), 3), float(geodesic_distances(direct, n_neighbors=1)[0, 2])
-    (1.414, 2.0)
+    >>> geodesic_distances(direct, n_neighbors=1)[0, 2]
+    np.float64(2.0)
     """
     matrix = check_distances(distances)
     links = bridge_components(nearest_links(matrix, n_neighbors), matrix)
@@ -317,8 +298,7 @@ def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> Floats:
 def mean_geodesics(distances: Floats, neighbors: Sequence[int]) -> Floats:
     """Geodesic distances averaged over several numbers of neighbours, (N, N).
 
-    Each is brought to the mean length of the first: more neighbours make shorter paths. A single
-    number can make a shortcut that closes a curve; few of several do.
+    Each is brought to the mean length of the first: more neighbours make shorter paths.
     """
     paths = [geodesic_distances(distances, number) for number in neighbors]
     return np.mean([path * _share(paths[0], path) for path in paths], axis=0)
@@ -330,28 +310,18 @@ def _share(first: Floats, other: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class KnownPaths:
-    """Paths between known domains through one number of neighbours, which new ones continue.
-
-    Attributes
-    ----------
-    n_neighbors : that number
-    lengths : (N, N) of the shortest paths
-    share : what brings them to the mean length of the paths they are averaged with
-    reach : (N,) distance of each domain to the last of its neighbours: a new one that is nearer
-        would be among them
-    nearest : (N, n_neighbors) the neighbours of each, the last one last; of fewer domains, all
-        others
-    """
+    """Paths between known domains through one number of neighbours, which new ones continue."""
 
     n_neighbors: int
-    lengths: Floats
-    share: float
+    lengths: Floats  # (N, N) of the shortest paths
+    share: float  # brings them to the mean length of those they are averaged with
+    # (N,) distance to the last of its neighbours: a nearer new one would be among them
     reach: Floats
+    # (N, n_neighbors) the neighbours of each, the last one last; of fewer domains, all others
     nearest: Ints
 
 
 def known_paths(distances: Floats, neighbors: Sequence[int]) -> list[KnownPaths]:
-    """Paths of the known domains, for each number of neighbours."""
     lengths = [geodesic_distances(distances, number) for number in neighbors]
     others = distances + np.diag(np.full(len(distances), np.inf))
     order = np.argsort(others, axis=1, kind="stable")[:, : max(len(distances) - 1, 1)]
@@ -392,20 +362,15 @@ def extend_paths(gaps: Floats, paths: Sequence[KnownPaths]) -> Floats:
 
 
 def join_paths(gaps: Floats, distances: Floats, paths: Sequence[KnownPaths]) -> Floats:
-    """(new, known) mean path lengths of new domains at direct distances `gaps` (new, known).
+    """`extend_paths`, with what a new domain does to known paths taken off its own.
 
-    A domain that joins the graph takes the place of the last neighbour of those it is near to:
-    long edges go, and paths around it, its own too, are longer than on the map that was drawn
-    without it. What it does to the paths of its nearest known domains is therefore taken off its
-    own: with w by inverse distance over as many of them as geodesics pass through at most,
-    δ(i) = g'(new, i) − Σⱼ wⱼ (g'(j, i) − g(j, i)), g' with it and g without. A domain that
-    coincides with a known one has the paths of that one. Each is placed as if it had come alone.
-
-    Parameters
-    ----------
-    gaps : infinite where nobody can be anybody's neighbour
-    distances : (known, known)
-    paths : of the known domains, one for each number of neighbours
+    A domain that joins the graph takes the place of the last neighbour of those it is near to: long
+    edges go, and paths around it, its own too, are longer than on the map that was drawn without
+    it. What it does to the paths of its nearest known domains is therefore taken off: with w by
+    inverse distance over as many of them as geodesics pass through at most, δ(i) = g'(new, i) − Σⱼ
+    wⱼ (g'(j, i) − g(j, i)), g' with it and g without. A domain that coincides with a known one has
+    the paths of that one. Each is placed as if it had come alone. `distances` are (known, known);
+    `gaps` are infinite where nobody can be anybody's neighbour.
     """
     n_known, widest = len(distances), max(one.n_neighbors for one in paths)
     joined = np.zeros((n_known + 1, n_known + 1))

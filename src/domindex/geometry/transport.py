@@ -29,19 +29,16 @@ def transport_distances(
     Parameters
     ----------
     samples : N arrays (rows, features); the numbers of rows may differ
-    method : how each distance is found
-
-        - "exact": the transport problem itself, pair by pair, spread over `n_jobs` processes
-        - "sinkhorn": the debiased entropic cost OT(k, j) − ½OT(k, k) − ½OT(j, j), pair by pair
-        - "sliced": the mean over random directions of 1-D distances, times the dimension, so that
-          a shift costs its length as in the other two. No loop over pairs: for many domains.
-    n_jobs : as in joblib; the result does not depend on it
+    method : "exact" solves the transport problem of every pair. "sinkhorn" takes the debiased
+        entropic cost OT(k, j) − ½OT(k, k) − ½OT(j, j). "sliced" takes the mean over random
+        directions of 1-D distances, times the dimension, so that a shift costs its length as in
+        the other two; there is no loop over pairs: for many domains.
+    n_jobs : processes for the pairs, as in joblib; the result does not depend on it
 
     Examples
     --------
     Moving a cloud costs exactly the shift:
 
-    >>> import numpy as np
     >>> from domindex.geometry import transport_distances
     >>> cloud = np.random.default_rng(0).normal(size=(20, 2))
     >>> transport_distances([cloud, cloud + [3.0, 4.0]]).round(6).tolist()
@@ -128,30 +125,25 @@ def _pair_distances(
     return np.sqrt(np.maximum(between - own[pairs].mean(axis=1), 0.0)) * scale
 
 
+Distance = Callable[[Floats, Floats], float]
+
+
 def _solve_pairs(
-    clouds: Sequence[Floats],
-    pairs: Ints,
-    distance: Callable[[Floats, Floats], float],
-    n_jobs: int | None,
+    clouds: Sequence[Floats], pairs: Ints, distance: Distance, n_jobs: int | None
 ) -> Floats:
     n_chunks = min(4 * effective_n_jobs(n_jobs), len(pairs))  # much work at once for a process
-    size = -(-len(pairs) // n_chunks)
-    numbers = pairs.tolist()
     with cluster_errors():
         results = Parallel(n_jobs=n_jobs)(
-            delayed(_chunk_distances)(clouds, numbers[start : start + size], distance)
-            for start in range(0, len(numbers), size)
+            delayed(_chunk_distances)(clouds, chunk.tolist(), distance)
+            for chunk in np.array_split(pairs, n_chunks)
         )
     return np.concatenate(results)
 
 
 def _chunk_distances(
-    clouds: Sequence[Floats], chunk: list[list[int]], distance: Callable[[Floats, Floats], float]
+    clouds: Sequence[Floats], chunk: list[list[int]], distance: Distance
 ) -> list[float]:
-    found = []
-    for first, second in chunk:
-        found.append(distance(clouds[first], clouds[second]))
-    return found
+    return [distance(clouds[first], clouds[second]) for first, second in chunk]
 
 
 def _exact(first: Floats, second: Floats) -> float:
@@ -180,7 +172,7 @@ def _entropic_cost(first: Floats, second: Floats, entropy: float = 0.1) -> float
 
 
 def sliced_levels(sizes: set[int]) -> Floats:
-    """Of the quantiles that clouds of these sizes are compared by."""
+    """Levels of the quantiles that clouds of these sizes are compared by."""
     size = max(sizes)
     if len(sizes) > 1 or size > MAP.n_quantiles:
         size = MAP.n_quantiles  # else the order statistics themselves
@@ -203,11 +195,8 @@ def sliced_vectors(clouds: Sequence[Floats], levels: Floats | None = None) -> Fl
 
 
 def _sliced_vectors_at_once(clouds: Sequence[Floats], levels: Floats) -> Floats:
-    """`sliced_vectors` up to order and rounding, clouds of one size in one product.
-
-    Along a line there is only one direction.
-    """
-    n_features = clouds[0].shape[1]
+    """`sliced_vectors` up to order and rounding, clouds of one size in one product."""
+    n_features = clouds[0].shape[1]  # along a line there is only one direction
     directions = _directions(n_features, MAP.n_directions if n_features > 1 else 1)
     vectors = np.empty((len(clouds), directions.shape[1] * len(levels)))
     for numbers in groups_by_size(clouds):
@@ -218,11 +207,11 @@ def _sliced_vectors_at_once(clouds: Sequence[Floats], levels: Floats) -> Floats:
     return vectors
 
 
-def groups_by_size(clouds: Sequence[Floats]) -> list[list[int]]:
-    """Numbers of the clouds, those with equally many rows together."""
+def groups_by_size(arrays: Sequence[Floats]) -> list[list[int]]:
+    """Numbers of the arrays, those of equal length together."""
     by_size: dict[int, list[int]] = {}
-    for number, cloud in enumerate(clouds):
-        by_size.setdefault(len(cloud), []).append(number)
+    for number, array in enumerate(arrays):
+        by_size.setdefault(len(array), []).append(number)
     return list(by_size.values())
 
 
@@ -236,8 +225,7 @@ def _directions(n_features: int, count: int) -> Floats:
 def column_quantiles(values: NDArray, levels: NDArray) -> NDArray:
     """Quantiles down each column at `levels`; the order statistics where there are as many.
 
-    To the bit what np.quantile(…, method="hazen") gives, which selects level by level: for this
-    many of them a sort takes a thirtieth of the time.
+    To the bit np.quantile(…, method="hazen"), which for so many levels takes thirty times as long.
     """
     return _at_levels(np.sort(values.T, axis=1), levels).T
 
@@ -265,25 +253,20 @@ def transport_to_known(
     """(new, known) distances, each as if its new cloud had come alone; "sinkhorn" is exact here.
 
     With `n_nearest`, distances beyond that many nearest, and beyond `reach` (known,), may be left
-    at infinity: geodesics start with a step to one of these, and exact transport takes long. Which
-    known clouds can be among them follows from a bound by moments (Gelbrich),
-    W₂² ≥ ‖m − m'‖² + tr(C + C' − 2 (C½ C' C½)½), so the result is that of the full search.
+    at infinity: geodesics start with a step to one of these, and exact transport takes long. A
+    lower bound by moments says who can be among them, so the result is that of the full search.
     With `at_once`, sliced distances of many clouds come from one product, right up to rounding.
     """
     clouds = check_clouds([*known, *new])[len(known) :]
     if method == "sliced":
         return _sliced_to_known(clouds, known, at_once)
     if n_nearest is None or n_nearest >= len(known):
-        return np.stack([_to_each(cloud, known) for cloud in clouds])
+        return np.array([[_exact(other, cloud) for other in known] for cloud in clouds])
     bounds = moment_bounds(clouds, known) * (1.0 - 1e-7)  # rounding must not make it too large
     reach = np.zeros(len(known)) if reach is None else reach
     return np.stack(
         [_to_nearest(cloud, known, bound, n_nearest, reach) for cloud, bound in zip(clouds, bounds)]
     )
-
-
-def _to_each(cloud: Floats, known: Sequence[Floats]) -> Floats:
-    return np.array([_exact(other, cloud) for other in known])
 
 
 def _to_nearest(
@@ -293,7 +276,7 @@ def _to_nearest(
     result = np.full(len(known), np.inf)
     order = np.argsort(bounds, kind="stable")
     first = np.union1d(order[:n_nearest], np.flatnonzero(bounds <= reach))
-    result[first] = _to_each(cloud, [known[number] for number in first])
+    result[first] = [_exact(known[number], cloud) for number in first]
     for number in order[np.isinf(result[order])]:
         if bounds[number] > np.partition(result, n_nearest - 1)[n_nearest - 1]:
             break
@@ -305,14 +288,12 @@ def _sliced_to_known(new: Sequence[Floats], known: Sequence[Floats], at_once: bo
     """Levels depend on the sizes of the clouds compared: one pass for each kind, so that a new
     cloud is measured alike whatever other new ones come with it."""
     sizes = {len(cloud) for cloud in known}
-    by_levels: dict[int, list[int]] = {}
-    for number, cloud in enumerate(new):
-        by_levels.setdefault(len(sliced_levels(sizes | {len(cloud)})), []).append(number)
+    levels_of = [sliced_levels(sizes | {len(cloud)}) for cloud in new]
     vectors_of = _sliced_vectors_at_once if at_once else sliced_vectors
     distances_of = _product_distances if at_once else cdist
     result = np.empty((len(new), len(known)))
-    for numbers in by_levels.values():
-        levels = sliced_levels(sizes | {len(new[numbers[0]])})
+    for numbers in groups_by_size(levels_of):
+        levels = levels_of[numbers[0]]
         goal = vectors_of(known, levels)
         for start in range(0, len(numbers), MAP.block):
             part = numbers[start : start + MAP.block]
@@ -321,8 +302,7 @@ def _sliced_to_known(new: Sequence[Floats], known: Sequence[Floats], at_once: bo
 
 
 def _product_distances(first: Floats, second: Floats) -> Floats:
-    """Euclidean distances of long vectors by a product: a fraction of the time, right to 1e-8 of
-    their length."""
+    """Euclidean distances of long vectors by a product: fast, right to 1e-8 of their length."""
     centre = second.mean(axis=0)
     first, second = first - centre, second - centre
     squares = -2.0 * first @ second.T
@@ -332,7 +312,9 @@ def _product_distances(first: Floats, second: Floats) -> Floats:
 
 
 def moment_bounds(new: Sequence[Floats], known: Sequence[Floats]) -> Floats:
-    """(new, known) distances of normal clouds with the same moments: no transport is shorter."""
+    """(new, known) lower bounds of transport, by the clouds' moments (Gelbrich):
+    W₂² ≥ ‖m − m'‖² + tr(C + C' − 2 (C½ C' C½)½).
+    """
     means, covariances = _moments(new)
     known_means, known_covariances = _moments(known)
     values, vectors = np.linalg.eigh(known_covariances)

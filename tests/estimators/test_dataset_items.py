@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from domindex.estimators.row_sources import CheckedItems, collected, collected_names
+from domindex.estimators.row_sources import CheckedItems, collected
 
 
 class Broken:
@@ -52,18 +52,17 @@ def test_an_item_that_cannot_be_read_is_told_and_not_raised():
     assert "Item 4 of the dataset cannot be read (OSError: the file is gone)" in told
 
 
-def test_items_are_stacked_and_their_failures_gathered():
+def test_items_are_stacked_or_the_first_failure_is_said():
     good = items_of(([1.0, 2.0], 0, "a"), ([3.0, 4.0], None, "b"))
-    failures, (inputs, labels, names) = collected(good)
-    assert failures == []
+    inputs, labels, names = collected(good, names_only=False)
     assert inputs.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert (labels, names) == ([0, None], ["a", "b"])
-    assert collected([*good, "wrong", "too"])[0] == ["wrong", "too"]
-    ((told,), _) = collected([*good, *items_of(([1.0], 0, "a"))])
+    assert collected([*good, "wrong", "too"], names_only=False) == "wrong"
+    told = collected([*good, *items_of(([1.0], 0, "a"))], names_only=False)
     assert "shapes [(1,), (2,)]" in told
 
 
 def test_names_alone_come_without_inputs():
     good = items_of(([1.0, 2.0], 0, "a"), ([3.0], 1, "b"))
-    assert collected_names(good) == ([], (None, [], ["a", "b"]))
-    assert collected_names([*good, "wrong"]) == (["wrong"], (None, [], []))
+    assert collected(good, names_only=True) == (None, [], ["a", "b"])
+    assert collected([*good, "wrong"], names_only=True) == "wrong"

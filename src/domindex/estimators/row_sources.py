@@ -8,7 +8,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from math import prod
 from typing import Any, NamedTuple
@@ -31,55 +31,28 @@ NAMELESS = "rows without sample_domain"
 
 
 class RowsPart(NamedTuple):
-    """Some rows as an estimator takes them, and the domain of each.
-
-    Attributes
-    ----------
-    more : the labels of the rows of a Dataset, or the pyarrow table of the rows of a stream
-    """
+    """Some rows as an estimator takes them, and the domain of each."""
 
     X: Any
     names: list[Hashable]
-    more: Any
+    more: Any  # labels of the rows of a Dataset, or the pyarrow table of the rows of a stream
 
 
-class StreamedRows(ABC):
-    """Rows beyond memory, as predictions ask for them."""
-
-    nameless: bool
-    """Whether they come without domains, and all count as one, `NAMELESS`."""
-
-    @abstractmethod
-    def domains(self) -> list[Hashable]:
-        """The different domains in order."""
-
-    @abstractmethod
-    def sample(self, only: Collection[Hashable] | None = None) -> tuple[Any, list[Hashable]]:
-        """Rows of every domain, or of some, with their names."""
-
-    @abstractmethod
-    def parts(self) -> Iterator[RowsPart]:
-        """All rows in their order."""
-
-
-class NumberedRows(StreamedRows):
-    """Rows that can be read by their numbers: of an array or a Dataset."""
+class NumberedRows(ABC):
+    """Rows beyond memory that can be read by their numbers: of an array or a Dataset."""
 
     n_rows: int
     has_labels = False
+    nameless = False  # whether they come without domains, and all count as one, `NAMELESS`
 
+    @cached_property
     @abstractmethod
-    def _all_names(self) -> list[Hashable]:
+    def names(self) -> list[Hashable]:
         """The domain of every row."""
 
     @abstractmethod
     def _read(self, numbers: Sequence[Ints]) -> Iterator[RowsPart]:
         """Rows of the given numbers, a part at a time."""
-
-    @cached_property
-    def names(self) -> list[Hashable]:
-        """The domain of every row."""
-        return self._all_names()
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -92,19 +65,19 @@ class NumberedRows(StreamedRows):
         return np.asarray(part.X)
 
     def domains(self) -> list[Hashable]:
+        """The different domains in order."""
         return order_names(self.names)
 
     def sample(self, only: Collection[Hashable] | None = None) -> tuple[NDArray, list[Hashable]]:
+        """Rows of every domain, or of some, with their names."""
         rows = np.array([n for n, name in enumerate(self.names) if only is None or name in only])
         most = sampling.LIMITS.rows_to_learn_from(prod(self.shape))
         rows = rows[choose_rows([self.names[row] for row in rows], [], most, seed=0)]
         return self.read(rows), [self.names[row] for row in rows]
 
-    def parts(self) -> Iterator[RowsPart]:
-        return self.parts_of(np.arange(self.n_rows))
-
-    def parts_of(self, rows: Ints) -> Iterator[RowsPart]:
-        """The rows of these numbers."""
+    def parts(self, rows: Ints | None = None) -> Iterator[RowsPart]:
+        """All rows in their order, or those of some numbers."""
+        rows = np.arange(self.n_rows) if rows is None else rows
         size = sampling.LIMITS.rows_of_part(prod(self.shape))
         return self._read([rows[start : start + size] for start in range(0, len(rows), size)])
 
@@ -118,7 +91,8 @@ class MappedRows(NumberedRows):
         self.array, self.n_rows, self.nameless = array, len(array), nameless
         self.sample_domain = [NAMELESS] * self.n_rows if nameless else sample_domain
 
-    def _all_names(self) -> list[Hashable]:
+    @cached_property
+    def names(self) -> list[Hashable]:
         return check_domain_names(self.sample_domain, self.n_rows)
 
     def _read(self, numbers: Sequence[Ints]) -> Iterator[RowsPart]:
@@ -136,7 +110,6 @@ class DatasetRows(NumberedRows):
     """
 
     has_labels = True
-    nameless = False
 
     def __init__(self, dataset: Any, n_jobs: int | None) -> None:
         self.dataset = dataset
@@ -151,7 +124,8 @@ class DatasetRows(NumberedRows):
         if not self.n_rows:
             raise InputError(f"X is a {type(dataset).__name__} without items.")
 
-    def _all_names(self) -> list[Hashable]:
+    @cached_property
+    def names(self) -> list[Hashable]:
         given = getattr(self.dataset, "sample_domain", None)
         if given is not None:
             return check_domain_names(given, self.n_rows)
@@ -178,13 +152,13 @@ class DatasetRows(NumberedRows):
             CheckedItems(self.dataset),  # type: ignore[arg-type]
             batch_sampler=[rows.tolist() for rows in batches],
             num_workers=min(self.n_workers, len(batches)),
-            collate_fn=collected_names if names_only else collected,
+            collate_fn=partial(collected, names_only=names_only),
             timeout=seconds,
         )
         with naming_dead_readers(seconds):
-            for failures, items in loader:
-                if failures:
-                    raise InputError(failures[0])
+            for items in loader:
+                if isinstance(items, str):
+                    raise InputError(items)
                 yield items
 
 
@@ -195,10 +169,7 @@ def _batches(rows: Ints, items_at_once: int = 256) -> list[Ints]:
 
 @contextmanager
 def naming_dead_readers(seconds: int = 120) -> Iterator[None]:
-    """InputError where a process that reads a dataset dies or hangs.
-
-    Torch speaks of a dead process wherever the main one is at that moment, be it in a prediction.
-    """
+    """InputError where a process that reads a dataset dies or hangs, whatever runs just then."""
     try:
         yield
     except (RuntimeError, OSError, pickle.PicklingError) as error:
@@ -225,21 +196,18 @@ class CheckedItems:
         try:
             item = self.dataset[number]
         except Exception as error:
-            return (
-                f"{item_name} cannot be read ({type(error).__name__}: {error}). "
-                "Repair it, or leave it out."
-            )
+            said = f"({type(error).__name__}: {error})"
+            return f"{item_name} cannot be read {said}. Repair it, or leave it out."
         if not isinstance(item, (tuple, list)) or len(item) != 3:
             length = f" of length {len(item)}" if isinstance(item, (tuple, list)) else ""
             return f"{item_name} is a {type(item).__name__}{length}. {ITEM_FORM}"
-        x, y, name = item
         try:
-            inputs = np.asarray(x)
+            inputs = np.asarray(item[0])
             if inputs.dtype.kind not in "fiub" or not inputs.size:
                 raise ValueError(f"dtype {inputs.dtype}, shape {inputs.shape}")
         except Exception as error:
             return f"{item_name} has an x that is no numbers ({error}). {ITEM_FORM}"
-        name = _plain(name)
+        label, name = _plain(item[1]), _plain(item[2])
         try:
             hash(name)
         except TypeError:
@@ -249,24 +217,24 @@ class CheckedItems:
             )
         if name is None or name != name:
             return f"{item_name} has no domain ({name!r}). {ITEM_FORM}"
-        return np.atleast_1d(inputs), _plain(y), name
+        return np.atleast_1d(inputs), label, name
 
 
-def collected(items: Sequence[Any]) -> tuple[list[str], tuple[Any, list[Any], list[Any]]]:
-    """What is wrong with some of the items, and else inputs stacked, labels and names."""
-    failures, (_, _, names) = collected_names(items)
-    if failures:
-        return failures, (np.empty(0), [], [])
-    shapes = sorted({item[0].shape for item in items})
+def collected(items: Sequence[Any], names_only: bool) -> tuple[Any, list[Any], list[Any]] | str:
+    """Inputs stacked, labels and names; or what is wrong with the first item that is wrong.
+
+    Of `names_only`, inputs need not come out of the process that reads.
+    """
+    for item in items:
+        if isinstance(item, str):
+            return item
+    inputs, labels, names = map(list, zip(*items))
+    if names_only:
+        return None, [], names
+    shapes = sorted({one.shape for one in inputs})
     if len(shapes) > 1:
-        return [f"Items of the dataset have x of shapes {shapes}. Make them one."], (None, [], [])
-    return [], (np.stack([item[0] for item in items]), [item[1] for item in items], names)
-
-
-def collected_names(items: Sequence[Any]) -> tuple[list[str], tuple[None, list[Any], list[Any]]]:
-    """The same without inputs: they need not come out of the process."""
-    failures = [item for item in items if isinstance(item, str)]
-    return failures, (None, [], [] if failures else [item[2] for item in items])
+        return f"Items of the dataset have x of shapes {shapes}. Make them one."
+    return np.stack(inputs), labels, names
 
 
 def _plain(value: Any) -> Any:
@@ -290,19 +258,14 @@ def is_mapped(X: Any) -> bool:
 def _release(array: NDArray) -> None:
     """Let go of what was read of a file that cannot be written to: else all of it stays mapped."""
     held: Any = array
-    while isinstance(held, np.ndarray):
-        if held.flags.writeable:
-            return
+    while isinstance(held, np.ndarray) and not held.flags.writeable:
         held = held.base
     if isinstance(held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         held.madvise(mmap.MADV_DONTNEED)
 
 
 def is_dataset(X: Any) -> bool:
-    """Whether X is a torch `Dataset`, or of a class that says it `holds_items` like one.
-
-    Torch is not imported for that, nor need it be by whoever writes such a class.
-    """
+    """Whether X is a torch `Dataset`, or of a class that `holds_items`; torch is not imported."""
     if getattr(type(X), "holds_items", False) is True:
         return True
     torch_data = sys.modules.get("torch.utils.data")

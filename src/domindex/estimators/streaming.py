@@ -16,7 +16,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,7 +26,6 @@ from domindex.estimators.row_sources import (
     NAMELESS,
     NumberedRows,
     RowsPart,
-    StreamedRows,
     is_dataset,
     is_mapped,
     naming_dead_readers,
@@ -67,26 +65,16 @@ def is_beyond_memory(X: Any, sample_domain: Any = None) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedTable(StreamedRows):
-    """A stream of tables.
-
-    Attributes
-    ----------
-    inputs : the columns that are predicted from
-    numbers : those of them that hold numbers
-    domain : the column that names domains
-    nameless : whether the stream has no such column
-    spell : whether domains are named by texts, as in files; else by the values themselves
-    others : columns that the tables of `parts` hold as well
-    """
+class StreamedTable:
+    """A stream of tables as predictions ask for its rows, like `NumberedRows`."""
 
     stream: RowStream
     inputs: list[str]
-    numbers: frozenset[str]
-    domain: str
-    nameless: bool = False
-    spell: bool = False
-    others: tuple[str, ...] = ()
+    numbers: frozenset[str]  # inputs that hold numbers
+    domain: str  # the column that names domains
+    nameless: bool = False  # whether the stream has no such column
+    spell: bool = False  # whether domains are named by texts, as in files
+    others: tuple[str, ...] = ()  # further columns that the tables of `parts` hold
 
     @classmethod
     def of_model(cls, model: Any, X: Any, sample_domain: Any, **more: Any) -> StreamedTable:
@@ -106,13 +94,10 @@ class StreamedTable(StreamedRows):
         domain = sample_domain
         if domain is None and model._domain_column in stream.types:
             domain = model._domain_column
-        if domain is None:
-            domain, more["nameless"] = NAMELESS, True
-        else:
-            _require_column(stream, domain)
-        for name in inputs:
+        nameless = domain is None
+        for name in inputs if nameless else [domain, *inputs]:
             _require_column(stream, name)
-        return cls(stream, inputs, numbers, domain, **more)
+        return cls(stream, inputs, numbers, NAMELESS if nameless else domain, nameless, **more)
 
     def domains(self) -> list[Hashable]:
         if self.nameless:
@@ -156,6 +141,9 @@ class StreamedTable(StreamedRows):
                 yield Part(what, table.slice(start, size))
 
 
+StreamedRows = NumberedRows | StreamedTable
+
+
 def rows_beyond_memory(model: Any, X: Any, sample_domain: Any) -> StreamedRows:
     """X as a fitted model reads it."""
     if is_stream(X):
@@ -164,10 +152,9 @@ def rows_beyond_memory(model: Any, X: Any, sample_domain: Any) -> StreamedRows:
 
 
 def streams(method: Method) -> Method:
-    """A method of a fitted estimator that, of rows beyond memory, gives the same part by part.
+    """A method of X and perhaps `sample_domain` that takes rows beyond memory part by part.
 
-    It takes X and perhaps `sample_domain`, and returns an array with an entry a row, or several.
-    Either way, what it returns is finite.
+    It returns an array with an entry a row, or several, and `streams` sees that it is finite.
     """
     by_domain = "sample_domain" in inspect.signature(method).parameters
 
@@ -187,7 +174,6 @@ def streams(method: Method) -> Method:
 
 
 def _predicted(model: Any, method: Callable[..., Any], rows: StreamedRows) -> Any:
-    """A method of a model, of all rows."""
     if rows.nameless:
         warn_without_domain()
     present = rows.domains()
@@ -218,8 +204,7 @@ def sample_array(
 ) -> FitArguments:
     """The rows of an array or Dataset that a fit rests on; labels come from `y` or with the rows.
 
-    X are features where a frozen backbone computes them. It is given rows a part at a time, so that
-    inputs that are large never stand in memory together.
+    A frozen backbone makes features of them, a part at a time.
     """
     y, weights = given.y, given.sample_weight
     if rows.has_labels and y is not None:
@@ -233,12 +218,16 @@ def sample_array(
     chosen = choose_rows(rows.names, sources, most, seed)
     inputs, labels, names = [], [], []
     with naming_dead_readers():
-        for part in rows.parts_of(chosen):
+        for part in rows.parts(chosen):
             inputs.append(part.X if extractor is None else extractor.table(part.X))
             names += part.names
             labels += part.more
-    if rows.has_labels:
-        y = _labels_of_sources(labels, names, set(sources))
+    if rows.has_labels:  # those of targets, which nobody reads, are made like one of a source
+        known = set(sources)
+        first = next((one for one, name in zip(labels, names) if name in known), None)
+        if first is not None:
+            labels = [one if name in known else first for one, name in zip(labels, names)]
+        y = np.asarray(labels)
     elif y is not None:
         y = _taken(y, chosen, rows.n_rows, "y")
     if weights is not None:
@@ -261,14 +250,6 @@ def _source_names(
     return [name for name in dict.fromkeys(names) if isinstance(name, int) and name >= 0]
 
 
-def _labels_of_sources(labels: list[Any], names: list[Hashable], sources: set[Hashable]) -> NDArray:
-    """Labels of a dataset's items, with those of targets, which nobody reads, made like them."""
-    known = [label for label, name in zip(labels, names) if name in sources]
-    if not known:
-        return np.asarray(labels)
-    return np.asarray([one if name in sources else known[0] for one, name in zip(labels, names)])
-
-
 def _taken(values: Any, rows: NDArray, n_rows: int, what: str) -> NDArray:
     native = values.detach().cpu().numpy() if hasattr(values, "detach") else values
     array = native if isinstance(native, np.ndarray) else np.asarray(native)
@@ -281,10 +262,11 @@ def _taken(values: Any, rows: NDArray, n_rows: int, what: str) -> NDArray:
 def sample_table(given: FitArguments, seed: int) -> FitArguments:
     """A bounded sample of the rows of every domain of a table that is read in parts.
 
-    `y` is the name of the label's column, or a list of them, and `sample_domain` that of the
-    domain's. All other columns are inputs, and must be numbers. Labels of domains that are not
-    among the sources are never read.
+    `y` names the label's column, or several, and `sample_domain` the domain's. All others are
+    inputs, and must be numbers. Labels of domains that are no sources are never read.
     """
+    import pyarrow as pa
+
     if given.sample_weight is not None:
         raise InputError(
             "sample_weight is given, and X is read in parts, of which a sample is learned from. "
@@ -316,22 +298,17 @@ def sample_table(given: FitArguments, seed: int) -> FitArguments:
             "`domindex.tables.fit_table` do it."
         )
     sample = summary.sample([name for name in summary.domains if is_source(name)])
-    target = y if isinstance(y, str) else None
-    labels = sample[targets] if target is None else _labels(sample[target], stream.types[target])
-    return FitArguments(sample[inputs], labels, sample[domain], sources, None, domain, target)
-
-
-def _labels(column: pd.Series, kind: Any) -> NDArray:
-    """Of the column's own kind; whatever stands in rows of targets."""
-    from pyarrow import types
-
-    if types.is_integer(kind) or types.is_boolean(kind):
-        return column.fillna(0.0).to_numpy().astype(np.int64 if types.is_integer(kind) else bool)
-    return column.to_numpy()
+    if not isinstance(y, str):
+        return FitArguments(sample[inputs], sample[targets], sample[domain], sources, None, domain)
+    labels, kind = sample[y], stream.types[y]
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):  # whatever stands in targets
+        own = np.int64 if pa.types.is_integer(kind) else np.bool_
+        labels = labels.fillna(0.0).astype(own)
+    return FitArguments(sample[inputs], labels.to_numpy(), sample[domain], sources, None, domain, y)
 
 
 def _not_negative(name: Hashable) -> bool:
-    """Whether a domain is a source by its sign; whoever checks names refuses those without one."""
+    """Whether a domain is a source by its sign; the gate refuses names without one."""
     return not (isinstance(name, int) and name < 0)
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.errors import InputError
+from domindex.persistence.saved import Saved
 
 Kind = Literal["table", "pictures", "signals"]
 KINDS = ("auto", *get_args(Kind))
 
 
 @dataclass(frozen=True)
-class InputLayout:
+class InputLayout(Saved):
     """How rows are to be read.
 
     Attributes
@@ -56,17 +57,11 @@ class InputLayout:
             rows = np.moveaxis(rows, 1, 1 + self.channel_axis)
         return rows.reshape(len(rows), prod(self.shape))
 
-    def state(self) -> dict[str, Any]:
-        return {"kind": self.kind, "shape": list(self.shape), "channel_axis": self.channel_axis}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> InputLayout:
-        shape, axis = tuple(int(side) for side in state["shape"]), state["channel_axis"]
-        if state["kind"] not in get_args(Kind) or any(side < 1 for side in shape):
-            raise ValueError(f"inputs of kind {state['kind']!r} and shape {shape}")
-        if axis is not None and not (type(axis) is int and 0 <= axis < len(shape)):
-            raise ValueError(f"channels stand on axis {axis!r} of {shape}")
-        return cls(state["kind"], shape, axis)
+    def _check_state(self) -> None:
+        if any(side < 1 for side in self.shape):
+            raise ValueError(f"inputs of kind {self.kind!r} and shape {self.shape}")
+        if self.channel_axis is not None and not 0 <= self.channel_axis < len(self.shape):
+            raise ValueError(f"channels stand on axis {self.channel_axis} of {self.shape}")
 
 
 TABLE = InputLayout()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.arrays import Floats, Ints
+from domindex.persistence.saved import Saved
 
 MIN_COUNT = 5
 """Rows, in all, below which a text is not named, and below which a domain has no counts: what is
@@ -23,7 +24,7 @@ def max_profiles(n_domains: int, n_cells: int = 4_000_000, n_bins: int = 8) -> i
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnProfile:
+class ColumnProfile(Saved):
     """One column in all domains.
 
     Attributes
@@ -141,24 +142,14 @@ class ColumnProfile:
         return np.abs(np.cumsum(one - other, axis=-1)[..., :-1]).mean(axis=-1)
 
     def state(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "edges": self.edges,
-            "levels": list(self.levels),
-            "counts": self.counts.astype(np.float32),
-            "missing": self.missing.astype(np.float32),
-        }
+        counted = {"counts": self.counts, "missing": self.missing}
+        return super().state() | {k: one.astype(np.float32) for k, one in counted.items()}
 
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> ColumnProfile:
-        levels = tuple(str(level) for level in state["levels"])
-        edges, counts, missing = state["edges"], state["counts"], state["missing"]
-        n_bins = len(levels) + 1 if levels else len(edges) + 1
-        if counts.ndim != 2 or counts.shape[1] != n_bins or missing.shape != counts.shape[:1]:
+    def _check_state(self) -> None:
+        n_bins = len(self.levels or self.edges) + 1
+        n_domains = len(self.missing)
+        if self.counts.shape != (n_domains, n_bins) or self.missing.ndim != 1:
             raise ValueError("the counts of a column do not fit its bins")
-        return cls(
-            str(state["name"]), edges, levels, counts.astype(np.float64), missing.astype(np.float64)
-        )
 
 
 def _edges(known: Floats, n_bins: int = 8) -> Floats:

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from domindex.arrays import Floats
 from domindex.inputs.domain_data import DomainData
 from domindex.inputs.layout import InputLayout
+from domindex.persistence.saved import Saved
 
 SAME_UNITS = 3.0
 """Features whose deviations differ by no more than this factor are taken to share their units."""
 
 
 @dataclass(frozen=True, eq=False)
-class InputScaler:
+class Scale(Saved):
+    """An offset and a scale of every feature or output, (features,) each."""
+
+    offset: Floats
+    scale: Floats
+
+    def _check_state(self) -> None:
+        offset, scale = self.offset, self.scale
+        usable = np.isfinite(offset).all() and ((scale > 0.0) & np.isfinite(scale)).all()
+        if offset.ndim != 1 or offset.shape != scale.shape or not usable:
+            raise ValueError("an offset does not fit its scale")
+
+
+class InputScaler(Scale):
     """x ↦ (x − offset) / scale, with an offset and a scale for every feature, (features,) each.
 
     Features in the same units keep their proportions, so that a rotation stays a rotation; others
@@ -24,9 +38,6 @@ class InputScaler:
     brought to unit variance. Dividing by total deviations instead would shrink just the features
     along which the domains differ most, and bend the map.
     """
-
-    offset: NDArray[np.float64]
-    scale: NDArray[np.float64]
 
     @classmethod
     def fit(cls, data: DomainData, total_share: float = 0.1) -> InputScaler:
@@ -69,60 +80,32 @@ class InputScaler:
         return cls(offset, scale)
 
     @property
-    def origin(self) -> NDArray[np.float64]:
+    def origin(self) -> Floats:
         """Where the user's zero lies on the new scale, (features,)."""
         return -self.offset / self.scale
 
-    def apply(self, inputs: NDArray) -> NDArray[np.float64]:
+    def apply(self, inputs: NDArray) -> Floats:
         """Scaled inputs of the shape they came in: pictures stay pictures."""
         return self.apply_flat(inputs).reshape(inputs.shape)
 
-    def apply_flat(self, inputs: NDArray) -> NDArray[np.float64]:
+    def apply_flat(self, inputs: NDArray) -> Floats:
         """Scaled inputs as a table, (rows, features)."""
         return (inputs.reshape(len(inputs), -1) - self.offset) / self.scale
 
-    def state(self) -> dict[str, Any]:
-        return {"offset": self.offset, "scale": self.scale}
 
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> InputScaler:
-        return cls(*_checked_scale(state))
-
-
-@dataclass(frozen=True, eq=False)
-class OutputScaler:
+class OutputScaler(Scale):
     """Values (rows, outputs) to zero mean and unit deviation over the rows it was fitted on."""
 
-    offset: NDArray[np.float64]
-    scale: NDArray[np.float64]
-
     @classmethod
-    def fit(
-        cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
-    ) -> OutputScaler:
+    def fit(cls, values: Floats, weights: Floats | None = None) -> OutputScaler:
         """Labelled rows, weighted (rows,) or all alike; a constant output keeps its unit."""
         offset = np.average(values, axis=0, weights=weights)
         scale = np.sqrt(np.average((values - offset) ** 2, axis=0, weights=weights))
         rounding = 1e-9 * np.abs(values).max(axis=0)
         return cls(offset, np.where(scale > rounding, scale, 1.0))
 
-    def apply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def apply(self, values: Floats) -> Floats:
         return (values - self.offset) / self.scale
 
-    def restore(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def restore(self, values: Floats) -> Floats:
         return values * self.scale + self.offset
-
-    def state(self) -> dict[str, Any]:
-        return {"offset": self.offset, "scale": self.scale}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> OutputScaler:
-        return cls(*_checked_scale(state))
-
-
-def _checked_scale(state: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    offset, scale = state["offset"], state["scale"]
-    usable = np.isfinite([*offset.ravel(), *scale.ravel()]).all() and (scale > 0.0).all()
-    if offset.ndim != 1 or offset.shape != scale.shape or not usable:
-        raise ValueError("an offset does not fit its scale")
-    return offset, scale

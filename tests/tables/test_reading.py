@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.inputs.columns import require_columns
+from domindex.inputs.columns import require_roles
 from domindex.tables.reading import read_with_notes, write_table
 from domindex.tables.text_format import TextFormat
 
@@ -255,7 +255,7 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
 
 def test_an_unknown_column_is_answered_with_the_nearest():
     with pytest.raises(InputError, match=r"no column 'sit' for the domain.*Did you mean 'site'"):
-        require_columns(TABLE, ["sit"], "domain")
+        require_roles(TABLE, {"domain": ["sit"]})
 
 
 def test_decimal_commas_that_are_to_be_texts_are_said(tmp_path):
@@ -267,7 +267,7 @@ def test_decimal_commas_that_are_to_be_texts_are_said(tmp_path):
 def test_one_column_where_more_are_wanted_asks_for_the_delimiter(tmp_path):
     table = read(write(tmp_path, "a,b\n1,2\n"), form=TextFormat(delimiter=";"))
     with pytest.raises(InputError, match=r"read as one column.*--sep"):
-        require_columns(table.columns, ["hospital"], "domain")
+        require_roles(table.columns, {"domain": ["hospital"]})
 
 
 def test_what_stands_between_columns_is_said_once(tmp_path):

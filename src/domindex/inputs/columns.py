@@ -31,32 +31,23 @@ MISSING_WORDS = frozenset(["na", "n/a", "nan", "null", "none", "-", "?", "missin
 class ColumnSettings:
     """Thresholds of the preparation; none was tuned on a dataset."""
 
+    # Share of rows that a category needs for a feature of its own. A row of a category with share p
+    # lies 1 / √p deviations away: a few rows of a rarer one would outweigh all other columns.
     min_share: float = 0.005
-    """Of the rows that a category has to have for a feature of its own. On the scale on which
-    domains are compared, a row of a category with share p lies 1 / √p deviations away: at 0.5 % it
-    is 14, and a few rows of a rarer one would outweigh all other columns."""
-    max_with_unit: int = 20
-    """Different numbers with a unit, such as doses, that may be categories."""
-    min_rows: int = 50
-    """Below it, values that are all different say nothing."""
-    unique_texts: float = 0.5
-    """Share of different texts among the values of a column from which on they name rows."""
+    max_with_unit: int = 20  # different numbers with a unit, such as doses, that may be categories
+    min_rows: int = 50  # below it, values that are all different say nothing
+    unique_texts: float = 0.5  # share of different texts from which on they name rows
+    # Pairs of equal values that whole numbers would have by chance, so that having none shows that
+    # they are numbers of records: by chance that happens once in 20,000 columns.
     collisions: float = 10.0
-    """Pairs of equal values that whole numbers of a column would have by chance, so that having
-    none shows that they are numbers of records: by chance that happens once in 20,000 columns."""
+    # A column names domains if the domain of this share of rows follows from its value, a value
+    # occurs so often on average, and there are so many domains: of two, many columns differ.
     purity: float = 0.95
-    """A column names domains if the domain of this share of rows follows from its value,"""
     repeats: float = 5.0
-    """if a value occurs this often on average, so that it is no chance,"""
     min_domains: int = 3
-    """and if there are as many domains: of two, many columns differ between them."""
-    min_known: float = 0.2
-    """Share of rows with a value below which a column is left out: the rest would be made up."""
-    uneven_gaps: float = 0.3
-    """Difference between the shares of gaps in two domains from which on a constant in their place
-    would separate these domains."""
-    gap_errors: float = 3.0
-    """Standard errors by which a domain's share of gaps is beyond that of all rows."""
+    min_known: float = 0.2  # share of rows with a value below which a column is left out
+    uneven_gaps: float = 0.3  # difference between shares of gaps that would separate two domains
+    gap_errors: float = 3.0  # standard errors of a domain's share of gaps beyond that of all rows
 
 
 SETTINGS = ColumnSettings()
@@ -76,9 +67,7 @@ def number_of(value: object) -> float:
 
 def stands_for_none(value: object) -> bool:
     """Whether a value in a column of numbers or dates means that there is none."""
-    if isinstance(value, str):
-        return not value.strip() or value.strip().lower() in MISSING_WORDS
-    return is_missing(value)
+    return is_blank(value) or (isinstance(value, str) and value.strip().lower() in MISSING_WORDS)
 
 
 Kind = Literal["numbers", "texts", "dates"]
@@ -113,37 +102,32 @@ def kind_of(column: pd.Series, *, in_rows: bool = True) -> Kind:
 
 def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> Kind:
     given = [value for value in dict.fromkeys(values) if not stands_for_none(value)]
-    numeric = [value for value in given if not np.isnan(number_of(value))]
+    numeric = {value: None for value in given if not np.isnan(number_of(value))}
     if given and len(numeric) == len(given):
         return "numbers"
     if are_dates(given):
         return "dates"
-    _refuse_units(column.name, given)
+    name = column.name
+    otherwise = (
+        f"pass --categorical {name} to take all values for categories, or leave it out "
+        f"(--exclude {name})."
+    )
+    with_unit = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?P<unit> ?%| [^\W\d]\S*)")
+    found = [with_unit.fullmatch(value.strip()) for value in given]
+    units = {one["unit"] for one in found if one is not None}
+    if len(given) > SETTINGS.max_with_unit and all(found) and len(units) == 1:
+        raise InputError(
+            f"Column {name!r} holds numbers with a unit: {preview(given, 3)}. Write the numbers "
+            f"alone, and {units.pop()!r} into the column's name; or {otherwise}"
+        )
     if numeric:
-        others = [value for value in given if value not in set(numeric)]
+        others = [value for value in given if value not in numeric]
         where = f" (first in row {column.tolist().index(others[0]) + 1})" if in_rows else ""
         raise InputError(
-            f"Column {column.name!r} mixes numbers and texts: {preview(numeric, 3)}, but also "
-            f"{preview(others, 3)}{where}. Correct it, pass "
-            f"--categorical {column.name} to take all values for categories, or leave it out "
-            f"(--exclude {column.name})."
+            f"Column {name!r} mixes numbers and texts: {preview(numeric, 3)}, but also "
+            f"{preview(others, 3)}{where}. Correct it, {otherwise}"
         )
     return "texts"
-
-
-def _refuse_units(name: object, values: Sequence[str]) -> None:
-    """Numbers with a unit behind them, too many of them to be categories, would be as many."""
-    if len(values) <= SETTINGS.max_with_unit:
-        return
-    with_unit = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?P<unit> ?%| [^\W\d]\S*)")
-    found = [with_unit.fullmatch(value.strip()) for value in values]
-    units = {one["unit"] for one in found if one is not None}
-    if all(found) and len(units) == 1:
-        raise InputError(
-            f"Column {name!r} holds numbers with a unit: {preview(values, 3)}. Write the numbers "
-            f"alone, and {units.pop()!r} into the column's name; or pass --categorical {name} to "
-            f"take all values for categories, or leave it out (--exclude {name})."
-        )
 
 
 def a_date(column: pd.Series, *, is_target: bool = False) -> InputError:
@@ -186,27 +170,18 @@ def texts_of(column: pd.Series) -> list[str | None]:
     return [None if is_blank(value) else text_of(value) for value in column.tolist()]
 
 
-def require_columns(columns: Iterable[str], names: Sequence[str], role: str) -> None:
-    """All of `names` are columns; those that are not are reported together."""
-    require_roles(columns, {role: names})
-
-
 def require_roles(columns: Iterable[str], roles: Mapping[str, Sequence[str]]) -> None:
-    """All names of all roles are columns; those that are not are reported at once.
-
-    One error a run would cost a user as many runs as there are slips.
-    """
+    """All names of all roles are columns; those that are not are reported at once."""
     known = list(columns)
     absent = {
-        role: [name for name in dict.fromkeys(names) if name not in known]
+        role: missing
         for role, names in roles.items()
+        if (missing := [name for name in dict.fromkeys(names) if name not in known])
     }
-    absent = {role: names for role, names in absent.items() if names}
     if not absent:
         return
-    wrong = [name for names in absent.values() for name in names]
     listed = " and ".join(f"{preview(names)} for the {role}" for role, names in absent.items())
-    near = dict.fromkeys(nearest_name(name, known) for name in wrong)
+    near = dict.fromkeys(nearest_name(name, known) for names in absent.values() for name in names)
     meant = " and ".join(repr(name) for name in near if name is not None)
     hint = f"Did you mean {meant}?" if meant else "Spell them as in the header."
     if not meant and len(known) == 1:
@@ -216,40 +191,23 @@ def require_roles(columns: Iterable[str], roles: Mapping[str, Sequence[str]]) ->
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A column of a table.
+    """A column of a table as features."""
 
-    Attributes
-    ----------
-    values : (rows, features)
-    missing : (rows,), where it had no value
-    n_bounded : how many values were drawn in
-    unknown : texts that are none of its categories
-    """
-
-    values: Floats
-    missing: NDArray[np.bool_]
-    n_bounded: int = 0
-    unknown: frozenset[str] = frozenset()
+    values: Floats  # (rows, features)
+    missing: NDArray[np.bool_]  # (rows,)
+    n_bounded: int = 0  # values that were drawn in
+    unknown: frozenset[str] = frozenset()  # texts that are no category
 
 
 @dataclass(frozen=True)
 class InputChanges:
-    """What was done to columns.
+    """What was done to columns."""
 
-    Attributes
-    ----------
-    filled : how often a missing value was filled in simply
-    bounded : how often a value was drawn in
-    unknown : texts that are no category
-    drawn : how often a missing value was drawn from what other inputs say of it
-    categories : columns of categories, in which the commonest was filled in; elsewhere the median
-    """
-
-    filled: Counter[str] = field(default_factory=Counter)
-    bounded: Counter[str] = field(default_factory=Counter)
-    unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    drawn: Counter[str] = field(default_factory=Counter)
-    categories: frozenset[str] = frozenset()
+    filled: Counter[str] = field(default_factory=Counter)  # missing values, filled in simply
+    bounded: Counter[str] = field(default_factory=Counter)  # values that were drawn in
+    unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)  # texts of no category
+    drawn: Counter[str] = field(default_factory=Counter)  # missing values, drawn given the others
+    categories: frozenset[str] = frozenset()  # columns filled by the commonest, not the median
 
     def __add__(self, other: InputChanges) -> InputChanges:
         none: frozenset[str] = frozenset()
@@ -264,16 +222,13 @@ class InputChanges:
 
     def notes(self, least_shown: int = 1, *, with_texts: bool = True) -> tuple[str, ...]:
         """Sentences; counts below `least_shown` are not said, and texts only where asked for."""
-        notes = [
-            f"Filled in missing inputs by the sources' {what}: {counted(part, least_shown)}."
+        done = {
+            f"Filled in missing inputs by the sources' {what}": part
             for what, part in filled_by(self.filled, self.categories).items()
-        ]
-        if +self.drawn:
-            listed = counted(+self.drawn, least_shown)
-            notes.append(f"Drew missing inputs from what the others say of them: {listed}.")
-        if self.bounded:
-            listed = counted(self.bounded, least_shown)
-            notes.append(f"Drew in values far beyond those of all domains: {listed}.")
+        }
+        done["Drew missing inputs from what the others say of them"] = +self.drawn
+        done["Drew in values far beyond those of all domains"] = self.bounded
+        notes = [f"{what}: {counted(part, least_shown)}." for what, part in done.items() if part]
         for name, texts in self.unknown.items() if with_texts else ():
             notes.append(
                 f"Column {name!r} holds {preview(sorted(texts), 3)}, which fit never saw or saw "
@@ -295,38 +250,28 @@ def filled_by(filled: Mapping[str, int], categories: Set[str]) -> dict[str, Coun
 
 def counted(counts: Counter[str], least: int) -> str:
     """Columns with their counts, most first; those below `least` are not said."""
-    said = (
-        (name, count if count >= least else f"below {least}")
+    listed = (
+        f"{name} ({count if count >= least else f'below {least}'})"
         for name, count in counts.most_common()
     )
-    return preview((f"{name} ({count})" for name, count in said), 5)
+    return preview(listed, 5)
 
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A column of numbers.
-
-    Attributes
-    ----------
-    name : of the column
-    fill : stands in for missing ones
-    low, high : what lies beyond is too far out
-    reach : values are cut so far beyond these, lest one decides on what gaps are filled with. What
-        they count as, an estimator knows: it depends on the domain. 0 in runs of before
-    """
+    """A column of numbers."""
 
     name: str
-    fill: float
-    low: float = -np.inf
-    high: float = np.inf
-    reach: float = 0.0
+    fill: float  # stands in for missing ones
+    low: float = -np.inf  # what lies beyond low and high is too far out; what it counts as, an
+    high: float = np.inf  # estimator knows: that depends on the domain
+    reach: float = 0.0  # values are cut so far beyond, lest one decides on what gaps are filled by
 
     @property
     def features(self) -> list[str]:
         return [self.name]
 
     def encode(self, column: pd.Series) -> Encoded:
-        """(rows, 1), where they were missing, and how many are too far out."""
         numbers = numbers_of(column)
         missing = np.isnan(numbers)
         bounded = np.clip(numbers, self.low - self.reach, self.high + self.reach)
@@ -387,21 +332,13 @@ class CategoryColumn:
 
     The features of a row always add up to 1. Were they 0 in the few rows of rare categories, their
     sum would be a direction in which nothing ever differs but these rows.
-
-    Attributes
-    ----------
-    name : of the column
-    levels : the categories
-    fill : the one that stands in for missing ones
-    shares : of the rows in each, which a text that is none of them is given; none for all 0
-    has_others : whether a last feature, instead, is for all texts that are none of the levels
     """
 
     name: str
-    levels: tuple[str, ...]
-    fill: str
-    shares: tuple[float, ...] = ()
-    has_others: bool = False
+    levels: tuple[str, ...]  # the categories
+    fill: str  # the one that stands in for missing ones
+    shares: tuple[float, ...] = ()  # of rows in each, for a text that is none; empty for all 0
+    has_others: bool = False  # whether, instead, a last feature is for all texts that are none
 
     @property
     def features(self) -> list[str]:
@@ -409,24 +346,24 @@ class CategoryColumn:
         return [*named, f"{self.name} (others)"] if self.has_others else named
 
     def encode(self, column: pd.Series) -> Encoded:
-        """(rows, levels), where texts were missing, and the texts that are no level."""
-        places, distinct = _distinct(column)
+        places, distinct = np.arange(len(column)), column
+        plain = column.dtype.kind in "biuf"
+        if plain or pd.api.types.infer_dtype(column, skipna=True) == "string":  # no mixture
+            places, values = pd.factorize(column, use_na_sentinel=False)
+            distinct = pd.Series(values)
         texts = texts_of(distinct)
-        is_missing = np.array([text is None for text in texts], dtype=bool)
+        missing = np.array([text is None for text in texts], dtype=bool)
         position = {level: number for number, level in enumerate(self.levels)}
         filled = [self.fill if text is None else text for text in texts]
         codes = np.array([position.get(text, -1) for text in filled], dtype=np.int64)
         identity = np.eye(len(self.features))
         others = identity[-1] if self.has_others else self.shares or np.zeros(len(self.levels))
         one_hot = np.vstack([identity[: len(self.levels)], others])
-        return Encoded(
-            one_hot[codes[places]],
-            is_missing[places],
-            unknown=frozenset(text for text, code in zip(filled, codes) if code < 0),
-        )
+        unknown = frozenset(text for text, code in zip(filled, codes) if code < 0)
+        return Encoded(one_hot[codes[places]], missing[places], unknown=unknown)
 
 
-def least_count(n_rows: int, floor: int = 2) -> int:
+def least_count(n_rows: int, floor: int) -> int:
     """Rows that a category, or a change in a column of numbers, takes to count."""
     return max(floor, ceil(SETTINGS.min_share * n_rows))
 
@@ -450,11 +387,8 @@ def learn_categories(
     if facts is not None and facts.texts:
         counts = facts.texts
     least = least_count(sum(counts.values()), floor)
-    levels = sorted(
-        text
-        for text, count in counts.items()
-        if count >= least and (homes[text] > 1 or not several)
-    )
+    common = (text for text, count in counts.items() if count >= least)
+    levels = sorted(text for text in common if homes[text] > 1 or not several)
     n_pooled = len(counts) - len(levels)
     n_in_levels = sum(counts[level] for level in levels)
     enough_others = sum(counts.values()) - n_in_levels >= least
@@ -472,15 +406,6 @@ def learn_categories(
     return CategoryColumn(name, tuple(levels), fill, shares), n_pooled
 
 
-def _distinct(column: pd.Series) -> tuple[NDArray[np.int64], pd.Series]:
-    """(rows,) places in the different values of a column, and these; mixtures stay as they are."""
-    kinds = "biuf"
-    if column.dtype.kind in kinds or pd.api.types.infer_dtype(column, skipna=True) == "string":
-        places, values = pd.factorize(column, use_na_sentinel=False)
-        return places, pd.Series(values, name=column.name)
-    return np.arange(len(column)), column
-
-
 PARTS = ("year", "month", "weekday", "hour")
 """What is taken of a date: numbers, Monday is 0."""
 
@@ -496,59 +421,44 @@ _TIME = re.compile(r"(?P<hour>\d{1,2})(:\d{2}([:.]\d{2}([.,]\d+)?)?|\.\d{2}[:.]\
 
 @dataclass(frozen=True)
 class DateColumn:
-    """A column of dates or times of day, one feature for each of `parts`.
-
-    Attributes
-    ----------
-    name : of the column
-    parts : those of `PARTS` that change
-    fills : stand in for missing ones, one a part
-    month_first : whether 3/4/2020 is in March
-    """
+    """A column of dates or times of day, one feature for each part."""
 
     name: str
-    parts: tuple[str, ...]
-    fills: tuple[float, ...]
-    month_first: bool = False
+    parts: tuple[str, ...]  # those of `PARTS` that change
+    fills: tuple[float, ...]  # stand in for missing ones, one a part
+    month_first: bool = False  # whether 3/4/2020 is in March
 
     @property
     def features(self) -> list[str]:
         return [f"{self.name}: {part}" for part in self.parts]
 
     def encode(self, column: pd.Series) -> Encoded:
-        """(rows, parts), and where there was no date."""
         parts = date_parts(column, self.month_first)
         chosen = parts[:, [PARTS.index(part) for part in self.parts]]
         missing = np.isnan(chosen)
-        return Encoded(
-            np.where(missing, np.array(self.fills), chosen), np.asarray(missing.any(axis=1))
-        )
+        filled = np.where(missing, np.array(self.fills), chosen)
+        return Encoded(filled, np.asarray(missing.any(axis=1)))
 
 
 def learn_dates(column: pd.Series, is_source: NDArray[np.bool_]) -> DateColumn | None:
     """The parts that change; None where none does."""
     month_first = is_month_first(column)
-    parts = date_parts(column, month_first)
-    known = [part[~np.isnan(part)] for part in parts.T]
-    changing = [number for number, part in enumerate(known) if len(np.unique(part)) > 1]
-    if not changing:
+    fills = {}
+    for name, part in zip(PARTS, date_parts(column, month_first).T):
+        known = ~np.isnan(part)
+        if len(np.unique(part[known])) > 1:
+            labelled = part[known & is_source]
+            fills[name] = float(np.median(labelled if len(labelled) else part[known]))
+    if not fills:
         return None
-    fills = []
-    for number in changing:
-        labelled = parts[is_source, number]
-        labelled = labelled[~np.isnan(labelled)]
-        fills.append(float(np.median(labelled if len(labelled) else known[number])))
-    names = tuple(PARTS[number] for number in changing)
-    return DateColumn(str(column.name), names, tuple(fills), month_first)
+    return DateColumn(str(column.name), tuple(fills), tuple(fills.values()), month_first)
 
 
 def are_dates(texts: Sequence[str]) -> bool:
     """Whether all of these texts are dates, or all are times of day."""
-    if not texts:
-        return False
     stripped = [text.strip() for text in texts]
     dates = all(_YEAR_FIRST.fullmatch(text) or _YEAR_LAST.fullmatch(text) for text in stripped)
-    return dates or all(_TIME.fullmatch(text) for text in stripped)
+    return bool(texts) and (dates or all(_TIME.fullmatch(text) for text in stripped))
 
 
 def is_month_first(column: pd.Series) -> bool:
@@ -575,12 +485,11 @@ def date_parts(column: pd.Series, month_first: bool) -> NDArray[np.float64]:
 
 def _parts(value: object, month_first: bool) -> tuple[float, ...] | None:
     """In the order of `PARTS`; None for what is no date."""
-    if is_blank(value) or stands_for_none(value) or value is pd.NaT:
+    if stands_for_none(value):
         return (np.nan,) * len(PARTS)
-    if isinstance(value, datetime.datetime):
-        return (value.year, value.month, value.weekday(), value.hour)
     if isinstance(value, datetime.date):
-        return (value.year, value.month, value.weekday(), np.nan)
+        hour = value.hour if isinstance(value, datetime.datetime) else np.nan
+        return (value.year, value.month, value.weekday(), hour)
     if isinstance(value, datetime.time):
         return (np.nan, np.nan, np.nan, value.hour)
     text = str(value).strip()

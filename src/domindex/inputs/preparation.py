@@ -20,7 +20,6 @@ from domindex.inputs.columns import (
     CategoryColumn,
     DateColumn,
     InputChanges,
-    Kind,
     NumberColumn,
     counted,
     kind_of,
@@ -28,7 +27,7 @@ from domindex.inputs.columns import (
     learn_dates,
     learn_numbers,
     least_count,
-    require_columns,
+    require_roles,
 )
 from domindex.inputs.messages import preview
 from domindex.inputs.names import group_rows
@@ -39,8 +38,7 @@ Missing = Literal["impute", "error"]
 Column = NumberColumn | CategoryColumn | DateColumn
 
 MIN_SHARED = 5
-"""Rows, and occurrences of a category, from which on counts and means are shown in what is shared
-with others; the bound that statistical offices commonly use for cells of a table."""
+"""Rows from which on counts and means are shown to others, as statistical offices commonly do."""
 
 BY_COMMAS = {"by_commas": True}
 """Metadata of a field that holds names, which the command line is given as one text."""
@@ -83,7 +81,7 @@ class InputRequest:
 
     @property
     def hidden(self) -> list[str]:
-        """Columns that are no inputs, and of which nothing is shown."""
+        """What is no input and shown nowhere."""
         return [*self.exclude, *([] if self.key is None else [self.key])]
 
     @property
@@ -108,7 +106,7 @@ def input_names(
     taken = {*reserved, *request.hidden}
     if request.features is None:
         return [name for name in columns if name not in taken]
-    require_columns(columns, request.features, "inputs")
+    require_roles(columns, {"inputs": request.features})
     wrong = [name for name in request.features if name in reserved]
     if wrong:
         raise InputError(
@@ -191,17 +189,23 @@ class TablePreparation:
         table : all rows, of the columns that may be inputs: see `input_names`
         domains : the domain of every row
         is_source : (rows,)
-        request : what is done to the columns. By default those that never change or that name rows
-            or domains are left out
-        facts : where the table is a sample of a larger one, what all rows hold: which columns
-            change, and the categories of each
+        request : what is done to the columns
+        facts : what all rows hold, where the table is a sample of a larger one
         in_python : notes are for a user of Python, who has no options of the command line
         """
         request, is_source = request or InputRequest(), np.asarray(is_source, dtype=bool)
         columns, left_out, pooled = _learn_all(table, is_source, domains, request, facts or {})
-        notes = _notes(columns, left_out, pooled, request.least_shown, in_python)
+        notes = _notes(columns, left_out, pooled, request.least_shown, in_python and bool(columns))
+        if not columns and not len(table.columns):
+            raise InputError(
+                "No column is left to be an input: all are the domain, a target or left out. Name "
+                "some (--features), or leave fewer out (--exclude)."
+            )
         if not columns:
-            raise _nothing_left(table, _notes(columns, left_out, pooled, 1, False))
+            raise InputError(
+                f"No input is left of {preview(table.columns)}: {' '.join(notes)} Name columns "
+                "that differ between rows (--features), or keep some of these (--keep-column)."
+            )
         plain = cls(tuple(columns), request.missing)
         imputations, more = _learn_imputations(plain, table, domains)
         return replace(plain, imputations=imputations), (*notes, *more)
@@ -217,17 +221,16 @@ class TablePreparation:
                 f"{name!r} ({count}). Fill them in, or let them be imputed (--missing impute)."
             )
         features = simple.copy()
-        for imputation in self.imputations:
-            name = self._owner(imputation.feature)
+        for name, imputation in self._drawn().items():
             imputation.fill(simple, missing[name], features)
-            changes.drawn[name] = changes.filled.pop(name, 0)
+            changes.drawn[name] = filled.pop(name, 0)
         return PreparedInputs(features, changes)
 
     def _encode(
         self, table: pd.DataFrame
     ) -> tuple[Floats, dict[str, NDArray[np.bool_]], InputChanges]:
         """Features with simple fills, where each column was missing, and what was done."""
-        require_columns(table.columns, self.names, "inputs")
+        require_roles(table.columns, {"inputs": self.names})
         encoded = {column.name: column.encode(table[column.name]) for column in self.columns}
         missing = {name: one.missing for name, one in encoded.items()}
         changes = InputChanges(
@@ -251,19 +254,19 @@ class TablePreparation:
     @property
     def drawn_columns(self) -> set[str]:
         """Columns whose gaps are filled by draws."""
-        return {self._owner(one.feature) for one in self.imputations}
+        return set(self._drawn())
 
-    def _owner(self, feature: int) -> str:
-        return next(name for name, one in self._slices().items() if one.start == feature)
+    def _drawn(self) -> dict[str, Imputation]:
+        owners = {features.start: name for name, features in self._slices().items()}
+        return {owners[one.feature]: one for one in self.imputations}
 
     def to_dict(self) -> dict[str, Any]:
         """In terms of JSON, which has no infinity: bounds that are none are left out."""
-        infinite = (np.inf, -np.inf)
+        columns = [asdict(column) for column in self.columns]
         return {
             "missing": self.missing,
             "columns": [
-                {name: value for name, value in asdict(column).items() if value not in infinite}
-                for column in self.columns
+                {k: v for k, v in c.items() if v not in (np.inf, -np.inf)} for c in columns
             ],
             "imputations": [asdict(one) for one in self.imputations],
         }
@@ -331,16 +334,15 @@ def _learn_all(
             continue
         if learned is None:
             left_out.setdefault(reason, []).append(name)
-            continue
-        columns.append(learned)
-        if n_pooled:
+        else:
+            columns.append(learned)
             pooled[name] = n_pooled
     if len(errors) == 1:
         raise errors[0]
     if errors:
         listed = " ".join(f"({number}) {error}" for number, error in enumerate(errors, start=1))
         raise InputError(f"{len(errors)} columns cannot be used as they are. {listed}")
-    return columns, left_out, pooled
+    return columns, left_out, +pooled
 
 
 def _learn(
@@ -351,7 +353,12 @@ def _learn(
     facts: ColumnFacts | None,
 ) -> tuple[Column | None, str, int]:
     """The column, or the reason why it is none; and how many of its texts were pooled."""
-    name, kind = str(column.name), _kind(column, request, facts)
+    name, kind = str(column.name), "texts"
+    if name not in request.categorical and facts is not None and facts.texts:
+        texts = pd.Series(sorted(facts.texts), name=name, dtype=object)  # of all rows
+        kind = kind_of(texts, in_rows=False)
+    elif name not in request.categorical:
+        kind = kind_of(column)
     if kind == "dates":
         return (learn_dates(column, is_source) if request.dates else None), "dates", 0
     if name not in request.keep_columns and request.features is None:
@@ -369,15 +376,6 @@ def _learn(
         return learn_numbers(column, is_source, domains, facts, least), "never change", 0
     learned, n_pooled = learn_categories(column, is_source, domains, facts, floor)
     return learned, "never change" if n_pooled < 2 else "names domain", n_pooled
-
-
-def _kind(column: pd.Series, request: InputRequest, facts: ColumnFacts | None) -> Kind:
-    """As was asked for, or by all texts of a column where they are known."""
-    if column.name in request.categorical:
-        return "texts"
-    if facts is None or not facts.texts:
-        return kind_of(column)
-    return kind_of(pd.Series(sorted(facts.texts), name=column.name, dtype=object), in_rows=False)
 
 
 def names_rows(column: pd.Series, is_text: bool) -> bool:
@@ -457,37 +455,20 @@ def count_columns(names: Any) -> str:
     return "1 column" if len(names) == 1 else f"{len(names)} columns"
 
 
-def _nothing_left(table: pd.DataFrame, notes: Sequence[str]) -> InputError:
-    if not len(table.columns):
-        return InputError(
-            "No column is left to be an input: all are the domain, a target or left out. Name some "
-            "(--features), or leave fewer out (--exclude)."
-        )
-    return InputError(
-        f"No input is left of {preview(table.columns)}: {' '.join(notes)} Name columns that "
-        "differ between rows (--features), or keep some of these (--keep-column)."
-    )
-
-
 @dataclass(frozen=True)
 class Imputation:
     """Missing values of a column as a draw given the other inputs.
 
     A constant would leave a domain without the column at one point of it, where no other domain
-    is. A draw from what the column is like elsewhere, given the row's other inputs, leaves it where
-    these put it. The draw follows from the row itself: the same row always gets the same value.
-
-    Attributes
-    ----------
-    feature : number of the (first) feature of the column
-    weights : of all features, as they are with simple fills, and an intercept at the end. Empty for
-        categories, which are drawn by their shares
-    residuals : quantiles of what the weights leave; shares of the categories, added up
+    is. A draw given the row's other inputs leaves it where these put it. It follows from the row
+    itself: the same row always gets the same value.
     """
 
-    feature: int
+    feature: int  # number of the (first) feature of the column
+    # Of all features, as they are with simple fills, and an intercept at the end. Empty for
+    # categories, which are drawn by their shares.
     weights: tuple[float, ...]
-    residuals: tuple[float, ...]
+    residuals: tuple[float, ...]  # quantiles of what weights leave; or shares of categories, summed
 
     @classmethod
     def fit(
@@ -563,15 +544,25 @@ def _learn_imputations(
     if plain.missing == "error":
         return (), ()
     features, missing, _ = plain._encode(table)
-    lacking = {
-        column.name: _uneven_domains(missing[column.name], domains)
-        for column in plain.columns
-        if missing[column.name].any() and not isinstance(column, DateColumn)
-    }
-    lacking = {name: where for name, where in lacking.items() if where}
     slices, usable = plain._slices(), np.ones(features.shape[1], dtype=bool)
-    for name in lacking:
-        usable[slices[name]] = False
+    groups = list(group_rows(list(domains), len(domains)))
+    lacking: dict[str, list[str]] = {}
+    for column in plain.columns:
+        gaps = missing[column.name]
+        if not gaps.any() or isinstance(column, DateColumn):
+            continue
+        shares = {str(name): float(gaps[rows].mean()) for name, rows in groups}
+        least, overall = min(shares.values()), float(gaps.mean())
+        chance = np.sqrt(overall * (1.0 - overall)) or 1.0
+        uneven = [
+            str(name)
+            for name, rows in groups
+            if shares[str(name)] - least >= SETTINGS.uneven_gaps
+            and (shares[str(name)] - overall) * np.sqrt(len(rows)) > SETTINGS.gap_errors * chance
+        ]
+        if uneven:
+            lacking[column.name] = uneven
+            usable[slices[column.name]] = False
     found = tuple(
         Imputation.fit(features, missing[name], slices[name], usable, domains) for name in lacking
     )
@@ -581,17 +572,3 @@ def _learn_imputations(
         for name, where in lacking.items()
     )
     return found, notes
-
-
-def _uneven_domains(missing: NDArray[np.bool_], domains: Sequence[str]) -> list[str]:
-    """Domains that lack a column much more than others do; none where gaps are spread evenly."""
-    groups = group_rows(list(domains), len(domains))
-    sizes = {str(name): (len(rows), float(missing[rows].mean())) for name, rows in groups}
-    least, overall = min(share for _, share in sizes.values()), float(missing.mean())
-    chance = np.sqrt(overall * (1.0 - overall)) or 1.0
-    return [
-        name
-        for name, (n_rows, share) in sizes.items()
-        if share - least >= SETTINGS.uneven_gaps
-        and (share - overall) * np.sqrt(n_rows) > SETTINGS.gap_errors * chance
-    ]

@@ -10,7 +10,7 @@ from domindex.committee.learners.base import (
     predictor_from_state,
     predictor_state,
 )
-from domindex.committee.learners.boosted_linear import BoostedLinearLearner, BoostedLinearPredictor
+from domindex.committee.learners.estimators import BoostedLinearLearner, BoostedLinearPredictor
 from domindex.errors import PredictorError
 
 SHORT = Training(index_steps=3)

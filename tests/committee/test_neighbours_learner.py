@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from domindex.committee.learners.base import predictor_from_state, predictor_state
-from domindex.committee.learners.neighbours import NeighboursLearner
+from domindex.committee.learners.estimators import NeighboursLearner
 from domindex.persistence.codec import decode, encode
 
 

@@ -1,11 +1,15 @@
-"""Learners: what can be fitted on the rows of a representation, one file each."""
+"""Learners: what can be fitted on the rows of a representation."""
 
 from domindex.committee.learners.base import register_predictor
-from domindex.committee.learners.boosted_linear import BoostedLinearLearner
 from domindex.committee.learners.convolutional import ConvolutionalLearner
-from domindex.committee.learners.estimators import BoostingLearner, KernelLearner, TreesLearner
+from domindex.committee.learners.estimators import (
+    BoostedLinearLearner,
+    BoostingLearner,
+    KernelLearner,
+    NeighboursLearner,
+    TreesLearner,
+)
 from domindex.committee.learners.linear import LinearLearner
-from domindex.committee.learners.neighbours import NeighboursLearner
 
 for _learner in (
     LinearLearner(),

@@ -56,11 +56,8 @@ class Predictor(ABC):
     `register_predictor(Mean)` makes it known.
     """
 
-    kind: ClassVar[str] = ""
-    """Of those that come with the library; others are found again by their `name`."""
-
+    kind: ClassVar[str] = ""  # of the library's; others are found again by their `name`
     kinds: ClassVar[dict[str, type[Predictor]]] = {}
-
     name: str
 
     def __init_subclass__(cls) -> None:
@@ -102,39 +99,18 @@ class Round(NamedTuple):
 
 
 class Learner(ABC):
-    """What can be fitted; a plain value, which fitting does not change.
-
-    It also says what others ask of it, so that nobody keeps a list of names.
-    """
+    """What can be fitted; a plain value, which fitting does not change."""
 
     name: str
-
-    task: ClassVar[Task | None] = None
-    """The only task that it serves; None for both."""
-
-    extrapolates: ClassVar[bool] = False
-    """Whether it continues along a straight line beyond the rows that it has learned from."""
-
-    in_threads: ClassVar[bool] = False
-    """Whether several may be fitted in threads, and gain by it: compiled code, nothing shared."""
-
-    rounds: ClassVar[Mapping[str, Round]] = {}
-    """By effort, when it is tried where nobody asked for a learner; empty: never."""
-
-    grids: ClassVar[str] = "all"
-    """Which pictures and signals it is tried on: "all", "small" ones only, or "only" on them."""
-
-    needs_grid: ClassVar[bool] = False
-    """Whether it reads features as a picture or a signal."""
-
-    on_encoding: ClassVar[bool] = False
-    """Whether it is also tried on what the network encodes."""
-
-    may_balance: ClassVar[bool] = False
-    """Whether it is also tried on source rows that are weighted to look like the targets'."""
-
-    may_self_train: ClassVar[bool] = True
-    """Whether it is also tried with its own labels of targets, where it weighs much."""
+    task: ClassVar[Task | None] = None  # the only one that it serves; None for both
+    extrapolates: ClassVar[bool] = False  # along a straight line, beyond what it has learned from
+    in_threads: ClassVar[bool] = False  # whether several gain by it: compiled code, nothing shared
+    rounds: ClassVar[Mapping[str, Round]] = {}  # by effort, when the default tries it; empty: never
+    grids: ClassVar[str] = "all"  # pictures and signals: "all", "small" ones, or "only" on them
+    needs_grid: ClassVar[bool] = False  # whether it reads features as a picture or a signal
+    on_encoding: ClassVar[bool] = False  # also tried on what the network encodes
+    may_balance: ClassVar[bool] = False  # also tried on source rows weighted to look like targets'
+    may_self_train: ClassVar[bool] = True  # also tried with its own labels of targets
 
     @abstractmethod
     def fit(

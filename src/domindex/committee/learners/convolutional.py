@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from domindex.arrays import Floats
-from domindex.committee.learners.base import (
-    Learner,
-    Predictor,
-    Round,
-    weighted_rows,
-)
+from domindex.committee.learners.base import Learner, Predictor, Round, weighted_rows
 from domindex.committee.parallel import one_thread
 from domindex.errors import InputError
 from domindex.geometry.grid_flow import shrink
@@ -103,22 +98,19 @@ class ConvolutionalPredictor(Predictor):
     outputs: OutputScaler | None  # values from the network's scale; None for classes
 
     def predict(self, features: Floats) -> Floats:
-        raw = self._raw(features)
-        if self.outputs is not None:
-            return self.outputs.restore(raw)
-        assert self.present is not None
-        result = np.zeros((len(features), self.n_outputs))
-        result[:, self.present] = torch.softmax(torch.from_numpy(raw), dim=1).numpy()
-        return result
-
-    def _raw(self, features: Floats) -> Floats:
         grid = _read(features, self.layout)
         with torch.no_grad(), one_thread():
             parts = [
                 self.network(torch.from_numpy(grid[start : start + SETTINGS.predicted])).numpy()
                 for start in range(0, len(grid), SETTINGS.predicted)
             ]
-        return np.concatenate(parts) if parts else np.empty((0, self.network.n_outputs))
+        raw = np.concatenate(parts) if parts else np.empty((0, self.network.n_outputs))
+        if self.outputs is not None:
+            return self.outputs.restore(raw)
+        assert self.present is not None
+        result = np.zeros((len(features), self.n_outputs))
+        result[:, self.present] = torch.softmax(torch.from_numpy(raw), dim=1).numpy()
+        return result
 
     def state(self) -> dict[str, Any]:
         return {

@@ -1,12 +1,13 @@
-"""Estimators like those of scikit-learn as learners: a user's own, trees, boosting, a kernel."""
+"""Estimators like those of scikit-learn as learners: a user's own, and those tried by default."""
 
 from __future__ import annotations
 
 import copy
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.ensemble import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -36,6 +38,7 @@ from domindex.committee.learners.base import (
     Round,
     weighted_rows,
 )
+from domindex.committee.learners.linear import LinearLearner, LinearPredictor
 from domindex.errors import InputError, PredictorError
 from domindex.inputs.domain_data import Task
 from domindex.inputs.layout import InputLayout
@@ -43,9 +46,6 @@ from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-_OTHER = {"classifier": "regression", "regressor": "classification"}
 
 
 def check_estimator(estimator: Any, task: Task) -> None:
@@ -64,9 +64,11 @@ def check_estimator(estimator: Any, task: Task) -> None:
             f"predictor is {estimator!r:.80}, a {name}, which has no {' and no '.join(missing)}. "
             "Pass a name of list_predictors(), or an estimator like those of scikit-learn."
         )
-    kind = estimator_kind(estimator)
-    if _OTHER.get(kind or "") == task:
-        wanted = "classifier" if task == "classification" else "regressor"
+    kind = getattr(estimator, "_estimator_type", None)
+    if hasattr(estimator, "__sklearn_tags__"):
+        kind = get_tags(estimator).estimator_type
+    wanted = "classifier" if task == "classification" else "regressor"
+    if kind in ("classifier", "regressor") and kind != wanted:
         raise InputError(f"predictor is {name}, a {kind}, and the task is {task}. Pass a {wanted}.")
     if task == "classification" and not callable(getattr(estimator, "predict_proba", None)):
         raise InputError(
@@ -74,15 +76,6 @@ def check_estimator(estimator: Any, task: Task) -> None:
             f"predicted by their probabilities. Wrap it in CalibratedClassifierCV({name}(...)), "
             "or choose another."
         )
-
-
-def estimator_kind(estimator: Any) -> str | None:
-    """ "classifier" or "regressor", where the estimator says so itself."""
-    if hasattr(estimator, "__sklearn_tags__"):
-        kind = get_tags(estimator).estimator_type
-    else:
-        kind = getattr(estimator, "_estimator_type", None)
-    return kind if kind in _OTHER else None
 
 
 def weight_argument(estimator: Any) -> str | None:
@@ -98,17 +91,6 @@ def weight_argument(estimator: Any) -> str | None:
         return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
     except (TypeError, ValueError):
         return None
-
-
-def require_weights(estimator: Any, name: str) -> str:
-    """What `fit` calls the weights of rows; refused where it takes none."""
-    argument = weight_argument(estimator)
-    if argument is None:
-        raise InputError(
-            f"The predictor {name!r} cannot weigh rows: the fit of {type(estimator).__name__} has "
-            "no sample_weight. Fit it without weights, or choose another."
-        )
-    return argument
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +217,13 @@ class EstimatorLearner(Learner):
         return EstimatorPredictor(self.name, fitted, n_features, outputs)
 
     def _fitted(self, features: Floats, labels: NDArray, seed: int, weights: Floats | None) -> Any:
-        argument = None if weights is None else require_weights(self.estimator, self.name)
+        argument = None if weights is None else weight_argument(self.estimator)
+        if weights is not None and argument is None:
+            raise InputError(
+                f"The predictor {self.name!r} cannot weigh rows: the fit of "
+                f"{type(self.estimator).__name__} has no sample_weight. Fit it without weights, or "
+                "choose another."
+            )
         further = {} if argument is None else {argument: weights}
         with _blamed(self.name, "fit"):
             fresh = _copy(self.estimator, seed)
@@ -272,8 +260,29 @@ def _copy(estimator: Any, seed: int) -> Any:
     return fresh.set_params(**unset) if unset else fresh
 
 
+class StandardLearner(Learner):
+    """Fits an estimator of scikit-learn that it sets for the rows."""
+
+    @abstractmethod
+    def estimator(self, features: Floats, is_class: bool) -> Any:
+        """Unfitted, for the rows (n, p) that count."""
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> EstimatorPredictor:
+        features, labels, weights = weighted_rows(features, labels, weights)
+        estimator = self.estimator(features, n_classes is not None)
+        learner = EstimatorLearner(self.name, estimator)
+        return learner.fit(features, labels, n_classes, seed, weights)
+
+
 @dataclass(frozen=True)
-class KernelLearner(Learner):
+class KernelLearner(StandardLearner):
     """A Gaussian kernel by a number of its landmarks, and a linear rule on them."""
 
     rounds: ClassVar[dict[str, Round]] = {"full": Round(0)}
@@ -286,31 +295,22 @@ class KernelLearner(Learner):
     def for_layout(self, layout: InputLayout) -> KernelLearner:
         return replace(self, same_units=True) if layout.is_grid else self
 
-    def fit(
-        self,
-        features: Floats,
-        labels: NDArray,
-        n_classes: int | None,
-        seed: int,
-        weights: Floats | None = None,
-    ) -> EstimatorPredictor:
-        features, labels, weights = weighted_rows(features, labels, weights)
-        if n_classes is None:
-            rule = Ridge(alpha=1 / self.strength)
-        else:
-            rule = LogisticRegression(C=self.strength, max_iter=1000)
+    def estimator(self, features: Floats, is_class: bool) -> Pipeline:
+        logistic = LogisticRegression(C=self.strength, max_iter=1000)
+        rule = logistic if is_class else Ridge(alpha=1 / self.strength)
         landmarks = Nystroem(n_components=min(self.components, len(features)))
-        scaler = StandardScaler(with_std=not self.same_units)
         if self.same_units:
             landmarks.set_params(gamma=1 / (features.var(axis=0).sum() or 1.0))
-        learner = EstimatorLearner(self.name, make_pipeline(scaler, landmarks, rule))
+        return make_pipeline(StandardScaler(with_std=not self.same_units), landmarks, rule)
+
+    def fit(self, *rows: Any, **weights: Any) -> EstimatorPredictor:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return learner.fit(features, labels, n_classes, seed, weights)
+            return super().fit(*rows, **weights)
 
 
 @dataclass(frozen=True)
-class TreesLearner(Learner):
+class TreesLearner(StandardLearner):
     """100 extremely randomised trees on one core, no leaf of a single row."""
 
     in_threads: ClassVar[bool] = True
@@ -319,22 +319,13 @@ class TreesLearner(Learner):
 
     name: str = "trees"
 
-    def fit(
-        self,
-        features: Floats,
-        labels: NDArray,
-        n_classes: int | None,
-        seed: int,
-        weights: Floats | None = None,
-    ) -> EstimatorPredictor:
-        kind = ExtraTreesRegressor if n_classes is None else ExtraTreesClassifier
-        estimator = kind(n_estimators=100, min_samples_leaf=2, n_jobs=1)
-        learner = EstimatorLearner(self.name, estimator)
-        return learner.fit(features, labels, n_classes, seed, weights)
+    def estimator(self, features: Floats, is_class: bool) -> Any:
+        kind = ExtraTreesClassifier if is_class else ExtraTreesRegressor
+        return kind(n_estimators=100, min_samples_leaf=2, n_jobs=1)
 
 
 @dataclass(frozen=True)
-class BoostingLearner(Learner):
+class BoostingLearner(StandardLearner):
     """Gradient boosting of 100 trees on binned features."""
 
     in_threads: ClassVar[bool] = True
@@ -343,6 +334,60 @@ class BoostingLearner(Learner):
 
     name: str = "boosting"
 
+    def estimator(self, features: Floats, is_class: bool) -> Any:
+        kind = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
+        return kind(max_iter=100)
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedLinearPredictor(Predictor):
+    """The sum of what a linear rule and the boosting of its residuals predict."""
+
+    kind: ClassVar[str] = "boosted_linear"
+    name: ClassVar[str] = "boosted_linear"  # type: ignore[misc]
+    linear: LinearPredictor
+    rest: EstimatorPredictor
+
+    def predict(self, features: Floats) -> Floats:
+        return self.linear.predict(features) + self.rest.predict(features)
+
+    def summands(self) -> tuple[Predictor, ...]:
+        return self.linear, self.rest
+
+    def state(self) -> dict[str, Any]:
+        return {"linear": self.linear.state(), "rest": self.rest.state()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        linear = LinearPredictor.from_state(state["linear"])
+        rest = EstimatorPredictor.from_state(state["rest"])
+        if linear.slopes.shape != (rest.n_features, rest.n_outputs):
+            raise ValueError("the linear rule does not fit the trees that are added to it")
+        if linear.is_class or rest.present is not None:
+            raise ValueError("a sum of predictions is for values, not for classes")
+        return cls(linear, rest)
+
+
+@dataclass(frozen=True)
+class BoostedLinearLearner(Learner):
+    """A linear rule plus boosting of its residuals: extrapolates, and bends where there are rows.
+
+    For values only: probabilities have no residuals that could be added up.
+    """
+
+    task: ClassVar[Task | None] = "regression"
+    extrapolates: ClassVar[bool] = True
+    in_threads: ClassVar[bool] = True
+    rounds: ClassVar[dict[str, Round]] = {"full": Round(3, 1)}
+    grids: ClassVar[str] = "small"
+
+    name: str = "boosted_linear"
+    linear: LinearLearner = field(default_factory=LinearLearner)
+    boosting: BoostingLearner = field(default_factory=BoostingLearner)
+
+    def with_map_coordinates(self, count: int) -> BoostedLinearLearner:
+        return replace(self, linear=self.linear.with_map_coordinates(count))
+
     def fit(
         self,
         features: Floats,
@@ -350,11 +395,91 @@ class BoostingLearner(Learner):
         n_classes: int | None,
         seed: int,
         weights: Floats | None = None,
-    ) -> EstimatorPredictor:
-        is_class = n_classes is not None
-        kind = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
-        learner = EstimatorLearner(self.name, kind(max_iter=100))
-        return learner.fit(features, labels, n_classes, seed, weights)
+    ) -> BoostedLinearPredictor:
+        if n_classes is not None:
+            raise PredictorError(
+                f"The predictor {self.name!r} is for values, and there are {n_classes} classes. "
+                "Choose 'boosting' or 'linear' for classes."
+            )
+        linear = self.linear.fit(features, labels, None, seed, weights)
+        residuals = labels - linear.predict(features)
+        rest = self.boosting.fit(features, residuals, None, seed, weights)
+        return BoostedLinearPredictor(linear, rest)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighboursPredictor(Predictor):
+    """Rows that are remembered."""
+
+    kind: ClassVar[str] = "neighbours"
+    name: ClassVar[str] = "neighbours"  # type: ignore[misc]
+    rows: Floats  # (n, p)
+    answers: Floats  # (n, classes) ones and zeros, or (n, outputs) values
+    weights: Floats  # (n,) how much a row's answer counts
+    prior: Floats | None  # (classes,) counts as one neighbour: five who agree are not certain
+
+    def predict(self, features: Floats) -> Floats:
+        if not len(features):
+            return np.empty((0, self.answers.shape[1]))
+        n_neighbours = min(5, len(self.rows))  # scikit-learn's default
+        search = NearestNeighbors(n_neighbors=n_neighbours, algorithm="brute").fit(self.rows)
+        nearest = search.kneighbors(features, return_distance=False)
+        weights = self.weights[nearest][:, :, None]
+        share = (weights * self.answers[nearest]).sum(axis=1) / weights.sum(axis=1)
+        if self.prior is None:
+            return share
+        return (n_neighbours * share + self.prior) / (n_neighbours + 1)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "rows": self.rows,
+            "answers": self.answers,
+            "weights": self.weights,
+            "prior": self.prior,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        rows, answers, weights = (
+            np.asarray(state[name], dtype=np.float64) for name in ("rows", "answers", "weights")
+        )
+        prior = None if state["prior"] is None else np.asarray(state["prior"], dtype=np.float64)
+        fits = rows.ndim == answers.ndim == 2 and weights.shape == (len(rows),)
+        if not fits or len(rows) != len(answers) or not len(rows):
+            raise ValueError("the rows do not fit their answers and weights")
+        if prior is not None and prior.shape != (answers.shape[1],):
+            raise ValueError("the prior does not fit the classes")
+        if not (weights > 0).all():
+            raise ValueError("a row counts for nothing")
+        return cls(rows, answers, weights, prior)
+
+
+@dataclass(frozen=True)
+class NeighboursLearner(Learner):
+    """The mean answer of the five rows that are nearest, for pictures and signals."""
+
+    rounds: ClassVar[dict[str, Round]] = {"full": Round(4)}
+    grids: ClassVar[str] = "only"
+
+    name: str = "neighbours"
+
+    def fit(
+        self,
+        features: Floats,
+        labels: NDArray,
+        n_classes: int | None,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> NeighboursPredictor:
+        features, labels, weights = weighted_rows(features, labels, weights)
+        if weights is None:
+            weights = np.ones(len(features))
+        rows = np.array(features, dtype=np.float64)
+        if n_classes is None:
+            return NeighboursPredictor(rows, np.array(labels, dtype=np.float64), weights, None)
+        answers = np.eye(n_classes)[labels]
+        prior = weights @ answers / weights.sum()
+        return NeighboursPredictor(rows, answers, weights, prior)
 
 
 def learner_for(predictor: Any, task: Task) -> Learner:

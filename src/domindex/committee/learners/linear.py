@@ -14,12 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from domindex.arrays import Floats
-from domindex.committee.learners.base import (
-    Learner,
-    Predictor,
-    Round,
-    weighted_rows,
-)
+from domindex.committee.learners.base import Learner, Predictor, Round, weighted_rows
 from domindex.errors import InputError
 from domindex.inputs.layout import InputLayout
 
@@ -90,14 +85,9 @@ class LinearLearner(Learner):
     """Features are brought to unit variance; the penalty is relative to the mean loss of a row.
 
     Classes: min mean(log loss) + penalty/2 · |slopes|². Values: min mean(|error|²) + penalty ·
-    |slopes|². Means are weighted where rows are.
-
-    Attributes
-    ----------
-    same_units : whether one number divides all features: a cell of a picture that is dark in nearly
-        all rows is not blown up, only to flash in a domain where something stands there
-    together : how many of the last features are coordinates of one point, and are divided by one
-        number: a map may be turned at will, and the rule shall not know how it lies
+    |slopes|². Means are weighted where rows are. With `same_units` one number divides all features,
+    so that a cell of a picture that is dark in nearly all rows is not blown up; so it does with the
+    last features where `together` says that these are one point of the map, however it lies.
     """
 
     extrapolates: ClassVar[bool] = True
@@ -183,21 +173,13 @@ class LinearMixture(Learner):
     shares: tuple[float, ...]
     name: str = "linear"
 
-    def fit(
-        self,
-        features: Floats,
-        labels: NDArray,
-        n_classes: int | None,
-        seed: int,
-        weights: Floats | None = None,
-    ) -> LinearPredictor:
-        fitted = [rule.fit(features, labels, n_classes, seed, weights) for rule in self.rules]
-        return LinearPredictor(
-            fitted[0].centre,
-            np.tensordot(self.shares, np.stack([one.slopes for one in fitted]), axes=1),
-            np.tensordot(self.shares, np.stack([one.intercept for one in fitted]), axes=1),
-            n_classes is not None,
+    def fit(self, *rows: Any, **weights: Any) -> LinearPredictor:
+        fitted = [rule.fit(*rows, **weights) for rule in self.rules]
+        slopes, intercept = (
+            np.tensordot(self.shares, np.stack([getattr(one, name) for one in fitted]), axes=1)
+            for name in ("slopes", "intercept")
         )
+        return replace(fitted[0], slopes=slopes, intercept=intercept)
 
     def mixed(self, predicted: Floats, is_class: bool) -> Floats:
         """(n, columns) what the mixture predicts, from what its rules do (rules, n, columns).

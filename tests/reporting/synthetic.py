@@ -3,7 +3,7 @@
 import numpy as np
 
 from domindex.reporting import ReportData
-from domindex.reporting.records import (
+from domindex.reporting.report_data import (
     ColumnRecord,
     DifferenceRecord,
     DomainRecord,

@@ -9,7 +9,7 @@ import pytest
 
 from domindex.reporting import write_report
 from domindex.reporting.montage import picture_uri
-from domindex.reporting.records import ForecastRecord, MissingRecord
+from domindex.reporting.report_data import ForecastRecord, MissingRecord
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from domindex.reporting.building import forecast_records, history_record, member_records
-from domindex.reporting.records import ForecastRecord, History
+from domindex.reporting.report_data import ForecastRecord, History
 
 
 def test_candidates_that_predict_become_plain_values():

@@ -6,7 +6,7 @@ import numpy as np
 
 from domindex.geometry import DomainIndex
 from domindex.reporting.diagnostics import diagnose
-from domindex.reporting.records import (
+from domindex.reporting.report_data import (
     DomainRecord,
     ForecastRecord,
     HeldOutQuality,

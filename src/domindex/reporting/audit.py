@@ -13,7 +13,7 @@ from domindex.errors import InputError
 from domindex.evaluation import ClassProbe, IndexAudit, audit_index
 from domindex.inputs import group_rows
 from domindex.inputs.labels import check_label_array
-from domindex.reporting.records import AuditRecord, ConditionRecord
+from domindex.reporting.report_data import AuditRecord, ConditionRecord
 
 CAVEAT = "Information is in nats, as far as these models can read it; there may be more."
 
@@ -128,17 +128,14 @@ def condition_records(audit: IndexAudit) -> tuple[ConditionRecord, ...]:
         f"of which {audit.min_kept:.0%} is required{_on_labels_kept(audit)}; no probe could show "
         f"more than {z.ceiling:.2f}.",
     )
-    return (
-        ConditionRecord(
-            "The encoding z does not reveal the domain", audit.independent, independence
-        ),
-        ConditionRecord(
-            "The indices and z together keep the inputs", audit.preserves_inputs, inputs
-        ),
-        ConditionRecord(
-            "The encoding z predicts the label in the sources", audit.label_sensitive, on_labels
-        ),
-    )
+    sentences = {
+        "The encoding z does not reveal the domain": independence,
+        "The indices and z together keep the inputs": inputs,
+        "The encoding z predicts the label in the sources": on_labels,
+    }
+    verdicts = (audit.independent, audit.preserves_inputs, audit.label_sensitive)
+    pairs = zip(sentences.items(), verdicts)
+    return tuple(ConditionRecord(name, holds, words) for (name, words), holds in pairs)
 
 
 def _headline(audit: IndexAudit) -> tuple[str, str]:

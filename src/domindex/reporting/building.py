@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from domindex.arrays import Ints
-from domindex.committee.record import FitRecord, HeldOutRecord, profile_features
+from domindex.committee.record import HeldOutRecord, profile_features
 from domindex.errors import InputError
 from domindex.estimators.frames import FitArguments, fitted_rows, pandas_frame
 from domindex.estimators.vdi import BaseVDI
@@ -27,16 +27,16 @@ from domindex.reporting.diagnostics import diagnose
 from domindex.reporting.distances import distances_to_sources, nearest_domains
 from domindex.reporting.explaining import Explanations, explain
 from domindex.reporting.montage import are_pictures, domain_pictures, picture_uri, spread_out
-from domindex.reporting.records import (
+from domindex.reporting.report_data import (
     DomainRecord,
     DriverRecord,
     ForecastRecord,
     HeldOutQuality,
     HeldOutScore,
     History,
+    ReportData,
     Value,
 )
-from domindex.reporting.report_data import ReportData
 from domindex.versions import versions
 
 METHOD = (
@@ -82,20 +82,17 @@ def report_data(
     Parameters
     ----------
     model : a fitted `VDIClassifier` or `VDIRegressor`
-    X : what it was fitted on. Without it the report lacks the audit, predictions by domain and
-        pictures
+    X : what it was fitted on; without it there are no audit, predictions by domain and pictures
     y : labels, read in source domains only
     sample_domain : a domain name per row
-    table : the inputs as their user knows them, before they were made numbers: a data frame or a
-        mapping of names to one value per row. Domains are compared in these columns; None takes X
-    columns : more columns to colour the map by, of the same kind; numbers are averaged over a
-        domain, of anything else the commonest value counts
+    table : a data frame, or name to values: the columns in which domains are compared; None takes X
+    columns : more columns to colour the map by: means of numbers, of others the commonest value
     title : heading of the report
-    seconds : how long the fit took, where it is known; else what `timings_` says
+    seconds : how long the fit took; None takes what `timings_` says
     budget : seconds that gathering may take; None for a quarter of the fit's time
     random_state : seed of the audit and of the rows that are looked at
     progress : where to show what is being done; None shows it where the model is verbose
-    preparation : sentences on what was done to the table before the fit, for its reader
+    preparation : sentences on what was done to the table before the fit
 
     Examples
     --------
@@ -144,7 +141,7 @@ def report_data(
         versions=versions(),
         summary=tuple(model.summary().splitlines()),
         profiles=why.columns,
-        drivers=_drivers(model._record),
+        drivers=() if model._record is None else _drivers(model._record.importance),
         preparation=tuple(preparation),
         no_audit=" ".join(no_audit),
     )
@@ -266,7 +263,13 @@ def _domain_records(
     pictures = {} if given is None else _pictures(model, given, notes)
     away = distances_to_sources(index, model.source_domains_)
     nearest = nearest_domains(index)
-    sizes, sources = _rows_by_domain(model, given), set(model.source_domains_)
+    if given is not None:
+        sizes = dict(zip(given.data.domains, given.data.domain_sizes.tolist()))
+    else:  # as the fit and the forecasts remember
+        sizes = dict(zip(model.forecast_["domain"], model.forecast_["rows"].astype(int)))
+        if model._record is not None:
+            sizes |= dict(zip(model.domains_, model._record.rows.tolist()))
+    sources = set(model.source_domains_)
     scores = {} if quality is None else {one.name: one.score for one in quality.scores}
     forecasts = forecast_records(model.forecast_)
     return tuple(
@@ -290,7 +293,7 @@ def _domain_records(
 
 
 def _pictures(model: Any, given: GivenRows, notes: list[str]) -> dict[Hashable, str]:
-    """By domain, the picture that stands for it; none where rows are no pictures."""
+
     index, inputs = model.domain_index_, given.data.inputs
     if not are_pictures(inputs.shape[1:]):
         return {}
@@ -303,27 +306,12 @@ def _pictures(model: Any, given: GivenRows, notes: list[str]) -> dict[Hashable, 
     return {name: picture_uri(picture) for name, picture in zip(shown, pictures)}
 
 
-def _rows_by_domain(model: Any, given: GivenRows | None) -> dict[Hashable, int]:
-    """How many rows each domain has: of the data, or as the fit and the forecasts remember."""
-    if given is not None:
-        return dict(zip(given.data.domains, given.data.domain_sizes.tolist()))
-    known = dict(zip(model.forecast_["domain"], model.forecast_["rows"].astype(int)))
-    if model._record is not None:
-        known |= dict(zip(model.domains_, model._record.rows.tolist()))
-    return known
-
-
 def member_records(candidates: pd.DataFrame) -> tuple[dict[str, Any], ...]:
     """The candidates that predict, in the order of the table: weight, near and far loss."""
-    shown = candidates.loc[
-        candidates["weight"] > 0, ["candidate", "weight", "near_loss", "far_loss"]
-    ]
     return tuple(
-        {
-            str(name).replace("_", " "): str(value) if name == "candidate" else _number(value)
-            for name, value in row.items()
-        }
-        for row in shown.to_dict("records")
+        {"candidate": str(row.candidate), "weight": _number(row.weight)}
+        | {"near loss": _number(row.near_loss), "far loss": _number(row.far_loss)}
+        for row in candidates[candidates["weight"] > 0].itertuples()
     )
 
 
@@ -340,14 +328,9 @@ def forecast_records(table: pd.DataFrame) -> dict[str, ForecastRecord]:
     }
 
 
-def _drivers(record: FitRecord | None) -> tuple[DriverRecord, ...]:
-    if record is None:
-        return ()
-    table = record.importance
-    figures = zip(table["column"], table["importance"], table["standard_error"])
-    return tuple(
-        DriverRecord(str(name), float(mean), float(error)) for name, mean, error in figures
-    )
+def _drivers(table: pd.DataFrame) -> tuple[DriverRecord, ...]:
+    columns = (table[name].tolist() for name in ("column", "importance", "standard_error"))
+    return tuple(DriverRecord(str(name), mean, error) for name, mean, error in zip(*columns))
 
 
 def history_record(table: pd.DataFrame, max_epochs: int = 400) -> History:

@@ -51,10 +51,7 @@ def axes_for_rows(ax: Any, n_rows: int) -> Any:
 
 
 def axes_for_map(ax: Any, points: Floats) -> Any:
-    """`new_axes` for (domains, 2) points with one unit for both axes.
-
-    A map that is almost a line does not leave the figure empty above and below it.
-    """
+    """`new_axes` for (domains, 2) points with one unit for both axes; lower where they are flat."""
     width, height = np.maximum(np.ptp(points, axis=0), 1e-9)
     return new_axes(ax, float(np.clip(1.6 + (WIDTH - 1.0) * height / width, MIN_HEIGHT, HEIGHT)))
 
@@ -106,11 +103,7 @@ def draw_domains(
 
 
 def short_name(name: Hashable, max_letters: int = 24) -> str:
-    """A name cut in the middle: names that begin alike often differ in how they end.
-
-    >>> short_name("Municipality of Somewhere-upon-River 17")
-    'Municipality…n-River 17'
-    """
+    """A name cut in the middle: names that begin alike often differ in how they end."""
     text = str(name)
     if len(text) <= max_letters:
         return text
@@ -132,18 +125,16 @@ def name_points(
     """The name of each domain beside its point, or so many typographic points below it.
 
     Call it last, when the axes have their limits. A name that would cover another moves to another
-    side of its point, and is left out where there is no room on any side. A $ in a name is a
-    dollar, not mathematics.
+    side of its point, and is left out where there is no room on any side.
     """
     texts = [short_name(name) for name in domains]
     under: list[Place | None] = [(0.0, -(below or 0.0), "center")] * len(texts)
     places = _beside(axes, texts, points) if below is None else under
     for text, point, place in zip(texts, points, places):
-        if place is None:
-            continue
-        right, up, side = place
-        label = axes.annotate(text, point, (right, up), textcoords="offset points", ha=side)
-        label.set(fontsize=FONT, parse_math=False, in_layout=False)
+        if place is not None:
+            *offset, side = place
+            label = axes.annotate(text, point, offset, textcoords="offset points", ha=side)
+            label.set(fontsize=FONT, parse_math=False, in_layout=False)
 
 
 def _beside(

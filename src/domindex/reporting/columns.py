@@ -15,8 +15,7 @@ from domindex.arrays import Ints
 from domindex.errors import InputError
 from domindex.inputs.names import is_missing
 from domindex.inputs.profiles import ColumnProfile, max_profiles
-from domindex.reporting.records import Value
-from domindex.reporting.report_data import most_columns
+from domindex.reporting.report_data import Value, most_columns
 
 Columns = dict[str, tuple[Value, ...]]
 
@@ -78,23 +77,11 @@ def aggregate_columns(columns: Any, row_domains: Ints, n_domains: int) -> Column
     """Per domain the mean of each column of numbers, the commonest value of any other.
 
     Nothing is shown of a single row: a mean needs three values, and a text must be in five rows.
-
-    Parameters
-    ----------
-    columns : a data frame, or a mapping of names to sequences, one value per row
-    row_domains : (rows,) the number of each row's domain
-    n_domains : how many there are
     """
-    result: Columns = {}
-    for label, values in _columns_by_name(columns):
-        if len(values) != len(row_domains):
-            raise InputError(
-                f"columns has {len(values)} values in {label!r}, but there are {len(row_domains)} "
-                "rows. Pass one value per row."
-            )
-        of_domains = _commonest if values.dtype == object else _mean
-        result[label] = of_domains(values, row_domains, n_domains)
-    return result
+    return {
+        label: (_commonest if values.dtype == object else _mean)(values, row_domains, n_domains)
+        for label, values in _columns_by_name(columns, "columns", len(row_domains))
+    }
 
 
 def profile_table(
@@ -102,18 +89,8 @@ def profile_table(
 ) -> tuple[ColumnProfile, ...]:
     """A profile for each column of a data frame or a mapping; what is no number counts as text."""
     rows = _some_rows(row_domains, seed)
-    columns = _columns_by_name(table)
-    for name, values in columns:
-        if len(values) != len(row_domains):
-            raise InputError(
-                f"table has {len(values)} values in {name!r}, but X has {len(row_domains)} rows. "
-                "Pass one value per row."
-            )
-    most = max_profiles(n_domains)
-    return tuple(
-        _profile(name, values[rows], row_domains[rows], n_domains)
-        for name, values in columns[:most]
-    )
+    columns = _columns_by_name(table, "table", len(row_domains))[: max_profiles(n_domains)]
+    return tuple(_profile(name, one[rows], row_domains[rows], n_domains) for name, one in columns)
 
 
 def _profile(name: str, values: NDArray, row_domains: Ints, n_domains: int) -> ColumnProfile:
@@ -132,17 +109,24 @@ def _some_rows(row_domains: Ints, seed: int, most: int = 500) -> Ints:
     return np.sort(order[np.arange(len(order)) - starts < most])
 
 
-def _columns_by_name(columns: Any) -> list[tuple[str, NDArray]]:
+def _columns_by_name(columns: Any, argument: str, n_rows: int) -> list[tuple[str, NDArray]]:
     """The columns of a data frame or a mapping: floats, NaN where missing, or objects."""
-    if isinstance(columns, Mapping):
-        return [(str(label), _array(values)) for label, values in columns.items()]
-    frame = nw.from_native(columns, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        raise InputError(
-            f"columns is a {type(columns).__name__}. Pass a data frame, or a mapping of names to "
-            "one value per row."
-        )
-    return [(label, _array(frame[label].to_list())) for label in frame.columns]
+    if not isinstance(columns, Mapping):
+        frame = nw.from_native(columns, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            raise InputError(
+                f"{argument} is a {type(columns).__name__}. Pass a data frame, or a mapping of "
+                "names to one value per row."
+            )
+        columns = {label: frame[label].to_list() for label in frame.columns}
+    found = [(str(label), _array(values)) for label, values in columns.items()]
+    for label, values in found:
+        if len(values) != n_rows:
+            raise InputError(
+                f"{argument} has {len(values)} values in {label!r}, but there are {n_rows} rows. "
+                "Pass one value per row."
+            )
+    return found
 
 
 def _array(values: Any) -> NDArray:

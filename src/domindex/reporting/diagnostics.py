@@ -10,7 +10,7 @@ from domindex.committee.committee import CLEARLY_APART
 from domindex.evaluation import IndexAudit
 from domindex.geometry import DomainIndex
 from domindex.reporting.distances import median_spacing, widest_distance
-from domindex.reporting.records import DomainRecord, HeldOutQuality
+from domindex.reporting.report_data import DomainRecord, HeldOutQuality
 
 
 def diagnose(
@@ -30,7 +30,7 @@ def diagnose(
 
 
 def _on_domains(records: Sequence[DomainRecord], off_map: Sequence[str]) -> Iterator[str]:
-    """A single source, small domains, and added ones off the map."""
+
     n_sources = sum(record.role == "source" for record in records)
     if n_sources == 1 and any(record.forecast is not None for record in records):
         yield (
@@ -55,10 +55,7 @@ def _on_domains(records: Sequence[DomainRecord], off_map: Sequence[str]) -> Iter
 def _on_targets(
     index: DomainIndex, records: Sequence[DomainRecord], far_spacings: float = 3.0
 ) -> Iterator[str]:
-    """Targets farther from all sources than these from each other, or reached in two ways.
-
-    Of a single source, `far_spacings` median spacings count as far.
-    """
+    """Targets farther from all sources than these from each other, or reached in two ways."""
     sources = np.array([record.role == "source" for record in records])
     span = widest_distance(index.coordinates[sources]) / (median_spacing(index) or 1.0)
     limit = max(span, far_spacings)
@@ -76,12 +73,8 @@ def _on_targets(
             "Nothing labelled is near; predictions there assume that domains keep changing as they "
             "do among the sources."
         )
-    forecasts = {record.name: record.forecast for record in records if record.forecast is not None}
-    apart = [
-        name
-        for name, forecast in forecasts.items()
-        if forecast.two_ways is not None and forecast.two_ways < 1.0 - CLEARLY_APART
-    ]
+    ways = {one.name: one.forecast.two_ways for one in records if one.forecast is not None}
+    apart = [name for name, way in ways.items() if way is not None and way < 1.0 - CLEARLY_APART]
     if apart:
         yield (
             f"The map closes, and {_count(apart, 'target', 'targets')} can be reached both ways "
@@ -128,7 +121,7 @@ def _on_quality(
     if held_out is not None and held_out.clearly_worse:
         yield (
             "On held-out source domains a plain model without adaptation did better "
-            f"({held_out.score_name} {held_out.baseline_mean:.3g}, against {held_out.mean:.3g}). "
+            f"({held_out.score_name} {held_out.means[1]:.3g}, against {held_out.means[0]:.3g}). "
             "Compare both before relying on predictions in targets."
         )
 

@@ -15,7 +15,7 @@ from domindex.errors import InputError
 from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.profiles import ColumnProfile
 from domindex.reporting.distances import distances_to_sources, nearest_domains
-from domindex.reporting.records import ColumnRecord, DifferenceRecord, MissingRecord
+from domindex.reporting.report_data import ColumnRecord, DifferenceRecord, MissingRecord
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +32,7 @@ class Comparison:
 
     @classmethod
     def of(cls, profile: ColumnProfile, nearest: Ints, is_source: NDArray[np.bool_]) -> Comparison:
-        """`nearest` (domains, neighbours) are numbers, `is_source` (domains,) roles.
-
-        Domains that the profile does not hold, such as added ones, have no counts.
-        """
+        """Domains that the profile does not hold, such as added ones, have no counts."""
         more = len(nearest) - len(profile.counts)
         counts = np.pad(profile.counts, ((0, more), (0, 0)))
         profile = replace(profile, counts=counts, missing=np.pad(profile.missing, (0, more)))
@@ -61,25 +58,20 @@ class Comparison:
 
     def column(self, is_source: NDArray[np.bool_]) -> ColumnRecord:
         """The column as the sources show it."""
-        missing = self.missing[is_source]
-        return ColumnRecord(
-            self.profile.name,
-            self.profile.bin_names,
-            not self.profile.levels,
-            _rounded(self.sources),
-            float(missing.mean()) if len(missing) else 0.0,
-        )
+        profile, missing = self.profile, self.missing[is_source]
+        lacking = float(missing.mean()) if len(missing) else 0.0
+        shares = _rounded(self.sources)
+        return ColumnRecord(profile.name, profile.bin_names, not profile.levels, shares, lacking)
+
+    def distances(self, domain: int) -> tuple[float, float, float]:
+        """Of one domain: from its neighbours, from the sources, and what chance gives."""
+        near, away, chance = self.from_neighbours, self.from_sources, self.chance
+        return float(near[domain]), float(away[domain]), float(chance[domain])
 
     def difference(self, column: int, domain: int) -> DifferenceRecord:
         """One domain; `column` is the number of the column in the report."""
-        return DifferenceRecord(
-            column,
-            float(self.from_neighbours[domain]),
-            float(self.from_sources[domain]),
-            float(self.chance[domain]),
-            _rounded(self.profile.shares[domain]),
-            _rounded(self.neighbours[domain]),
-        )
+        shares, around = self.profile.shares[domain], self.neighbours[domain]
+        return DifferenceRecord(column, *self.distances(domain), _rounded(shares), _rounded(around))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,26 +151,17 @@ def explain_domain(model: Any, name: Hashable) -> pd.DataFrame:
     return pd.DataFrame([_row(one, number) for one in known], columns=[*names, *typical])
 
 
-def _row(comparison: Comparison, number: int) -> dict[str, Any]:
-    profile, sources = comparison.profile, comparison.sources
-    own, around = profile.shares[number], comparison.neighbours[number]
-    level = int(np.abs(2.0 * own - around - sources).argmax()) if profile.levels else None
-    return {
-        "column": profile.name,
-        "from_neighbours": float(comparison.from_neighbours[number]),
-        "from_sources": float(comparison.from_sources[number]),
-        "chance": float(comparison.chance[number]),
-        "typical": _typical(profile, own, level),
-        "neighbours_typical": _typical(profile, around, level),
-        "sources_typical": _typical(profile, sources, level),
-    }
+def _row(one: Comparison, number: int) -> list[Any]:
+    shares = one.profile.shares[number], one.neighbours[number], one.sources
+    level = None
+    if one.profile.levels:
+        level = int(np.abs(2.0 * shares[0] - shares[1] - shares[2]).argmax())
+    typical = [_typical(one.profile, part, level) for part in shares]
+    return [one.profile.name, *one.distances(number), *typical]
 
 
 def _typical(profile: ColumnProfile, shares: Floats, level: int | None) -> str | None:
-    """The range that holds the median, or the share of a category; None where nothing is known.
-
-    `level` is the category in which the domain differs most.
-    """
+    """The range that holds the median, or the share of a category; None where nothing is known."""
     if not shares.any():
         return None
     if level is not None:
@@ -198,7 +181,7 @@ def _chance(profile: ColumnProfile, shares: Floats, rows: Floats) -> Floats:
 
 
 def _largest(values: Floats, most: int) -> Ints:
-    """(rows, most) numbers of the largest values of each row, the largest first."""
+    """(rows, most) numbers of each row's largest values, the largest first."""
     return np.argsort(-values, axis=1, kind="stable")[:, :most]
 
 

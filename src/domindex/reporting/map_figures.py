@@ -1,6 +1,7 @@
 """Figures of maps: the domains, their pictures, graphs, local indices, and what is known of them.
 
-Each takes an optional Axes and returns it; none shows or saves.
+Each takes `ax`, the Axes of Matplotlib to draw on (None makes new ones), and returns it; none shows
+or saves. `index` is a fitted model or its map; `source_domains` are squares, None for the model's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.evaluation import index_correlation, procrustes_agreement
-from domindex.geometry import DomainIndex, procrustes_align
+from domindex.geometry import procrustes_align
 from domindex.inputs import check_domain_names, check_inputs, group_rows
 from domindex.inputs.messages import preview
 from domindex.reporting.canvas import (
@@ -76,14 +77,19 @@ def plot_domain_map(
     index, sources = map_and_sources(index, source_domains)
     points = plane(index)
     axes = axes_for_map(ax, points)
-    values = _color_values(color, len(points))
+    values = None if color is None else _color_values(color, len(points))
     if index.angles is not None:
-        _draw_ring(axes, points, index.angles)
-    if graph is not None:
-        _draw_edges(axes, index, points, graph)
+        order = np.argsort(index.angles, kind="stable")
+        ring = {"color": "0.6", "linewidth": 1.2, "linestyle": (0, (4, 2)), "label": "ring"}
+        axes.plot(*points[np.append(order, order[0])].T, zorder=1, **ring)
+    position = dict(zip(index.domains, points))
+    for first, second in () if graph is None else graph.edges:
+        if first in position and second in position:
+            ends = np.array([position[first], position[second]])
+            axes.plot(*ends.T, color="0.8", linewidth=0.8, zorder=1)
     if std is not None:
         _draw_ellipses(axes, points, np.asarray(std, dtype=float))
-    if color is None:
+    if values is None:
         draw_domains(axes, points, sources, **DOT)
     elif values.dtype.kind == "U":
         _draw_groups(axes, points, values, sources)
@@ -105,15 +111,9 @@ def plot_montage(
 ) -> Any:
     """The map with a small picture of every domain at its place, framed by its role.
 
-    Parameters
-    ----------
-    index : a fitted model or its map; its first two components are drawn
-    X : (rows, H, W), (rows, H, W, C) or (rows, C, H, W)
-    sample_domain : the domain of every row
-    kind : "nearest" shows the row nearest to the domain's mean, "mean" the mean of its rows
-    source_domains : framed in another colour; of more than 60 domains, 60 that are spread over the
-        map get a picture
-    ax : axes of Matplotlib to draw on; new ones where None
+    Rows of X are (H, W), (H, W, C) or (C, H, W). `kind` "nearest" shows the row nearest to the
+    domain's mean, "mean" the mean of its rows. Of more than 60 domains, 60 that are spread over the
+    map get a picture.
 
     Examples
     --------
@@ -155,14 +155,7 @@ def plot_map_on_positions(
     """The map laid on known positions: a line from where each domain is to where the map has it.
 
     The map is moved, turned, mirrored and scaled as a whole, so that the lines are shortest.
-
-    Parameters
-    ----------
-    index : a fitted model or its map; the first two components are drawn
-    positions : (domains, 2), in the order of `index.domains`, such as longitude and latitude
-    position_names : what the two columns are
-    source_domains : squares; None takes those of a model
-    ax : axes of Matplotlib to draw on; new ones where None
+    `positions` are (domains, 2), in the order of `index.domains`, such as longitude and latitude.
 
     Examples
     --------
@@ -182,18 +175,12 @@ def plot_map_on_positions(
         axes.plot(*np.array([start, end]).T, color="0.75", linewidth=0.9, zorder=1)
     for chosen, marker, label, color in kinds(sources):
         hollow = {"facecolors": "none", "edgecolors": color, "zorder": 2}
-        full = {"color": color, "zorder": 3}
-        for points, where, style in (
-            (known, "known position", hollow),
-            (laid, "on the map", full),
-        ):
-            axes.scatter(*points[chosen].T, marker=marker, s=45, label=f"{label}, {where}", **style)
+        style = {"marker": marker, "s": 45}
+        axes.scatter(*known[chosen].T, label=f"{label}, known position", **style, **hollow)
+        axes.scatter(*laid[chosen].T, label=f"{label}, on the map", color=color, zorder=3, **style)
     agreement = procrustes_agreement(plane(index), known)
-    axes.set(
-        xlabel=position_names[0],
-        ylabel=position_names[1],
-        title=f"The map explains {agreement:.0%} of the positions",
-    )
+    axes.set(xlabel=position_names[0], ylabel=position_names[1])
+    axes.set_title(f"The map explains {agreement:.0%} of the positions")
     axes.set_aspect("equal", adjustable="datalim")
     axes.legend(loc="best", frameon=False, fontsize=8)
     name_points(axes, index.domains, laid)
@@ -210,15 +197,8 @@ def plot_index_against_truth(
 ) -> Any:
     """The map's first principal axis against a known number per domain, which it should follow.
 
-    The sign of a map means nothing, so the axis is turned to rise with the truth.
-
-    Parameters
-    ----------
-    index : a fitted model or its map
-    truth : (domains,) a number a domain, in the order of `index.domains`
-    truth_label : what it is
-    source_domains : squares; None takes those of a model
-    ax : axes of Matplotlib to draw on; new ones where None
+    The sign of a map means nothing, so the axis is turned to rise with the truth, (domains,) in the
+    order of `index.domains`.
 
     Examples
     --------
@@ -234,11 +214,8 @@ def plot_index_against_truth(
     points = np.column_stack([known, inferred])
     axes = new_axes(ax)
     draw_domains(axes, points, sources)
-    axes.set(
-        xlabel=truth_label,
-        ylabel="inferred index, first principal axis",
-        title=f"|r| = {correlation:.3f}",
-    )
+    axes.set(xlabel=truth_label, ylabel="inferred index, first principal axis")
+    axes.set_title(f"|r| = {correlation:.3f}")
     axes.grid(alpha=0.3)
     axes.legend(loc="best", frameon=False)
     name_points(axes, index.domains, points)
@@ -255,14 +232,9 @@ def plot_domain_graph(
 ) -> Any:
     """An inferred domain graph; beside a true one, edges are drawn by which of the two have them.
 
-    Parameters
-    ----------
-    inferred : as from `model.domain_graph`; a fitted model stands for its graph of the nearest two
-    truth : the true graph of the same domains
-    positions : where to draw each domain, name to (x, y); None lays out the true graph, or the
-        inferred one where there is no truth
-    source_domains : squares; None takes those of a model
-    ax : axes of Matplotlib to draw on; new ones where None
+    `inferred` is as from `model.domain_graph`; a fitted model stands for its graph of the nearest
+    two. `positions` says where to draw each domain, name to (x, y); None lays out the true graph,
+    or the inferred one where there is no truth.
 
     Examples
     --------
@@ -284,12 +256,9 @@ def plot_domain_graph(
     axes = new_axes(ax)
     for label, edges in groups.items():
         for number, (first, second) in enumerate(edges):
-            axes.plot(
-                *np.array([places[first], places[second]]).T,
-                zorder=1,
-                label=f"{label} ({len(edges)})" if number == 0 else None,
-                **EDGE_STYLES[label],
-            )
+            named = {"label": f"{label} ({len(edges)})"} if number == 0 else {}
+            ends = np.array([places[first], places[second]])
+            axes.plot(*ends.T, zorder=1, **named, **EDGE_STYLES[label])
     points = np.array(list(places.values()))
     draw_domains(axes, points, source_marks(list(places), sources), **(DOT | {"s": 90}))
     axes.set_aspect("equal", adjustable="box")
@@ -306,15 +275,10 @@ def plot_local_indices(
     domains: Sequence[Hashable] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Local indices of rows, one colour a domain.
+    """Local indices of rows, from `model.transform`, one colour a domain.
 
-    Parameters
-    ----------
-    local_indices : (rows, local_dim), from `model.transform`; more than two components are drawn
-        along the two directions in which all rows vary most
-    sample_domain : a domain name per row
-    domains : which to draw; all where None
-    ax : axes of Matplotlib to draw on; new ones where None
+    More than two components are drawn along the two directions in which all rows vary most.
+    `domains` are those to draw, None for all.
 
     Examples
     --------
@@ -334,7 +298,12 @@ def plot_local_indices(
         )
     axes = new_axes(ax)
     points = _widest(rows.reshape(len(rows), -1).astype(np.float64), 2)
-    for name, color in zip(chosen, _colors(len(chosen))):
+    colors: Any = PALETTE
+    if len(chosen) > len(PALETTE):
+        from matplotlib import colormaps
+
+        colors = colormaps["viridis"](np.linspace(0.0, 1.0, len(chosen)))
+    for name, color in zip(chosen, colors):
         axes.scatter(*points[groups[name]].T, s=12, alpha=0.7, color=color, label=short_name(name))
     axes.set(xlabel="local index, first axis", ylabel="local index, second axis")
     axes.set_aspect("equal", adjustable="datalim")
@@ -353,10 +322,8 @@ def _set_map_axes(axes: Any, margins: float) -> None:
     axes.legend(loc="best", frameon=False)
 
 
-def _color_values(color: ArrayLike | None, n_domains: int) -> NDArray:
+def _color_values(color: ArrayLike, n_domains: int) -> NDArray:
     """A number or a text per domain."""
-    if color is None:
-        return np.zeros(n_domains)
     values = np.asarray(color).ravel()
     if len(values) != n_domains:
         raise InputError(
@@ -403,12 +370,6 @@ def _draw_groups(axes: Any, points: Floats, texts: NDArray, sources: NDArray[np.
                 axes.scatter(*points[members].T, color=color, marker=marker, label=label, **DOT)
 
 
-def _draw_ring(axes: Any, points: Floats, angles: Floats) -> None:
-    order = np.argsort(angles, kind="stable")
-    around = points[np.append(order, order[0])]
-    axes.plot(*around.T, color="0.6", linewidth=1.2, linestyle=(0, (4, 2)), zorder=1, label="ring")
-
-
 def _draw_ellipses(axes: Any, points: Floats, std: Floats) -> None:
     from matplotlib.patches import Ellipse
 
@@ -417,14 +378,6 @@ def _draw_ellipses(axes: Any, points: Floats, std: Floats) -> None:
     widths = np.pad(std[:, :2], ((0, 0), (0, max(0, 2 - std.shape[1]))))
     for point, (width, height) in zip(points, widths):
         axes.add_patch(Ellipse(point, 2 * width, 2 * height, color="0.85", alpha=0.5, zorder=0))
-
-
-def _draw_edges(axes: Any, index: DomainIndex, points: Floats, graph: nx.Graph) -> None:
-    position = dict(zip(index.domains, points))
-    for first, second in graph.edges:
-        if first in position and second in position:
-            ends = np.array([position[first], position[second]])
-            axes.plot(*ends.T, color="0.8", linewidth=0.8, zorder=1)
 
 
 def _graph_layout(
@@ -450,15 +403,6 @@ def _widest(rows: Floats, n_axes: int) -> Floats:
     centred = rows - rows.mean(axis=0)
     projected = centred @ np.linalg.svd(centred, full_matrices=False)[2][:n_axes].T
     return np.pad(projected, ((0, 0), (0, n_axes - projected.shape[1])))
-
-
-def _colors(number: int) -> list[Any]:
-    """Colours that differ clearly for a few domains, a scale for many."""
-    if number <= len(PALETTE):
-        return list(PALETTE[:number])
-    from matplotlib import colormaps
-
-    return list(colormaps["viridis"](np.linspace(0.0, 1.0, number)))
 
 
 def _laid_on(points: Floats, known: Floats) -> Floats:

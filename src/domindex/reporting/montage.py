@@ -43,12 +43,7 @@ def domain_pictures(
 ) -> Colours:
     """A picture for every domain, (domains, height, width, 3), of one common brightness.
 
-    Parameters
-    ----------
-    X : (rows, H, W), (rows, H, W, C) or (rows, C, H, W), in any units
-    names : the domain of every row
-    domains : those wanted, in order
-    kind : "nearest", the row that is nearest to the domain's mean, or "mean", the mean itself
+    `kind` is "nearest", the row that is nearest to the domain's mean, or "mean", the mean itself.
     """
     inputs = check_inputs(X)
     if not are_pictures(inputs.shape[1:]):
@@ -62,8 +57,7 @@ def domain_pictures(
     missing = [name for name in domains if name not in groups]
     if missing:
         raise InputError(f"There is no row of the domain {missing[0]!r} in sample_domain.")
-    shown = np.stack([_typical(inputs[groups[name]], kind) for name in domains])
-    return _as_colours(shown)
+    return _as_colours(np.stack([_typical(inputs[groups[name]], kind) for name in domains]))
 
 
 def _typical(rows: NDArray, kind: Kind) -> Floats:
@@ -88,16 +82,13 @@ def _as_colours(pictures: Floats) -> Colours:
 
 
 def picture_uri(picture: Colours, max_bytes: int = 2000) -> str:
-    """A picture (height, width, 3) as the address that holds it as a PNG, smaller until it fits.
-
-    Sixty pictures of this size weigh less than a photograph.
-    """
+    """A picture (height, width, 3) as the address that holds it as a PNG, smaller until it fits."""
     height, width = picture.shape[:2]
     content = b""
     for side in (40, 32, 24, 16, 8):
         share = min(1.0, side / max(height, width))
         size = (max(1, round(share * height)), max(1, round(share * width)))
-        content = png_bytes(_in_steps(_resized(picture, *size)))
+        content = png_bytes(_resized(picture, *size))
         if len(content) <= max_bytes:
             break
     return DATA_URI + base64.b64encode(content).decode("ascii")
@@ -128,32 +119,28 @@ def png_bytes(picture: Colours) -> bytes:
     raw = np.hstack([np.ones((height, 1), np.uint8), lines]).tobytes()
     head = struct.pack(">IIBBBBB", width, height, 8, 0 if is_grey else 2, 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(raw, 9)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
+    file = b"\x89PNG\r\n\x1a\n"
+    for name, content in parts:
+        check = zlib.crc32(name + content)
+        file += struct.pack(">I", len(content)) + name + content + struct.pack(">I", check)
+    return file
 
 
-def _chunk(name: bytes, content: bytes) -> bytes:
-    check = zlib.crc32(name + content)
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", check)
+def _resized(picture: Colours, height: int, width: int, step: int = 8) -> Colours:
+    """Fewer pixels, each the mean of the area that it stands for.
 
-
-def _in_steps(picture: Colours, step: int = 8) -> Colours:
-    """Colours in steps of so many 255ths, which few eyes see and which halves the bytes."""
-    stepped = np.minimum((picture.astype(np.int64) + step // 2) // step * step, 255)
-    return stepped.astype(np.uint8)
-
-
-def _resized(picture: Colours, height: int, width: int) -> Colours:
-    """Fewer pixels, each the mean of the area that it stands for."""
+    Colours are in steps of so many 255ths, which few eyes see and which halves the bytes.
+    """
     down, across = _areas(picture.shape[0], height), _areas(picture.shape[1], width)
     small = np.einsum("hi,ijc,wj->hwc", down, picture.astype(np.float64), across, optimize=True)
-    return small.round().astype(np.uint8)
+    stepped = (small.round().astype(np.int64) + step // 2) // step * step
+    return np.minimum(stepped, 255).astype(np.uint8)
 
 
 def _areas(n_in: int, n_out: int) -> Floats:
     """(n_out, n_in) shares of the old pixels in each new one; rows sum to 1."""
     edges = np.linspace(0.0, n_in, n_out + 1)
-    begins, ends = edges[:-1, None], edges[1:, None]
     pixels = np.arange(n_in)
-    overlap = np.minimum(ends, pixels + 1) - np.maximum(begins, pixels)
+    overlap = np.minimum(edges[1:, None], pixels + 1) - np.maximum(edges[:-1, None], pixels)
     shares = np.clip(overlap, 0.0, None)
     return shares / shares.sum(axis=1, keepdims=True)

@@ -24,8 +24,7 @@ from domindex.reporting.map_figures import (
     plot_map_on_positions,
 )
 
-Drawings = dict[str, Any]
-"""The end of a file's name to the Axes that belongs there."""
+Drawings = dict[str, Any]  # the end of a file's name to the Axes that belongs there
 
 
 def paper_figures(
@@ -41,14 +40,10 @@ def paper_figures(
     Parameters
     ----------
     dataset_name : "circle", "dg-15", "dg-60", "tpt-48-w-e" or "tpt-48-n-s"
-    out : folder of the figures, made where there is none
+    out : folder of the figures, made where there is none; their paths are returned
     data_home : folder of the datasets' files, as for `load_dataset`
     random_state : seed of the fit
     model : an estimator to fit instead of the default one
-
-    Returns
-    -------
-    The paths written.
 
     Examples
     --------
@@ -70,12 +65,8 @@ def paper_figures(
     dataset = load_dataset(dataset_name, data_home)
     kind = VDIClassifier if dataset.task == "classification" else VDIRegressor
     fitted = kind(random_state=random_state) if model is None else model
-    fitted.fit(
-        dataset.X,
-        dataset.y,
-        sample_domain=dataset.sample_domain,
-        source_domains=dataset.source_domains,
-    )
+    names, sources = dataset.sample_domain, dataset.source_domains
+    fitted.fit(dataset.X, dataset.y, sample_domain=names, source_domains=sources)
     written = []
     for ending, axes in _DRAWINGS[dataset_name](dataset, fitted).items():
         path = folder / f"{dataset_name}-{ending}.png"
@@ -103,16 +94,11 @@ def _graph_figures(dataset: DomainDataset, model: Any) -> Drawings:
     truth, sources = dataset.graph, dataset.source_domains
     layout = nx.kamada_kawai_layout(truth)
     inferred = model.domain_graph(quantile=nx.density(truth))
-    drawings = {
-        "true-graph": plot_domain_graph(truth, positions=layout, source_domains=sources),
-        "inferred-graph": plot_domain_graph(
-            inferred, truth, positions=layout, source_domains=sources
-        ),
-    }
-    drawings["true-graph"].set_title("True domain graph")
-    auc = graph_auc(model.domain_index_, truth)
-    drawings["inferred-graph"].set_title(f"Inferred domain graph, AUC {auc:.2f}")
-    return drawings
+    alone = plot_domain_graph(truth, positions=layout, source_domains=sources)
+    beside = plot_domain_graph(inferred, truth, positions=layout, source_domains=sources)
+    alone.set_title("True domain graph")
+    beside.set_title(f"Inferred domain graph, AUC {graph_auc(model.domain_index_, truth):.2f}")
+    return {"true-graph": alone, "inferred-graph": beside}
 
 
 def _graph_and_local_figures(dataset: DomainDataset, model: Any) -> Drawings:
@@ -129,12 +115,10 @@ def _graph_and_local_figures(dataset: DomainDataset, model: Any) -> Drawings:
 def _temperature_figures(dataset: DomainDataset, model: Any) -> Drawings:
     """The map by latitude and by longitude, and laid on the geography."""
     places = _truth(dataset, model.domain_index_)
-    drawings = {
-        f"map-by-{name}": plot_domain_map(
-            model, color=column, color_label=f"{name}, scaled to 0 to 1"
-        )
-        for name, column in zip(dataset.index_names, places.T)
-    }
+    drawings = {}
+    for name, column in zip(dataset.index_names, places.T):
+        label = f"{name}, scaled to 0 to 1"
+        drawings[f"map-by-{name}"] = plot_domain_map(model, color=column, color_label=label)
     latitude, longitude = (dataset.index_names.index(n) for n in ("latitude", "longitude"))
     drawings["map-on-geography"] = plot_map_on_positions(
         model, places[:, [longitude, latitude]], position_names=("longitude", "latitude")

@@ -1,6 +1,7 @@
 """Figures of how good a model is: forecasts, calibration, what it rests on, scores, training.
 
-Each takes an optional Axes and returns it; none shows or saves.
+Each takes `ax`, the Axes of Matplotlib to draw on (None makes new ones), and returns it; none shows
+or saves. `model` is a fitted `VDIClassifier` or `VDIRegressor`.
 """
 
 from __future__ import annotations
@@ -34,13 +35,9 @@ from domindex.reporting.explaining import explain_domain
 def plot_forecast(
     model: Any, *, found: Mapping[Hashable, float] | None = None, ax: Any = None
 ) -> Any:
-    """What to expect in every target, with its interval of 80 %; the best at the top.
+    """What to expect in every target of a fitted model, with its interval of 80 %; the best on top.
 
-    Parameters
-    ----------
-    model : a fitted `VDIClassifier` or `VDIRegressor`
-    found : domain to accuracy, or error, once labels have turned up; drawn beside the forecast
-    ax : axes of Matplotlib to draw on; new ones where None
+    `found` is the accuracy, or error, by domain, once labels have turned up: drawn beside it.
 
     Examples
     --------
@@ -75,10 +72,7 @@ def plot_calibration(model: Any, *, ax: Any = None) -> Any:
     it was right, for values the prediction by deciles. On the line both agree; the larger a point
     the more rows it stands for.
 
-    Parameters
-    ----------
-    model : a fitted `VDIClassifier` or `VDIRegressor`
-    ax : axes of Matplotlib to draw on; new ones where None
+
 
     Examples
     --------
@@ -90,18 +84,16 @@ def plot_calibration(model: Any, *, ax: Any = None) -> Any:
         raise InputError("Too few rows were held out for a calibration curve.")
     predicted, found, share = bins.T
     classes = getattr(model, "classes_", None)
-    ends = [0.0, 1.0]
-    what = "value"
     if classes is None:
-        ends = [min(predicted.min(), found.min()), max(predicted.max(), found.max())]
+        what, ends = "value", [bins[:, :2].min(), bins[:, :2].max()]
     else:
         what = f"probability of {classes[1]}" if len(classes) == 2 else "confidence"
+        ends = [0.0, 1.0]
     axes = new_axes(ax)
     axes.plot(ends, ends, color="0.7", linestyle=(0, (4, 2)), label="as it should be", zorder=1)
     axes.plot(predicted, found, color=SOURCE_COLOR, linewidth=1, zorder=2)
-    axes.scatter(
-        predicted, found, s=20 + 300 * share, color=SOURCE_COLOR, label="held-out sources", zorder=3
-    )
+    style = {"color": SOURCE_COLOR, "label": "held-out sources", "zorder": 3}
+    axes.scatter(predicted, found, s=20 + 300 * share, **style)
     axes.set(xlabel=f"predicted {what}", ylabel="found")
     axes.set_aspect("equal", adjustable="box")
     axes.grid(alpha=0.3)
@@ -110,12 +102,9 @@ def plot_calibration(model: Any, *, ax: Any = None) -> Any:
 
 
 def plot_importance(model: Any, *, ax: Any = None) -> Any:
-    """What predictions rest on: the loss in held-out sources when a column is shuffled.
+    """What a fitted model rests on: the loss in held-out sources when a column is shuffled.
 
-    Parameters
-    ----------
-    model : a fitted `VDIClassifier` or `VDIRegressor`
-    ax : axes of Matplotlib to draw on; new ones where None
+
 
     Examples
     --------
@@ -131,9 +120,8 @@ def plot_importance(model: Any, *, ax: Any = None) -> Any:
     heights = np.arange(len(table))
     axes = axes_for_rows(ax, len(table))
     axes.barh(heights, table["importance"], color=SOURCE_COLOR, height=0.6)
-    axes.errorbar(
-        table["importance"], heights, xerr=table["standard_error"], fmt="none", color="black"
-    )
+    errors = {"xerr": table["standard_error"], "fmt": "none", "color": "black"}
+    axes.errorbar(table["importance"], heights, **errors)
     name_rows(axes, heights, table["column"])
     lost = "probability of the right class" if hasattr(model, "classes_") else "share of the error"
     axes.set(xlabel=f"lost when shuffled: {lost}")
@@ -145,14 +133,8 @@ def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = N
 
     A bar is how far its values are from those of its neighbours on the map and of the sources, 0
     alike to 1 nothing in common; the line across is what so few rows would differ by without any
-    reason. Beside the bars stand the ranges that hold the medians, here and in the sources.
-
-    Parameters
-    ----------
-    model : a fitted `VDIClassifier` or `VDIRegressor`
-    domain : the name of the domain
-    most : how many columns are drawn
-    ax : axes of Matplotlib to draw on; new ones where None
+    reason. Beside the bars stand the ranges that hold the medians, here and in the sources. At most
+    `most` columns are drawn.
 
     Examples
     --------
@@ -168,10 +150,12 @@ def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = N
         )
     heights = np.arange(len(table))
     axes = axes_for_rows(ax, 2 * len(table))
-    axes.barh(heights + 0.19, table["from_sources"], 0.36, color=SOURCE_COLOR, label="from sources")
-    axes.barh(
-        heights - 0.19, table["from_neighbours"], 0.36, color=TARGET_COLOR, label="from neighbours"
-    )
+    for shift, what, color in (
+        (0.19, "sources", SOURCE_COLOR),
+        (-0.19, "neighbours", TARGET_COLOR),
+    ):
+        label = f"from {what}"
+        axes.barh(heights + shift, table[f"from_{what}"], 0.36, color=color, label=label)
     axes.vlines(table["chance"], heights - 0.4, heights + 0.4, color="black", linewidth=1)
     longest = table[["from_sources", "from_neighbours"]].max(axis=1)
     for height, end, row in zip(heights, longest, table.itertuples()):
@@ -194,15 +178,9 @@ def plot_scores_by_domain(
     source_domains: Collection[Hashable] = (),
     ax: Any = None,
 ) -> Any:
-    """A score or an error for each domain, the smallest at the bottom.
+    """A score or an error for each domain, as from `scores_by_domain`, the smallest at the bottom.
 
-    Parameters
-    ----------
-    scores : domain to number, as from `evaluation.scores_by_domain`
-    baseline : the same of another method, joined to it by a line
-    score_label : what the numbers are
-    source_domains : squares
-    ax : axes of Matplotlib to draw on; new ones where None
+    `baseline` is the same of another method, joined to it by a line; `source_domains` are squares.
 
     Examples
     --------
@@ -239,14 +217,8 @@ def plot_scores_by_distance(
     """A score or an error against the distance on the map to the nearest source.
 
     The unit is the map's median spacing: the median distance of a domain to its nearest other.
-
-    Parameters
-    ----------
-    index : a fitted model or its map
-    scores : domain to number; domains of the map that it lacks are left out
-    source_domains : where distances are measured from; None takes those of a model
-    score_label : what the numbers are
-    ax : axes of Matplotlib to draw on; new ones where None
+    `index` is a fitted model or its map. Domains that `scores` lacks are left out; None for
+    `source_domains` takes those of the model.
 
     Examples
     --------
@@ -278,11 +250,7 @@ def plot_history(history: Any, *, terms: Sequence[str] | None = None, ax: Any = 
 
     Terms differ by orders of magnitude, so the scale is linear near zero and logarithmic beyond.
 
-    Parameters
-    ----------
-    history : a fitted model, or its `history_`
-    terms : which columns to draw; all where None
-    ax : axes of Matplotlib to draw on; new ones where None
+    `history` is a fitted model or its `history_`; `terms` are the columns to draw, None for all.
 
     Examples
     --------
@@ -302,13 +270,9 @@ def plot_history(history: Any, *, terms: Sequence[str] | None = None, ax: Any = 
     axes = new_axes(ax)
     dashes = ("-", "--", ":")
     for number, name in enumerate(chosen):
-        axes.plot(
-            np.arange(1, len(table) + 1),
-            table[name],
-            label=name.replace("_", " "),
-            color=PALETTE[number % len(PALETTE)],
-            linestyle=dashes[number // len(PALETTE) % len(dashes)],
-        )
+        dash, color = dashes[number // len(PALETTE) % len(dashes)], PALETTE[number % len(PALETTE)]
+        style = {"label": name.replace("_", " "), "color": color, "linestyle": dash}
+        axes.plot(np.arange(1, len(table) + 1), table[name], **style)
     axes.set_yscale("symlog", linthresh=1.0)
     phases = table["phase"].tolist() if "phase" in table else []
     for epoch, (before, phase) in enumerate(zip([None, *phases], phases), start=1):

@@ -41,13 +41,20 @@ def render_report(data: ReportData) -> str:
     >>> render_report(report_data(model)).startswith("<!doctype html>")
     True
     """
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise DomindexError(
+            "Reports are drawn with Plotly, which is not installed. "
+            "Install it with: pip install 'domindex[report]'"
+        ) from None
     names = [record.name for record in data.domains]
     return fill_template(
         template("report.html"),
         title=html.escape(data.title),
         css=template("report.css"),
         data=safe_json(with_readable_names(pack(data), names)),
-        plotly=_plotly_script(),
+        plotly=get_plotlyjs(),
         script=join_scripts("reporting", SCRIPTS),
     )
 
@@ -124,17 +131,6 @@ def join_scripts(room: str, names: Sequence[str]) -> str:
 def fill_template(text: str, **parts: str) -> str:
     """Put each part where the template has its name between @@."""
     return re.sub(r"@@(\w+)@@", lambda found: parts[found[1]], text)
-
-
-def _plotly_script() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise DomindexError(
-            "Reports are drawn with Plotly, which is not installed. "
-            "Install it with: pip install 'domindex[report]'"
-        ) from None
-    return get_plotlyjs()
 
 
 def model_card(model: Any) -> str:

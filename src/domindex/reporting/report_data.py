@@ -3,49 +3,155 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from domindex.errors import InputError
-from domindex.reporting.records import (
-    AuditRecord,
-    ColumnRecord,
-    DifferenceRecord,
-    DomainRecord,
-    DriverRecord,
-    HeldOutQuality,
-    History,
-    Value,
-)
+
+Value = float | str | None
+
+
+@dataclass(frozen=True)
+class ForecastRecord:
+    """What to expect in a target: accuracy, or root mean squared error, and an 80 % interval."""
+
+    expected: float
+    low: float
+    high: float
+    two_ways: float | None = None  # 0 to 1, agreement of both ways round a map that closes
+
+
+@dataclass(frozen=True)
+class ColumnRecord:
+    """A column as all domains show it."""
+
+    name: str
+    bins: tuple[str, ...]  # in words: a range of numbers, or a text that occurs often
+    ordered: bool  # whether bins are ranges, in order
+    sources: tuple[float, ...]  # shares of the sources' known values, each source counting alike
+    missing: float = 0.0  # share of the sources' values
+
+
+@dataclass(frozen=True)
+class DifferenceRecord:
+    """How a domain differs from others in a column; distances are from 0, alike, to 1."""
+
+    column: int  # its number in the report
+    from_neighbours: float
+    from_sources: float
+    chance: float  # what as few rows would differ by without any reason
+    shares: tuple[float, ...]  # (bins,) of its known values
+    neighbours: tuple[float, ...]  # (bins,) of its neighbours' values
+
+
+@dataclass(frozen=True)
+class MissingRecord:
+    """A column by its number in the report, and the share of its values that a domain lacks."""
+
+    column: int
+    share: float
+
+
+@dataclass(frozen=True)
+class DriverRecord:
+    """A column of the inputs, and what is lost in held-out sources when it is shuffled."""
+
+    column: str
+    importance: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class DomainRecord:
+    """A domain on the map."""
+
+    name: str
+    role: str  # "source" or "target"
+    rows: int
+    coordinates: tuple[float, ...]
+    deviations: tuple[float, ...]  # how sure the coordinates are
+    neighbours: tuple[str, ...]  # the nearest domains on the map, nearest first
+    distance_to_source: float  # the nearest one, in median spacings of the map; 0 for sources
+    held_out_score: float | None = None  # predicted without its own labels; None for targets
+    forecast: ForecastRecord | None = None  # None for sources
+    angle: float | None = None  # in radians around the ring; None where the map is open
+    picture: str | None = None  # where rows are pictures, a typical one as the address of a PNG
+    differences: tuple[DifferenceRecord, ...] = ()  # the largest first; none of too few rows
+    missing: tuple[MissingRecord, ...] = ()  # the columns in which it lacks most values
+
+
+@dataclass(frozen=True)
+class HeldOutScore:
+    """A source domain predicted by a model, and a plain one, that had not seen its labels."""
+
+    name: str
+    score: float
+    baseline: float
+
+
+@dataclass(frozen=True)
+class HeldOutQuality:
+    """Prediction quality on held-out source domains."""
+
+    score_name: str  # such as "accuracy"
+    higher_is_better: bool  # False for errors
+    method: str  # what was done, in words
+    baseline: str  # what it is compared with, in words
+    scores: tuple[HeldOutScore, ...]
+    # of classes accuracy, auc, brier, log_loss; of values rmse, mae, r2, bias
+    figures: Mapping[str, float] = field(default_factory=dict)
+    plain_figures: Mapping[str, float] = field(default_factory=dict)
+    calibration: tuple[tuple[float, ...], ...] = ()  # predicted, found, share of rows
+    confusion: tuple[tuple[float, ...], ...] = ()  # shares: true class by predicted class
+    classes: tuple[str, ...] = ()  # names, in that order
+    residuals: tuple[tuple[float, ...], ...] = ()  # from, to, share of rows
+    coverage: tuple[tuple[float, ...], ...] = ()  # what intervals should hold, and what they held
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Of the scores, and of the plain model's."""
+        scores, plain = zip(*((one.score, one.baseline) for one in self.scores))
+        return math.fsum(scores) / len(scores), math.fsum(plain) / len(plain)
+
+    @property
+    def clearly_worse(self) -> bool:
+        """Whether the plain model is better on average, by 3 points of accuracy or % of error."""
+        mean, plain = self.means
+        return plain - mean > 0.03 if self.higher_is_better else mean > plain * 1.03
+
+
+@dataclass(frozen=True)
+class ConditionRecord:
+    """One of the three conditions of a domain index: its name, the verdict, and the evidence."""
+
+    statement: str
+    holds: bool
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AuditRecord:
+    """The audit of the index: a verdict, the conditions, all figures as `IndexAudit` has them."""
+
+    holds: bool
+    summary: str
+    conditions: tuple[ConditionRecord, ...]
+    figures: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class History:
+    """Training by epoch: the phase each belongs to, and every term, None where it had none."""
+
+    phases: tuple[str, ...] = ()
+    terms: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ReportData:
     """A report as a value; `to_dict` and `from_dict` take it to JSON and back.
-
-    Attributes
-    ----------
-    title : the report's heading
-    task : "classification" or "regression"
-    estimator : name of the model's class
-    facts : name to value: rows, features, domains, sources, targets, seconds, seed
-    domains : one record for each, in the order of the map
-    columns : name to one value per domain: means of numbers, the commonest text
-    held_out : None where it was not measured
-    audit : None where it could not be made
-    history : terms by epoch
-    trials : the candidates that predict, a row for each: weight, near and far loss
-    warnings : sentences about what may mislead
-    notes : sentences about what was left out
-    configuration : parameter to value
-    versions : library to version
-    summary : sentences on what was chosen and why, and what to expect in the targets
-    profiles : the columns in which domains are compared
-    drivers : what predictions rest on, the weightiest first
-    preparation : sentences on what was done to the table: columns left out, gaps filled in
-    no_audit : why there is no audit; empty where there is one
 
     Examples
     --------
@@ -56,24 +162,24 @@ class ReportData:
     """
 
     title: str
-    task: str
-    estimator: str
-    facts: Mapping[str, Value]
-    domains: tuple[DomainRecord, ...]
-    columns: Mapping[str, tuple[Value, ...]]
-    held_out: HeldOutQuality | None
-    audit: AuditRecord | None
+    task: str  # "classification" or "regression"
+    estimator: str  # name of the model's class
+    facts: Mapping[str, Value]  # rows, features, domains, sources, targets, seconds, seed
+    domains: tuple[DomainRecord, ...]  # in the order of the map
+    columns: Mapping[str, tuple[Value, ...]]  # a value per domain: mean, or commonest text
+    held_out: HeldOutQuality | None  # None where it was not measured
+    audit: AuditRecord | None  # None where it could not be made
     history: History
-    trials: tuple[Mapping[str, Any], ...]
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
-    configuration: Mapping[str, str]
-    versions: Mapping[str, str]
-    summary: tuple[str, ...] = ()
-    profiles: tuple[ColumnRecord, ...] = ()
-    drivers: tuple[DriverRecord, ...] = ()
-    preparation: tuple[str, ...] = ()
-    no_audit: str = ""
+    trials: tuple[Mapping[str, Any], ...]  # the candidates that predict: weight, near and far loss
+    warnings: tuple[str, ...]  # sentences about what may mislead
+    notes: tuple[str, ...]  # sentences about what was left out
+    configuration: Mapping[str, str]  # parameter to value
+    versions: Mapping[str, str]  # library to version
+    summary: tuple[str, ...] = ()  # what was chosen and why, and what to expect in the targets
+    profiles: tuple[ColumnRecord, ...] = ()  # the columns in which domains are compared
+    drivers: tuple[DriverRecord, ...] = ()  # what predictions rest on, the weightiest first
+    preparation: tuple[str, ...] = ()  # what was done to the table: columns left out, gaps filled
+    no_audit: str = ""  # why there is no audit
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; `format` rises where an older reader would misread them."""
@@ -143,23 +249,12 @@ def most_columns(n_domains: int, values: int = 120_000) -> int:
 
 
 def pack(data: ReportData) -> dict[str, Any]:
-    """The content as a page holds it: rounded, and by columns instead of records, so that it stays
-    small."""
-    content = data.to_dict()
-    numbers = {one.name: number for number, one in enumerate(data.domains)}
-    content["domains"] = _packed_domains(data.domains, numbers)
-    most = most_columns(len(data.domains))
-    content["columns"] = {
-        name: [_short(value) for value in values]
-        for name, values in list(content["columns"].items())[:most]
-    }
-    return content
-
-
-def _packed_domains(domains: Sequence[DomainRecord], numbers: dict[str, int]) -> dict[str, Any]:
+    """The content as a page holds it, small: rounded, and by columns instead of records."""
+    content, domains = data.to_dict(), data.domains
+    numbers = {one.name: number for number, one in enumerate(domains)}
     names = ("name", "rows", "distance_to_source", "held_out_score", "angle", "picture")
     packed: dict[str, Any] = {
-        name: [_short(getattr(one, name)) for one in domains] for name in names
+        name: _shorts(getattr(one, name) for one in domains) for name in names
     }
     packed["role"] = "".join("s" if one.role == "source" else "t" for one in domains)
     for name in ("held_out_score", "angle", "picture"):
@@ -169,16 +264,14 @@ def _packed_domains(domains: Sequence[DomainRecord], numbers: dict[str, int]) ->
         packed[name] = [_shorts(getattr(one, name)) for one in domains]
     packed["neighbours"] = [[numbers[near] for near in one.neighbours] for one in domains]
     packed["forecast"] = [
-        one.forecast
-        and _shorts((one.forecast.expected, one.forecast.low, one.forecast.high))
-        + [_short(one.forecast.two_ways)]
+        one.forecast and _shorts(getattr(one.forecast, part.name) for part in fields(one.forecast))
         for one in domains
     ]
     packed["differences"] = [[_difference(part) for part in one.differences] for one in domains]
-    packed["missing"] = [
-        [[part.column, _short(part.share)] for part in one.missing] for one in domains
-    ]
-    return packed
+    packed["missing"] = [[_shorts((p.column, p.share)) for p in one.missing] for one in domains]
+    shown = list(content["columns"].items())[: most_columns(len(domains))]
+    columns = {name: _shorts(values) for name, values in shown}
+    return content | {"domains": packed, "columns": columns}
 
 
 def _difference(one: DifferenceRecord) -> list[Any]:
@@ -193,11 +286,12 @@ def _letters(shares: Iterable[float]) -> str:
 
 
 def _shorts(values: Iterable[Any]) -> list[Any]:
-    return [_short(value) for value in values]
-
-
-def _short(value: Any) -> Any:
-    """Four figures of a number, more than a screen shows."""
-    if not isinstance(value, float):
-        return value
-    return None if not math.isfinite(value) else float(f"{value:.4g}")
+    """Four figures of each number, more than a screen shows; None for what is no finite number."""
+    return [
+        value
+        if not isinstance(value, float)
+        else float(f"{value:.4g}")
+        if math.isfinite(value)
+        else None
+        for value in values
+    ]

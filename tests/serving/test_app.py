@@ -14,8 +14,7 @@ from starlette.testclient import TestClient
 
 from domindex.errors import PredictorError
 from domindex.serving import ServedRun, ServeSettings
-from domindex.serving.app import FAULT, build_app
-from domindex.serving.guard import PAGE_POLICY, KnownHosts
+from domindex.serving.app import FAULT, PAGE_POLICY, KnownHosts, build_app
 from domindex.tables import predict_table
 
 ADDRESS = "http://127.0.0.1:8700"

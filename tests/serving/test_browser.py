@@ -27,8 +27,7 @@ def browser(chromium):
 def address(asked):
     """The page, served by a thread."""
     uvicorn = pytest.importorskip("uvicorn")
-    from domindex.serving.app import build_app
-    from domindex.serving.guard import KnownHosts
+    from domindex.serving.app import KnownHosts, build_app
     from domindex.serving.server import _listen
 
     app = build_app(asked, KnownHosts.of("127.0.0.1", True, ()))

@@ -18,8 +18,7 @@ from typer.testing import CliRunner
 from domindex.cli import app
 from domindex.errors import DomindexError, InputError
 from domindex.serving import ServedRun, ServeSettings, serve_run, server
-from domindex.serving.served_run import EndedError, in_thread
-from domindex.serving.uploads import Upload
+from domindex.serving.served_run import EndedError, Upload, in_thread
 from domindex.tables import TextFormat
 
 

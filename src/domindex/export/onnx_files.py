@@ -35,11 +35,6 @@ def require_onnx(
         )
 
 
-def run_onnx(path: Path, X: NDArray, numbers: NDArray[np.int64]) -> tuple[NDArray, ...]:
-    """What the file gives for rows and domain numbers."""
-    return tuple(onnx_session(path).run(None, dict(zip(INPUTS, (X, numbers)))))
-
-
 def onnx_session(model: Path | bytes) -> Any:
     require_onnx(("onnxruntime",))
     import onnxruntime
@@ -80,13 +75,12 @@ class _After(nn.Module):
     def __init__(self, program: Program) -> None:
         super().__init__()
         self.program = program
-        self.n_estimators = [len(one.estimators) for one in program.estimators]
-        self.columns = [_columns(one) for one in program.estimators]
+        self.parts = [(len(one.estimators), _columns(one)) for one in program.estimators]
 
     def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        n_context = len(given) - sum(self.n_estimators)
+        n_context = len(given) - sum(count for count, _ in self.parts)
         context, rest, said = given[:n_context], list(given[n_context:]), []
-        for columns, count in zip(self.columns, self.n_estimators):
+        for count, columns in self.parts:
             parts, rest = rest[:count], rest[count:]
             raw = torch.cat(parts, dim=1) if parts else torch.ones_like(given[0][:, :1])
             if columns is not None:  # of classes
@@ -109,14 +103,9 @@ def _from_torch(module: nn.Module, given: Any, inputs: Any, outputs: Any) -> Any
     """In ONNX, names of its own apart from inputs and outputs."""
     import onnx.compose
 
-    written: Any = torch.onnx.export(
-        exported_program(module, given),
-        (),
-        input_names=list(inputs),
-        output_names=list(outputs),
-        dynamo=True,
-        verbose=False,
-    )
+    names: Any = {"input_names": list(inputs), "output_names": list(outputs)}
+    program = exported_program(module, given)
+    written: Any = torch.onnx.export(program, (), **names, dynamo=True, verbose=False)
     keep = {"rename_inputs": False, "rename_outputs": False}
     return onnx.compose.add_prefix(written.model_proto, f"{type(module).__name__}/", **keep)
 
@@ -159,29 +148,24 @@ def _kernel_shape(operator: Any) -> None:
 
 def _kernel(scope: Any, operator: Any, container: Any) -> None:
     """Landmarks of a Gaussian kernel, which skl2onnx has no form of: exp(−γ |x − landmark|²) W."""
-    from skl2onnx.algebra.onnx_ops import (
-        OnnxAdd,
-        OnnxExp,
-        OnnxMatMul,
-        OnnxMax,
-        OnnxMul,
-        OnnxSub,
-    )
+    from skl2onnx.algebra import onnx_ops as ops
     from skl2onnx.common.data_types import guess_numpy_type
 
-    given, x, version = operator.raw_operator, operator.inputs[0], container.target_opset
+    given, x = operator.raw_operator, operator.inputs[0]
     if given.kernel != "rbf":
         raise NotImplementedError(f"there is no form of the kernel {given.kernel!r:.40}")
-    kind, op = guess_numpy_type(x.type), {"op_version": version}
+    kind, op = guess_numpy_type(x.type), {"op_version": container.target_opset}
     landmarks = given.components_.astype(kind)
     gamma = 1.0 / landmarks.shape[1] if given.gamma is None else given.gamma
-    squares = OnnxMatMul(OnnxMul(x, x, **op), np.ones((landmarks.shape[1], 1), kind), **op)
-    sizes = OnnxAdd(squares, (landmarks**2).sum(axis=1)[None], **op)
-    distances = OnnxSub(sizes, OnnxMatMul(x, 2 * landmarks.T, **op), **op)
-    nonnegative = OnnxMax(distances, np.zeros(1, kind), **op)
-    similar = OnnxExp(OnnxMul(nonnegative, np.array([-gamma], kind), **op), **op)
+    squares = ops.OnnxMatMul(ops.OnnxMul(x, x, **op), np.ones((landmarks.shape[1], 1), kind), **op)
+    sizes = ops.OnnxAdd(squares, (landmarks**2).sum(axis=1)[None], **op)
+    distances = ops.OnnxSub(sizes, ops.OnnxMatMul(x, 2 * landmarks.T, **op), **op)
+    nonnegative = ops.OnnxMax(distances, np.zeros(1, kind), **op)
+    similar = ops.OnnxExp(ops.OnnxMul(nonnegative, np.array([-gamma], kind), **op), **op)
     weights = given.normalization_.T.astype(kind)
-    OnnxMatMul(similar, weights, output_names=operator.outputs[:1], **op).add_to(scope, container)
+    ops.OnnxMatMul(similar, weights, output_names=operator.outputs[:1], **op).add_to(
+        scope, container
+    )
 
 
 def _linked(model: Any, features: str, answer: str) -> Any:

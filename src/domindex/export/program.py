@@ -24,7 +24,7 @@ from domindex.committee.committee import (
 )
 from domindex.committee.learners.estimators import EstimatorPredictor
 from domindex.inputs.bounds import InputBounds
-from domindex.inputs.standardizing import InputScaler
+
 from domindex.representations.base import DomainRows, KnownDomainForm, PlacedRows, Representation
 from domindex.vdi.alignments import Alignment
 from domindex.vdi.backbones import FeatureExtractor
@@ -48,17 +48,15 @@ class _Represented(nn.Module):
         super().__init__()
         self.form = form
         names = ("levels", "offsets", "scales", "matrix", "matrices", "shifts", "beside")
-        given = {name: getattr(form, name) for name in names}
-        self.tables = {name: _constant(one) for name, one in given.items() if one is not None}
+        known = [name for name in names if getattr(form, name) is not None]
+        self.tables = {name: _constant(getattr(form, name)) for name in known}
         self.scales = [_scale(one) for one in (form.scaler, form.outputs) if one is not None]
         if form.uses_matrix is not None:
             self.tables["uses_matrix"] = torch.tensor(form.uses_matrix[:, None])
 
     def forward(self, x: Tensor, domain: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        of_domain = {
-            name: table if name == "matrix" else table[domain]
-            for name, table in self.tables.items()
-        }
+        tables = self.tables.items()
+        of_domain = {name: one if name == "matrix" else one[domain] for name, one in tables}
         level, spread = self._level_and_spread(x, of_domain.get("levels"))
         z = ((x - level) / spread - self.scales[0][0]) / self.scales[0][1]
         if "offsets" in of_domain:
@@ -91,7 +89,7 @@ class _Represented(nn.Module):
         return level, variance.sqrt().clamp_min(self.form.min_row_spread)
 
 
-def _scale(scaler: InputScaler) -> tuple[Tensor, Tensor]:
+def _scale(scaler: Any) -> tuple[Tensor, Tensor]:
     return _constant(scaler.offset), _constant(scaler.scale)
 
 
@@ -132,8 +130,8 @@ class _Head(nn.Module):
 
     def __init__(self, member: NetworkMember) -> None:
         super().__init__()
-        self.predictor, given = copy.deepcopy(member.module.predictor), member.outputs
-        self.scale = None if given is None else (_constant(given.offset), _constant(given.scale))
+        self.predictor = copy.deepcopy(member.module.predictor)
+        self.scale = None if member.outputs is None else _scale(member.outputs)
 
     def forward(self, z: Tensor) -> Tensor:
         predicted = self.predictor(z)
@@ -202,17 +200,15 @@ class Program(nn.Module):
     ) -> None:
         super().__init__()
         self.extractor = copy.deepcopy(extractor)
-        limits = None if bounds is None else bounds.limits()._asdict()
-        self.limits = None if limits is None else {k: _constant(v) for k, v in limits.items()}
+        limits = {} if bounds is None else bounds.limits()._asdict()
+        self.limits = {name: _constant(value) for name, value in limits.items()}
         self.members = nn.ModuleList()
-        for number, member in enumerate(committee.members):
+        for number, member in enumerate(committee.members, start=1):
             try:
                 self.members.append(MemberProgram(member, places))
             except NotExportableError as error:
-                name = member.representation.name
-                raise NotExportableError(
-                    f"member {number + 1}, on {name!r}, cannot be exported: {error}"
-                ) from error
+                where = f"member {number}, on {member.representation.name!r}"
+                raise NotExportableError(f"{where}, cannot be exported: {error}") from error
         self.weights = committee.weights.tolist()
         self.temperatures = committee.temperatures.tolist()
         self.smoothing, self.is_class = float(committee.smoothing), committee.output_range is None
@@ -235,7 +231,7 @@ class Program(nn.Module):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of what it gives."""
+
         return ("probabilities",) if self.is_class else ("mean", "deviation")
 
     @property
@@ -253,11 +249,10 @@ class Program(nn.Module):
     def before(self, X: Tensor, domain: Tensor) -> tuple[Tensor, ...]:
         """What `after` needs, and last the features that each of `estimators` is given."""
         x = X.flatten(1)
-        if self.limits is not None:
-            low, high, lowest, highest = (
-                self.limits[name][domain] for name in ("low", "high", "lowest", "highest")
-            )
-            x = torch.where(x < low, lowest, torch.where(x > high, highest, x))
+        if self.limits:
+            of_row = {name: table[domain] for name, table in self.limits.items()}
+            inside = torch.where(x > of_row["high"], of_row["highest"], x)
+            x = torch.where(x < of_row["low"], of_row["lowest"], inside)
         if self.extractor is not None:
             x = self.extractor(x)
         context, features = [], []

@@ -1,7 +1,6 @@
 """A run as a local web page: a table in, predictions and places on the map out."""
 
-from domindex.serving.served_run import Answer, ServedRun
+from domindex.serving.served_run import Answer, ServedRun, ServeSettings
 from domindex.serving.server import serve_run
-from domindex.serving.uploads import ServeSettings
 
 __all__ = ["Answer", "ServeSettings", "ServedRun", "serve_run"]

@@ -14,8 +14,7 @@ from types import FrameType
 from typing import Any
 
 from domindex.errors import DomindexError, InputError
-from domindex.serving.served_run import ServedRun
-from domindex.serving.uploads import ServeSettings, is_loopback
+from domindex.serving.served_run import ServedRun, ServeSettings, is_loopback
 from domindex.tables.run import Run
 
 
@@ -64,8 +63,7 @@ def serve_run(
 def _run(served: ServedRun, listening: socket.socket, loopback: bool) -> None:
     import uvicorn
 
-    from domindex.serving.app import build_app
-    from domindex.serving.guard import KnownHosts
+    from domindex.serving.app import KnownHosts, build_app
 
     known = KnownHosts.of(served.settings.host, loopback, served.settings.allow_hosts)
     options: dict[str, Any] = {"log_level": "warning", "access_log": False, "lifespan": "off"}
@@ -85,7 +83,13 @@ def _run(served: ServedRun, listening: socket.socket, loopback: bool) -> None:
 
 def _listen(host: str, port: int) -> socket.socket:
     """A socket, bound before anything long is done, so that what is in the way is said early."""
-    _require_server()
+    needed = ("starlette", "uvicorn", "python_multipart")
+    lost = [name for name in needed if find_spec(name) is None]
+    if lost:
+        raise DomindexError(
+            f"Serving needs {', '.join(lost)}, which is not installed. "
+            "Install it with: pip install 'domindex[serve]'"
+        )
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -117,13 +121,3 @@ def _not_bound(host: str, port: int, error: OSError) -> InputError:
     return InputError(
         f"{host}:{port} cannot be listened at ({error.strerror}). Name an address of this machine."
     )
-
-
-def _require_server() -> None:
-    needed = ("starlette", "uvicorn", "python_multipart")
-    lost = [name for name in needed if find_spec(name) is None]
-    if lost:
-        raise DomindexError(
-            f"Serving needs {', '.join(lost)}, which is not installed. "
-            "Install it with: pip install 'domindex[serve]'"
-        )

@@ -24,7 +24,6 @@ from domindex.committee.committee import (
 )
 from domindex.committee.learners.estimators import EstimatorPredictor
 from domindex.inputs.bounds import InputBounds
-
 from domindex.representations.base import DomainRows, KnownDomainForm, PlacedRows, Representation
 from domindex.vdi.alignments import Alignment
 from domindex.vdi.backbones import FeatureExtractor

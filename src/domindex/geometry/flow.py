@@ -29,43 +29,36 @@ AROUND = (0,)
 
 
 def exponentials(matrices: Floats) -> Floats:
-    """exp(A) of every matrix of a stack (n, p, p), by scaling and squaring.
+    """exp(A) of every matrix of a stack (n, p, p); NaN where any entry is not finite.
 
-    NaN where any entry is not finite. All are scaled alike, and the polynomial is evaluated by
-    products of whole stacks: six of them, and one for every squaring. SciPy's `expm` goes through
-    a stack matrix by matrix, which for matrices of this size takes several times as long.
+    By scaling and squaring of whole stacks, with Taylor's polynomial in powers of A⁴ (Paterson and
+    Stockmeyer): SciPy's `expm` goes matrix by matrix, which takes several times as long.
     """
     norm = float(np.abs(matrices).sum(axis=-2).max(initial=0.0))
     if not np.isfinite(norm):
         return np.full_like(matrices, np.nan)
-    # Taylor's polynomial of degree 16 is exact up to the norm 0.78 (Higham, 2008, table 10.2).
-    squarings = int(np.ceil(np.log2(max(norm / 0.78, 1.0))))
-    result = _taylor(matrices / 2.0**squarings, degree=16)
+    # Of degree 16 it is exact up to the norm 0.78 (Higham, 2008, table 10.2).
+    squarings, degree = int(np.ceil(np.log2(max(norm / 0.78, 1.0)))), 16
+    scaled = matrices / 2.0**squarings
+    c = 1.0 / np.cumprod([1.0, *range(1, degree + 1)])
+    second = scaled @ scaled
+    third, fourth = second @ scaled, second @ second
+    identity = np.eye(matrices.shape[-1])
+    result = c[degree] * fourth
+    for k in range(degree - 4, -1, -4):
+        result += c[k + 3] * third + c[k + 2] * second + c[k + 1] * scaled + c[k] * identity
+        if k:
+            result = result @ fourth
     for _ in range(squarings):
         result = result @ result
     return result
 
 
-def _taylor(matrices: Floats, degree: int) -> Floats:
-    """Σ Aᵏ/k! up to `degree`, in powers of A⁴ (Paterson and Stockmeyer)."""
-    c = 1.0 / np.cumprod([1.0, *range(1, degree + 1)])
-    second = matrices @ matrices
-    third = second @ matrices
-    fourth = second @ second
-    identity = np.eye(matrices.shape[-1])
-    result = c[degree] * fourth
-    for k in range(degree - 4, -1, -4):
-        result += c[k + 3] * third + c[k + 2] * second + c[k + 1] * matrices + c[k] * identity
-        if k:
-            result = result @ fourth
-    return result
-
-
 def family_basis(family: str, n_features: int, origin: Floats | None = None) -> Floats:
-    """Columns that span the generators [G g] of a family, (p (p + 1), parameters).
+    """Columns that span the generators [G g] of a family, (p (p + 1), parameters), of unit length.
 
     shift: G = 0. spin: G skew, with `origin` (p,) at rest: a rotation about it. rigid: G skew and
-    any g. linear: G free, with `origin` at rest. affine: everything. Columns have unit length.
+    any g. linear: G free, with `origin` at rest. affine: everything.
     """
     centre = np.zeros(n_features) if origin is None else origin
 
@@ -128,20 +121,12 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class AffineFlow:
-    """A flow along the first q components of an index.
+    """A flow along the first q components of an index."""
 
-    Attributes
-    ----------
-    coefficients : (q, parameters), the generators in terms of `basis`
-    basis : (p (p + 1), parameters), which generators [G g] the family allows
-    family : "none", "shift", "spin", "rigid", "linear" or "affine"
-    description_length : nats to describe the clouds with this flow, its parameters included
-    """
-
-    coefficients: Floats
-    basis: Floats
-    family: str
-    description_length: float
+    coefficients: Floats  # (q, parameters), the generators in terms of `basis`
+    basis: Floats  # (p (p + 1), parameters), which generators [G g] the family allows
+    family: str  # "none", or one of FAMILIES
+    description_length: float  # nats to describe the clouds with this flow, its parameters included
 
     def state(self) -> dict[str, Any]:
         return {"coefficients": self.coefficients, "basis": self.basis, "family": self.family}
@@ -193,15 +178,13 @@ def solve_flow(
 ) -> AffineFlow:
     """The likeliest flow of a family along `index` (domains, q), about `origin` (p,).
 
-    Starts from the regression of neighbouring moments (`links`, (domains, domains)), then
-    maximises the likelihood of one Gaussian cloud carried to every domain.
+    From the regression of neighbouring moments (`links`, (domains, domains)) to the largest
+    likelihood of one Gaussian cloud carried to every domain.
     """
-    n_components, n_features = index.shape[1], moments.means.shape[1]
-    basis = family_basis(family, n_features, origin)
-    start = _regress_moments(index, links, moments, basis).ravel()
+    basis = family_basis(family, moments.means.shape[1], origin)
     found = minimize(
         _penalised_code_length,
-        start,
+        _regress_moments(index, links, moments, basis).ravel(),
         args=(basis, index, moments),
         jac=True,
         method="L-BFGS-B",
@@ -210,7 +193,7 @@ def solve_flow(
     cost, _ = _code_length(found.x, basis, index, moments)
     n_rows = moments.sizes.sum()
     length = n_rows * cost + 0.5 * len(found.x) * np.log(n_rows)
-    return AffineFlow(found.x.reshape(n_components, -1), basis, family, length)
+    return AffineFlow(found.x.reshape(index.shape[1], -1), basis, family, length)
 
 
 def _generators(coefficients: Floats, basis: Floats) -> Floats:
@@ -220,7 +203,6 @@ def _generators(coefficients: Floats, basis: Floats) -> Floats:
 
 
 def _n_features(basis: Floats) -> int:
-    """p, of a basis with p (p + 1) rows."""
     return round((0.25 + len(basis)) ** 0.5 - 0.5)
 
 
@@ -264,12 +246,9 @@ def _regress_moments(
     cov_change = (change @ whiten.swapaxes(1, 2))[:, upper[0], upper[1]] * upper_weight
 
     n_parameters = n_components * len(directions)
-    design = np.vstack(
-        [mean_slopes.reshape(-1, n_parameters), cov_slopes.reshape(-1, n_parameters)]
-    )
-    response = np.concatenate(
-        [(mean_change * weight[:, None]).ravel(), (cov_change * weight[:, None]).ravel()]
-    )
+    design = np.vstack([one.reshape(-1, n_parameters) for one in (mean_slopes, cov_slopes)])
+    changes = [(one * weight[:, None]).ravel() for one in (mean_change, cov_change)]
+    response = np.concatenate(changes)
     normal = design.T @ design
     ridge = FLOW.ridge * np.trace(normal) / n_parameters + 1e-12
     solution = np.linalg.solve(normal + ridge * np.eye(n_parameters), design.T @ response)
@@ -333,41 +312,25 @@ def _code_length(
 
 @dataclass(frozen=True, eq=False)
 class RingFlow:
-    """A flow along the ring that the domains lie on.
+    """A flow along the ring that the domains lie on."""
 
-    Attributes
-    ----------
-    flow : along a single component, the coordinate of `ring`
-    ring : from angles to that coordinate
-    misfit : of the aligned clouds, as in `SelectedFlow`
-    """
-
-    flow: AffineFlow
+    flow: AffineFlow  # along a single component, the coordinate of `ring`
     ring: RingCoordinate
-    misfit: float
+    misfit: float  # of the aligned clouds, as in `SelectedFlow`
 
 
 @dataclass(frozen=True, eq=False)
 class SelectedFlow:
-    """The flow of the shortest description, along the map that its neighbours make.
-
-    Attributes
-    ----------
-    flow : the chosen flow
-    domain_map : the map along whose coordinates it runs
-    freest : the affine flow along the first component, for inputs that need straightening first
-    misfit : of the aligned clouds; about 1 or less where the flow explains all that differs
-    candidates : nats to describe the clouds with every (family, neighbours, components) tried
-    around : the flow along the ring, where the map closes and that describes the clouds in fewer
-        nats than `flow` does; None elsewhere
-    """
+    """The flow of the shortest description, along the map that its neighbours make."""
 
     flow: AffineFlow
     domain_map: DomainMap
+    # affine, along the first component, for inputs that need straightening first
     freest: AffineFlow
-    misfit: float
+    misfit: float  # of the aligned clouds; about 1 or less where the flow explains all that differs
+    # nats to describe the clouds with every (family, neighbours, components) tried
     candidates: dict[tuple[str, tuple[int, ...], int], float]
-    around: RingFlow | None = None
+    around: RingFlow | None = None  # along the ring, where that describes the clouds in fewer nats
 
 
 def maps_along_neighborhoods(domain_map: DomainMap) -> list[DomainMap]:
@@ -400,22 +363,18 @@ def select_flow(
     origin: Floats | None = None,
     is_source: NDArray[np.bool_] | None = None,
 ) -> SelectedFlow:
-    """Try maps, dimensions and families; keep what describes the clouds in fewest nats.
+    """Try maps, dimensions and families; keep what describes the clouds (rows, p) in fewest nats.
 
-    `clouds` (rows, p) of each domain are what moves. The description length is the likelihood of
-    one cloud carried to all domains, plus ½ log(rows) for each parameter and a nat for each
-    domain's place on each axis: a freer flow must earn its freedom. First the map is settled with
-    the freest family, then the family and the number of components. `origin` (p,) is where the
-    user's zero lies among the clouds: it may well be the centre of a rotation. Where the map
-    closes, every family may also run around the ring, cut opposite to the domains that `is_source`
-    (domains,) marks.
+    The description length is the likelihood of one cloud carried to all domains, plus ½ log(rows)
+    for each parameter and a nat for each domain's place on each axis: a freer flow must earn its
+    freedom. First the map is settled with the freest family, then the family and the number of
+    components. `origin` (p,) is the user's zero among the clouds: it may well be the centre of a
+    rotation. Where the map closes, every family may also run around the ring, cut opposite to the
+    domains that `is_source` (domains,) marks.
     """
     with threadpool_limits(limits=1):  # thousands of tiny products, which threads only slow down
-        search = _Search(clouds, maps[0], origin)
-        freest = {}
-        for number, seen in enumerate(maps):
-            for q in search.components:
-                freest[number, q] = search.solve("affine", seen.coordinates[:, :q], seen)
+        search = _Search(clouds, maps, origin)
+        freest = search.freest
         number = min(freest, key=lambda key: freest[key].description_length)[0]
         chosen, still = maps[number], still_flow(search.moments)
         search.lengths["none", chosen.neighbors, 0] = still.description_length
@@ -436,23 +395,24 @@ def description_length(
 ) -> float:
     """Nats that the freest flow along the best of the maps needs to describe the clouds."""
     with threadpool_limits(limits=1):
-        search = _Search(clouds, maps[0], origin)
-        for seen in maps:
-            for q in search.components:
-                search.solve("affine", seen.coordinates[:, :q], seen)
-    return min(search.lengths.values())
+        return min(_Search(clouds, maps, origin).lengths.values())
 
 
 class _Search:
-    """The flows tried so far, with the length of each description."""
+    """The flows tried so far, with the length of each description; the freest of all maps first."""
 
     def __init__(
-        self, clouds: Sequence[Floats], domain_map: DomainMap, origin: Floats | None
+        self, clouds: Sequence[Floats], maps: Sequence[DomainMap], origin: Floats | None
     ) -> None:
         self.clouds, self.origin, self.moments = clouds, origin, Moments.of(clouds)
         self.lengths: dict[tuple[str, tuple[int, ...], int], float] = {}
-        most = min(domain_map.coordinates.shape[1], FLOW.max_components)
+        most = min(maps[0].coordinates.shape[1], FLOW.max_components)
         self.components = range(1, most + 1)
+        self.freest = {
+            (number, q): self.solve("affine", seen.coordinates[:, :q], seen)
+            for number, seen in enumerate(maps)
+            for q in self.components
+        }
         n_features = self.moments.means.shape[1]
         self.families = [name for name in FAMILIES if family_basis(name, n_features).size]
 
@@ -461,8 +421,8 @@ class _Search:
     ) -> AffineFlow:
         """Along `index` (domains, q), which are places on the map or around its ring."""
         transport = domain_map.transport
-        links = nearest_links(transport, min(domain_map.neighbors, default=3))
-        links = bridge_components(links, transport)
+        near = nearest_links(transport, min(domain_map.neighbors, default=3))
+        links = bridge_components(near, transport)
         if is_around:  # neighbours on both sides of the cut are a full turn apart along it
             links &= np.abs(index - index.T) < np.pi
         flow = solve_flow(index, links, self.moments, family, self.origin)

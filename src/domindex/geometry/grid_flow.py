@@ -41,14 +41,13 @@ class Grid:
 
     @cached_property
     def homogeneous(self) -> Floats:
-        """(cells, axes + 1), with a one beside every position."""
         return np.hstack([self.positions, np.ones((self.size, 1))])
 
     def taps(self, positions: Floats) -> tuple[Ints, Floats, Floats]:
         """What is seen at positions (..., axes), as a mixture of the cells around each.
 
-        Returns numbers of cells (..., 2^axes), weights (..., 2^axes) of linear interpolation, and
-        the weights' slopes (..., 2^axes, axes). Outside the grid there is nothing: weight 0.
+        Numbers of cells (..., 2^axes), weights (..., 2^axes) of linear interpolation, and their
+        slopes (..., 2^axes, axes). Outside the grid there is nothing: weight 0.
         """
         place = positions * self._unit + self._offset
         lower = np.floor(place).astype(np.int64)
@@ -71,8 +70,8 @@ class Grid:
     def sampling(self, matrix: Floats) -> sparse.csr_array:
         """(cells, cells): pictures as columns to what is seen of them at matrix · position.
 
-        `matrix` (axes + 1, axes + 1) is homogeneous. Where cells are drawn further apart than they
-        lie, what lies between is averaged, so that nothing is skipped.
+        Where cells are drawn further apart than they lie, what lies between is averaged: nothing is
+        skipped.
         """
         n_axes = len(self.sides)
         steps = np.linalg.norm(matrix[:n_axes, :n_axes], axis=0)
@@ -92,7 +91,7 @@ class Grid:
 def shrink(rows: NDArray, most: int) -> Floats:
     """Rows (n, channels, *sides) with at most so many cells a side, by averaging blocks.
 
-    Blocks are whole cells; the margin that no block fills is left out, alike at both ends.
+    The margin that no block of whole cells fills is left out, alike at both ends.
     """
     result = np.asarray(rows, dtype=np.float64)
     for axis in range(2, rows.ndim):
@@ -112,12 +111,7 @@ _TURN = [[0, 1, 0], [-1, 0, 0]]
 _ZOOM = [[1, 0, 0], [0, 1, 0]]
 _STRAINS = [[[1, 0, 0], [0, -1, 0]], [[0, 1, 0], [1, 0, 0]]]
 FAMILIES: dict[int, dict[str, list]] = {
-    1: {
-        "none": [],
-        "shift": [[[0, 1]]],
-        "stretch": [[[1, 0]]],
-        "affine": [[[0, 1]], [[1, 0]]],
-    },
+    1: {"none": [], "shift": [[[0, 1]]], "stretch": [[[1, 0]]], "affine": [[[0, 1]], [[1, 0]]]},
     2: {
         "none": [],
         "shift": _SHIFTS,
@@ -133,8 +127,7 @@ FAMILIES: dict[int, dict[str, list]] = {
 def grid_generators(family: str, n_axes: int) -> Floats:
     """The blocks [G g] that a family allows, (generators, axes, axes + 1).
 
-    Pictures: shift along either axis, turn and zoom about the middle, two strains. Signals: shift
-    and stretch of time. Each moves the edge of the longest axis at about unit speed.
+    Each moves the edge of the longest axis at about unit speed.
     """
     known = FAMILIES[n_axes]
     if family not in known:
@@ -149,23 +142,16 @@ the place, by Gaussian kernels about the domains that are known."""
 
 @dataclass(frozen=True, eq=False)
 class Trend:
-    """Functions of the index, 0 at β = 0, along which pictures move.
-
-    Attributes
-    ----------
-    kind : one of `TRENDS`
-    low, high : (index_dim,) ends of the map; beyond them nothing moves further than a tenth
-    anchors : (anchors, index_dim), the middles of the kernels of "free"
-    width : deviation of a kernel
-    is_around : whether the index is one coordinate along a ring, in (−π, π]. Beyond, what a whole
-        turn brings is added: a picture that was carried once around need not come back as it was
-    """
+    """Functions of the index, 0 at β = 0, along which pictures move: one of `TRENDS`."""
 
     kind: str
+    # (index_dim,), as is high: ends of the map; beyond them nothing moves further than a tenth
     low: Floats
     high: Floats
-    anchors: Floats
-    width: float
+    anchors: Floats  # (anchors, index_dim), the middles of the kernels of "free"
+    width: float  # deviation of a kernel
+    # Whether the index is one coordinate along a ring, in (−π, π]. Beyond, what a whole turn brings
+    # is added: a picture that was carried once around need not come back as it was.
     is_around: bool = False
 
     @classmethod
@@ -228,30 +214,19 @@ class Trend:
 
 @dataclass(frozen=True, eq=False)
 class GridFlow:
-    """A flow along the map, of rows (n, channels, *sides).
+    """A flow along the map, of rows (n, channels, *sides), by a family of `FAMILIES`."""
 
-    Attributes
-    ----------
-    sides : of the grid, (time,) or (height, width)
-    family : one of `FAMILIES`
-    trend : which functions of β it follows
-    motion : (features, generators) of the family
-    gains, offsets : (features, channels) of log gain, and of offset in units of `spread`
-    level, spread : (channels,) each: what stands outside a picture, and the deviation within
-    """
-
-    sides: tuple[int, ...]
+    sides: tuple[int, ...]  # (time,) or (height, width)
     family: str
-    trend: Trend
-    motion: Floats
-    gains: Floats
-    offsets: Floats
-    level: Floats
-    spread: Floats
+    trend: Trend  # which functions of β it follows
+    motion: Floats  # (features, generators) of the family
+    gains: Floats  # (features, channels) of log gain
+    offsets: Floats  # (features, channels), in units of `spread`
+    level: Floats  # (channels,), what stands outside a picture
+    spread: Floats  # (channels,), the deviation within
 
     @property
     def is_still(self) -> bool:
-        """Whether it does nothing at all."""
         return self.family == "none" and not self.is_lit
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -60,10 +60,7 @@ def background(rows: NDArray) -> tuple[Floats, Floats]:
 
 
 def split_in_halves(scaled: Floats, row_domains: Ints, n_domains: int) -> list[Floats]:
-    """Two samples (domains, channels, cells, rows), of the same number of rows in every domain.
-
-    A domain with few rows gives some of them several times.
-    """
+    """Two samples (domains, channels, cells, rows) of equally many rows; few rows are repeated."""
     rng = np.random.default_rng(0)
     sizes = np.bincount(row_domains, minlength=n_domains)
     count = int(np.clip(np.median(sizes), 2, GRID.max_rows)) // 2
@@ -78,9 +75,8 @@ def split_in_halves(scaled: Floats, row_domains: Ints, n_domains: int) -> list[F
 
 
 def draw_slices(n_slices: int, n_channels: int, grid: Grid, widths: Sequence[float]) -> Floats:
-    """Random smooth pictures (slices, channels, cells), as many of every width.
-
-    A width is the deviation of the blur, as a share of the longest side.
+    """Random smooth pictures (slices, channels, cells); `widths` are blurs, as shares of the
+    longest side.
     """
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(n_slices, n_channels, *grid.sides))
@@ -94,16 +90,10 @@ def draw_slices(n_slices: int, n_channels: int, grid: Grid, widths: Sequence[flo
 
 @dataclass(frozen=True, eq=False)
 class FlowParameters:
-    """Of a flow along features of the index.
+    """Of a flow along features of the index."""
 
-    Attributes
-    ----------
-    motion : (features, generators)
-    gains, offsets : (features, channels) each
-    """
-
-    motion: Floats
-    gains: Floats
+    motion: Floats  # (features, generators)
+    gains: Floats  # (features, channels), as are offsets
     offsets: Floats
 
     @classmethod
@@ -125,34 +115,13 @@ class FlowParameters:
         return FlowParameters(*(part.reshape(one.shape) for part, one in zip(parts, own)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Pass:
-    """What one evaluation leaves for its gradient: a pair a row in everything but the maps."""
-
-    gap: Floats
-    order: Ints
-    numbers: Ints
-    slopes: Floats
-    toned: Floats
-    ratio: Floats
-    offsets: Floats
-    turned: Floats
-    forward: Floats
-    backward: Floats
-
-
 class PairLoss:
     """Squared sliced distances over pairs of domains, with their gradient.
 
-    Parameters
-    ----------
-    pictures : (domains, channels, cells, rows), centred on what stands outside of them, the same
-        number of rows in every domain
-    grid : whose cells they are
-    slices : (slices, channels, cells)
-    pairs : (pairs, 2) from which domain to which
-    features : (domains, features) of the index
-    generators : (generators, axes, axes + 1) of the motions
+    `pictures` (domains, channels, cells, rows) are centred on what stands outside of them, with the
+    same number of rows in every domain; `slices` are (slices, channels, cells), `pairs` (pairs, 2)
+    say from which domain to which, `features` (domains, features) are those of the index, and
+    `generators` (generators, axes, axes + 1) those of the motions.
     """
 
     def __init__(
@@ -164,10 +133,9 @@ class PairLoss:
         features: Floats,
         generators: Floats,
     ) -> None:
-        self.grid, self.features, self.pairs = grid, features, pairs
-        self.generators, self.n_axes = generators, generators.shape[1]
+        self.grid, self.features, self.generators = grid, features, generators
         self.first, self.second = pairs.T
-        n_domains, self.n_channels, _, n_rows = pictures.shape
+        n_domains, _, _, n_rows = pictures.shape
         flat = pictures.reshape(n_domains, -1, n_rows)
         own = slices.reshape(len(slices), -1) @ flat
         unit = own.std(axis=(0, 2))
@@ -179,79 +147,78 @@ class PairLoss:
 
     def by_pair(self, flow: FlowParameters) -> Floats:
         """(pairs,) mean squared difference of quantiles, in units of the slices' variance."""
-        return (self._forward(flow).gap ** 2).mean(axis=(1, 2))
+        return (self._gaps(flow)[0] ** 2).mean(axis=(1, 2))
 
     def mean(self, flow: FlowParameters) -> tuple[float, FlowParameters]:
         """Over all pairs, and its gradient."""
-        found = self._forward(flow)
-        by_value = np.empty_like(found.gap)
-        np.put_along_axis(by_value, found.order, 2 * found.gap / found.gap.size, axis=2)
-        return float((found.gap**2).mean()), self._gradient(by_value, found)
+        gap, gradient = self._gaps(flow)
+        return float((gap**2).mean()), gradient()
 
-    def _forward(self, flow: FlowParameters) -> _Pass:
+    def _gaps(self, flow: FlowParameters) -> tuple[Floats, Callable[[], FlowParameters]]:
+        """Differences of quantiles (pairs, slices, rows); the gradient of their mean square."""
+        first, second = self.first, self.second
         turned = homogeneous(self.generators, self.features @ flow.motion)
         forward, backward = expm(turned), expm(-turned)
-        matrices = (forward[self.first] @ backward[self.second])[:, : self.n_axes]
-        positions = self.grid.homogeneous @ matrices.swapaxes(1, 2)
-        numbers, weights, slopes = self.grid.taps(positions)
+        matrices = (forward[first] @ backward[second])[:, :-1]
+        numbers, weights, slopes = self.grid.taps(self.grid.homogeneous @ matrices.swapaxes(1, 2))
         gains, offsets = self.features @ flow.gains, self.features @ flow.offsets
-        ratio = np.exp(gains[self.second] - gains[self.first])
-        toned = self._seen(numbers, weights) * ratio[:, None, :, None]
-        level = np.einsum("jkc,jc->jk", toned.sum(axis=3), offsets[self.first])
-        rise = offsets[self.second] @ self.totals.T
-        flat = toned.reshape(len(self.pairs), len(self.slices), -1)
+        ratio = np.exp(gains[second] - gains[first])[:, None, :, None]
+        toned = self._seen(numbers, weights) * ratio
+        level = np.einsum("jkc,jc->jk", toned.sum(axis=3), offsets[first])
+        rise = offsets[second] @ self.totals.T
+        flat = toned.reshape(*toned.shape[:2], -1)
         values = flat @ self.pictures + (rise - level)[:, :, None]
         order = np.argsort(values, axis=2)
         gap = np.take_along_axis(values, order, axis=2) - self.goals
-        return _Pass(gap, order, numbers, slopes, toned, ratio, offsets, turned, forward, backward)
+
+        def gradient() -> FlowParameters:
+            by_value = np.empty_like(gap)
+            np.put_along_axis(by_value, order, 2 * gap / gap.size, axis=2)
+            by_level = by_value.sum(axis=2)
+            by_toned = (by_value @ self.pictures.swapaxes(1, 2)).reshape(toned.shape)
+            tint = offsets[first][:, None, :, None]
+            by_toned = by_toned - by_level[:, :, None, None] * tint
+            by_ratio = (by_toned * toned).sum(axis=(1, 3))
+            by_gains, by_offsets = np.zeros_like(offsets), np.zeros_like(offsets)
+            np.add.at(by_gains, second, by_ratio)
+            np.add.at(by_gains, first, -by_ratio)
+            np.add.at(by_offsets, first, -np.einsum("jk,jkc->jc", by_level, toned.sum(axis=3)))
+            np.add.at(by_offsets, second, by_level @ self.totals)
+            # What moving the place that a cell is seen at is worth, (pairs, cells, axes).
+            cells = self.slices.reshape(-1, self.grid.size).T
+            mixed = cells @ (by_toned * ratio).reshape(len(toned), -1, self.grid.size)
+            worth = np.take_along_axis(mixed, numbers, axis=2)
+            by_position = np.einsum("jpt,jpta->jpa", worth, slopes)
+            by_motion = self._by_motion(by_position, turned, forward, backward)
+            return FlowParameters(
+                by_motion, self.features.T @ by_gains, self.features.T @ by_offsets
+            )
+
+        return gap, gradient
 
     def _seen(self, numbers: Ints, weights: Floats) -> Floats:
         """Slices (pairs, slices, channels, cells) as they fall on the first domain's cells."""
         n_pairs, n_cells, n_taps = numbers.shape
         rows = (numbers + n_cells * np.arange(n_pairs)[:, None, None]).ravel()
-        starts = np.arange(0, rows.size + 1, n_taps)
+        entries = (weights.ravel(), rows, np.arange(0, rows.size + 1, n_taps))
+        onto = sparse.csr_array(entries, shape=(n_pairs * n_cells, n_pairs * n_cells))
         cells = np.tile(np.arange(n_cells), n_pairs)
-        onto = sparse.csr_array(
-            (weights.ravel(), rows, starts), shape=(n_pairs * n_cells, n_pairs * n_cells)
-        )
-        flat = self.slices.reshape(-1, n_cells).T
-        seen = (onto.T @ flat[cells]).reshape(n_pairs, n_cells, *self.slices.shape[:2])
-        return np.moveaxis(seen, 1, 3)
+        seen = onto.T @ self.slices.reshape(-1, n_cells).T[cells]
+        return np.moveaxis(seen.reshape(n_pairs, n_cells, *self.slices.shape[:2]), 1, 3)
 
-    def _gradient(self, by_value: Floats, found: _Pass) -> FlowParameters:
-        by_level, toned = by_value.sum(axis=2), found.toned
-        by_toned = (by_value @ self.pictures.swapaxes(1, 2)).reshape(toned.shape)
-        tint = found.offsets[self.first][:, None, :, None]
-        by_toned = by_toned - by_level[:, :, None, None] * tint
-        by_ratio = (by_toned * toned).sum(axis=(1, 3))
-        by_first = -np.einsum("jk,jkc->jc", by_level, toned.sum(axis=3))
-        gains, offsets = np.zeros_like(found.offsets), np.zeros_like(found.offsets)
-        np.add.at(gains, self.second, by_ratio)
-        np.add.at(gains, self.first, -by_ratio)
-        np.add.at(offsets, self.first, by_first)
-        np.add.at(offsets, self.second, by_level @ self.totals)
-        by_seen = by_toned * found.ratio[:, None, :, None]
-        motion = self._by_motion(self._by_position(by_seen, found), found)
-        return FlowParameters(motion, self.features.T @ gains, self.features.T @ offsets)
-
-    def _by_position(self, by_seen: Floats, found: _Pass) -> Floats:
-        """(pairs, cells, axes): what moving the place that a cell is seen at is worth."""
-        flat = self.slices.reshape(-1, self.grid.size).T
-        mixed = flat @ by_seen.reshape(len(by_seen), -1, self.grid.size)
-        worth = np.take_along_axis(mixed, found.numbers, axis=2)
-        return np.einsum("jpt,jpta->jpa", worth, found.slopes)
-
-    def _by_motion(self, by_position: Floats, found: _Pass) -> Floats:
+    def _by_motion(
+        self, by_position: Floats, turned: Floats, forward: Floats, backward: Floats
+    ) -> Floats:
         """Through the maps of both domains and their exponentials, (features, generators)."""
-        n_axes = self.n_axes
-        by_matrix = np.zeros((len(self.pairs), n_axes + 1, n_axes + 1))
+        n_axes = by_position.shape[2]
+        by_matrix = np.zeros((len(by_position), n_axes + 1, n_axes + 1))
         by_matrix[:, :n_axes] = by_position.swapaxes(1, 2) @ self.grid.homogeneous
-        forward, backward = found.forward.swapaxes(1, 2), found.backward.swapaxes(1, 2)
+        forward, backward = forward.swapaxes(1, 2), backward.swapaxes(1, 2)
         by_forward, by_backward = np.zeros_like(forward), np.zeros_like(forward)
         np.add.at(by_forward, self.first, by_matrix @ backward[self.second])
         np.add.at(by_backward, self.second, forward[self.first] @ by_matrix)
-        by_exponent = _through_exponential(found.turned, by_forward)
-        by_exponent -= _through_exponential(-found.turned, by_backward)
+        by_exponent = _through_exponential(turned, by_forward)
+        by_exponent -= _through_exponential(-turned, by_backward)
         by_coordinate = np.einsum("nij,rij->nr", by_exponent[:, :n_axes], self.generators)
         return self.features.T @ by_coordinate
 
@@ -267,14 +234,7 @@ def _through_exponential(matrices: Floats, gradient: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Motion:
-    """What a flow may do.
-
-    Attributes
-    ----------
-    family : one of `FAMILIES`
-    trend : one of `TRENDS`
-    is_lit : whether gains and offsets may change
-    """
+    """What a flow may do: its family, its trend, and whether gains and offsets may change."""
 
     family: str
     trend: str
@@ -298,13 +258,12 @@ def select_grid_flow(
 ) -> SelectedGridFlow:
     """The motion along the map `index` (domains, index_dim) of rows (n, channels, *sides).
 
-    `distances` (domains, domains) say who is whose neighbour. Half of the rows of every domain
-    fit a motion, the other half say what it is worth.
-
-    Where the map closes, `around` is the coordinate along its ring and the angles (domains,) of the
-    domains. What depends on the place alone comes back after a turn, and a picture that turns on
-    does not: so the freest family is tried along the ring at a steady speed, and the search goes
-    on along it if that is better than anything linear in the place.
+    `distances` (domains, domains) say who is whose neighbour. Half of the rows of every domain fit
+    a motion, the other half say what it is worth. Where the map closes, `around` is the coordinate
+    along its ring and the angles (domains,). What depends on the place alone comes back after a
+    turn, and a picture that turns on does not: so the freest family is tried along the ring at a
+    steady speed, and the search goes on along it if that is better than anything linear in the
+    place.
     """
     with threadpool_limits(limits=1):  # many small products, which threads only slow down
         search = _Search(rows, row_domains, index, distances)
@@ -316,13 +275,13 @@ def select_grid_flow(
 
 
 class _End(NamedTuple):
-    """Where a search has led to."""
-
     motion: Motion
     parameters: FlowParameters
 
 
 class _Search:
+    """The motions that were tried: where each search led to, and its losses on held-out rows."""
+
     def __init__(
         self,
         rows: NDArray,
@@ -382,7 +341,7 @@ class _Search:
         tried = [(float(loss.by_pair(still).mean()), 0, still)]
         for place in np.ndindex(n_features, n_generators):
             for speed in (*GRID.starts, *(-speed for speed in GRID.starts)):
-                start = FlowParameters.still(n_features, n_generators, self.n_channels)
+                start = still.filled(np.zeros(0))
                 start.motion[place] = speed
                 tried.append((float(loss.by_pair(start).mean()), len(tried), start))
         best = [start for _, _, start in sorted(tried)[: GRID.n_starts]]
@@ -400,8 +359,7 @@ class _Search:
         begin = self._translated(start, motion)
         found = _descend(loss, begin, motion.is_lit, GRID.search_steps)
         held_out = self._loss(motion, GRID.far_ranks, GRID.fine_widths, 1)
-        self.ends[motion] = _End(motion, found)
-        by_pair = held_out.by_pair(found)
+        self.ends[motion], by_pair = _End(motion, found), held_out.by_pair(found)
         totals = np.bincount(held_out.second, by_pair, minlength=len(self.index))
         counts = np.bincount(held_out.second, minlength=len(self.index))
         self.losses[motion] = totals[counts > 0] / counts[counts > 0]
@@ -414,14 +372,11 @@ class _Search:
             one.reshape(len(one), one.shape[1] * one.shape[2])
             for one in (self._generators(start.motion), self._generators(motion))
         )
-        before, after = (
-            self._trend(one.trend).features(self.index) for one in (start.motion, motion)
-        )
+        before, after = (self._features(one) for one in (start.motion, motion))
         normal = after.T @ after
         ridge = 1e-6 * np.trace(normal) / len(normal) + 1e-12
         across = np.linalg.solve(normal + ridge * np.eye(len(normal)), after.T) @ before
-        found = start.parameters
-        moved = np.zeros((after.shape[1], len(wanted)))
+        found, moved = start.parameters, np.zeros((after.shape[1], len(wanted)))
         if moved.size:
             moved = across @ found.motion @ known @ np.linalg.pinv(wanted)
         lit = float(motion.is_lit)
@@ -434,7 +389,7 @@ class _Search:
         """Fitted to all rows, in the units of the pictures."""
         loss = self._loss(motion, GRID.far_ranks, GRID.fine_widths, None)
         found = _descend(loss, self.ends[motion].parameters, motion.is_lit, GRID.last_steps)
-        trend, parts = self._trend(motion.trend), (found.motion, found.gains, found.offsets)
+        trend, parts = self._trend(motion), (found.motion, found.gains, found.offsets)
         return GridFlow(self.sides, motion.family, trend, *parts, self.level, self.spread)
 
     def _loss(
@@ -444,19 +399,22 @@ class _Search:
         pictures = np.concatenate(self.halves, axis=3) if half is None else self.halves[half]
         slices = draw_slices(GRID.n_slices, self.n_channels, self.grid, widths)
         pairs = neighbor_pairs(self.distances, ranks)
-        features = self._trend(motion.trend).features(self.index)
-        return PairLoss(pictures, self.grid, slices, pairs, features, self._generators(motion))
+        generators = self._generators(motion)
+        return PairLoss(pictures, self.grid, slices, pairs, self._features(motion), generators)
 
-    def _trend(self, kind: str) -> Trend:
-        return Trend.along(kind, self.index, self.ring is not None)
+    def _trend(self, motion: Motion) -> Trend:
+        return Trend.along(motion.trend, self.index, self.ring is not None)
+
+    def _features(self, motion: Motion) -> Floats:
+        return self._trend(motion).features(self.index)
 
     def _simplest(self, motions: list[Motion]) -> Motion:
         """The first that is no worse than the best by more than a standard error."""
         best = min(motions, key=lambda one: self.losses[one].mean())
-        least = self.losses[best]
-        return next(
-            one for one in motions if one == best or not _is_better(least, self.losses[one], 1.0)
-        )
+        for one in motions:
+            if one == best or not _is_better(self.losses[best], self.losses[one], 1.0):
+                return one
+        return best
 
 
 def _descend(loss: PairLoss, start: FlowParameters, is_lit: bool, steps: int) -> FlowParameters:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -61,25 +61,15 @@ from domindex.tables.text_format import TextFormat, delimiter_of, likely_delimit
 
 @dataclass(frozen=True)
 class LargeTables:
-    """When a table is read in parts, and how.
+    """When a table is read in parts, and how."""
 
-    Attributes
-    ----------
-    file_bytes : of a file; a table of that size takes one to two GB in memory as a data frame
-    gzip_factor : by which the bytes of a packed text file count more
-    parquet_rows : of a Parquet file, whatever its size: it may be packed well, and a model learns
-        from a sample anyway
-    csv_block : bytes of a text file that are parsed at once; the first tells kinds of columns
-    sample : rows that a model is fitted on
-    odd_sample : standard errors by which the mean of a domain's sample may depart from that of all
-        its rows before that is said. A random choice does not; rows that are repeated often may
-    """
-
-    file_bytes: int = 250_000_000
-    gzip_factor: int = 4
-    parquet_rows: int = 1_000_000
-    csv_block: int = 16_000_000
-    sample: SampleSize = field(default_factory=SampleSize)
+    file_bytes: int = 250_000_000  # one to two GB in memory as a data frame
+    gzip_factor: int = 4  # by which the bytes of a packed text file count more
+    parquet_rows: int = 1_000_000  # of a Parquet file, which may be packed well
+    csv_block: int = 16_000_000  # bytes that are parsed at once; the first tell kinds of columns
+    sample: SampleSize = field(default_factory=SampleSize)  # rows that a model is fitted on
+    # Standard errors between the means of a domain's sample and of its rows, before that is said:
+    # a random choice does not depart so far, but rows that are repeated often may.
     odd_sample: float = 8.0
 
 
@@ -123,13 +113,15 @@ def open_stream(data: Data, form: TextFormat, texts: Sequence[str] = ()) -> RowS
         return as_stream(data)
     path = usable_path(data)
     require_pyarrow(path)
+    import pyarrow.dataset as ds
+
     if path.is_dir():
-        return stream_dataset(_folder(path), str(path))
+        files, how = _parquet_files(path), {"partitioning": "hive", "partition_base_dir": str(path)}
+        with reading(str(path)):  # folders named like year=2020 are columns
+            return stream_dataset(ds.dataset(files, format="parquet", **how), str(path))
     require_file(path)
     if table_format(path) == "csv":
         return _stream_csv(path, form, texts)
-    import pyarrow.dataset as ds
-
     with reading(str(path)):
         dataset = ds.dataset(path, format="parquet")
         check_names(path, dataset.schema.names)
@@ -137,10 +129,7 @@ def open_stream(data: Data, form: TextFormat, texts: Sequence[str] = ()) -> RowS
 
 
 def _stream_csv(path: Path, form: TextFormat, texts: Sequence[str]) -> RowStream:
-    """A text file, plain or gzipped. Kinds of columns are those of its first block.
-
-    Whole numbers may be followed by others, so they are read as numbers of any kind.
-    """
+    """A text file, plain or gzipped; its first block tells kinds of columns."""
     import pyarrow as pa
 
     form = replace(form, delimiter=delimiter_of(path, form.delimiter))
@@ -155,7 +144,7 @@ def _stream_csv(path: Path, form: TextFormat, texts: Sequence[str]) -> RowStream
         if name in texts or not is_number(kind):
             types[name] = pa.string()
         elif not pa.types.is_boolean(kind):
-            types[name] = pa.float64()
+            types[name] = pa.float64()  # whole numbers may be followed by others
     return RowStream(str(path), types, [partial(_read_csv, path, form, types)])
 
 
@@ -188,10 +177,8 @@ def _opened(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
     )
 
 
-def _folder(path: Path) -> Any:
-    """The Parquet files of a folder and of those in it; names like year=2020 are columns."""
-    import pyarrow.dataset as ds
-
+def _parquet_files(path: Path) -> list[str]:
+    """Those of a folder and of the folders in it."""
     files = sorted(
         os.path.join(folder, name)
         for folder, _, names in os.walk(path)
@@ -203,18 +190,15 @@ def _folder(path: Path) -> Any:
             f"{path} is a folder without Parquet files. Name a folder that holds some, or a CSV or "
             "Parquet file."
         )
-    with reading(str(path)):
-        return ds.dataset(
-            files, format="parquet", partitioning="hive", partition_base_dir=str(path)
-        )
+    return files
 
 
 def _parquet_rows(path: Path) -> int:
     """0 where the file cannot be read: whoever reads it says why."""
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
+    if find_spec("pyarrow") is None:
         return 0
+    from pyarrow import ArrowException, parquet
+
     try:
         return int(parquet.read_metadata(path).num_rows)
     except (ArrowException, OSError):
@@ -236,8 +220,7 @@ def summarise_table(
 
     Parameters
     ----------
-    data : a CSV or Parquet file, a folder of Parquet files, a pyarrow dataset, a polars LazyFrame
-        or a Dask data frame
+    data : a CSV or Parquet file, a folder of these, a pyarrow dataset, LazyFrame or Dask frame
     domain : the column that names the domain
     targets : the columns to predict
     inputs : the other columns to read; all where None
@@ -278,8 +261,7 @@ def _summarise(
 def read_sample(request: FitRequest) -> FitTable:
     """A large table as `fit_table` wants it: a sample, prepared like a table of that size would be.
 
-    Which columns change and which categories there are is told by all rows; medians and commonest
-    texts, which stand in for missing values, by the sample.
+    All rows say which columns and categories there are; the sample says what fills missing values.
     """
     stream = open_stream(request.data, request.form, [request.domain])
     check_roles(request.domain, request.target)
@@ -312,16 +294,17 @@ def read_sample(request: FitRequest) -> FitTable:
     )
     filled = _filled(summary, preparation, request.least_shown)
     odd = _odd_domains(summary, table, sources)
+    about = {
+        "file": name_of(request.data),
+        "rows": int(summary.n_rows.sum()),
+        "columns": request.shown(stream.columns),
+        "sampled": len(table),
+    }
     return FitTable(
         rows,
         preparation,
         (*_row_notes(summary, sources, table), *notes, *filled, *odd),
-        {
-            "file": name_of(request.data),
-            "rows": int(summary.n_rows.sum()),
-            "columns": request.shown(stream.columns),
-            "sampled": len(table),
-        },
+        about,
         hidden=frozenset([*reserved, *request.hidden]),
         asked_for_all=request.features is None,
     )
@@ -344,31 +327,25 @@ def _task(request: FitRequest, summary: StreamSummary) -> Task | Literal["auto"]
     """As for a small table, where all labels count: few whole numbers are classes."""
     if request.task != "auto" or len(request.target) != 1:
         return request.task
-    facts = summary.columns[request.target[0]]
-    is_number = request.target[0] in summary.plan.numbers
-    many = facts.few is None or len(facts.few) > MAX_CLASSES
-    return "regression" if is_number and many else "auto"
+    few = summary.columns[request.target[0]].few
+    many = few is None or len(few) > MAX_CLASSES
+    return "regression" if many and request.target[0] in summary.plan.numbers else "auto"
 
 
 def _row_notes(summary: StreamSummary, sources: Sequence[str], table: pd.DataFrame) -> list[str]:
-    counts, sampled = summary.counts(), table[summary.plan.domain].value_counts()
-    total, of_sources = int(summary.n_rows.sum()), counts.loc[list(sources)]
-    notes = []
-    if len(table) < total:
-        notes.append(
-            f"Learned from a sample of {len(table)} of {total} rows, at most {sampled.max()} of a "
-            "domain."
-        )
-    if summary.n_ignored:
-        notes.append(
-            f"Ignored the labels of {summary.n_ignored} rows in domains that are not sources."
-        )
+    total, of_sources = int(summary.n_rows.sum()), summary.counts().loc[list(sources)]
+    most = table[summary.plan.domain].value_counts().max()
     lost = int((of_sources["rows"] - of_sources["labelled"]).sum())
-    if lost:
-        notes.append(
-            f"Left out {lost} rows of source domains that have no label; they can be predicted."
-        )
-    return notes
+    notes = {
+        f"Learned from a sample of {len(table)} of {total} rows, at most {most} of a domain.": (
+            len(table) < total
+        ),
+        f"Ignored the labels of {summary.n_ignored} rows in domains that are not sources.": (
+            summary.n_ignored
+        ),
+        f"Left out {lost} rows of source domains that have no label; they can be predicted.": lost,
+    }
+    return [note for note, holds in notes.items() if holds]
 
 
 def _filled(summary: StreamSummary, preparation: TablePreparation, least: int) -> list[str]:
@@ -399,10 +376,9 @@ def _odd_domains(summary: StreamSummary, table: pd.DataFrame, sources: Sequence[
 
     Sources with rows that have no label are passed over: their sample is of the other rows.
     """
-    counts = summary.counts()
-    whole = counts.index[counts["labelled"].isin([0]) | (counts["labelled"] == counts["rows"])]
-    names = [name for name in counts.index if name in set(whole) or name not in set(sources)]
-    numbers = list(summary.numbers)
+    counts, numbers = summary.counts(), list(summary.numbers)
+    whole = counts["labelled"].isin([0]) | (counts["labelled"] == counts["rows"])
+    names = list(counts.index[whole | ~counts.index.isin(sources)])
     if not numbers or not names:
         return []
     grouped = table.groupby(summary.plan.domain)[numbers]
@@ -418,10 +394,8 @@ def _odd_domains(summary: StreamSummary, table: pd.DataFrame, sources: Sequence[
     ]
 
 
-@dataclass(frozen=True)
-class StreamPredictions:
-    """What was predicted and written: how many rows and domains, which of these are new and which
-    lie off the map, and what was done to inputs."""
+class StreamPredictions(NamedTuple):
+    """What was predicted and written; `notes` say what was done to inputs."""
 
     n_rows: int
     n_domains: int
@@ -443,10 +417,8 @@ def predict_stream(
 ) -> StreamPredictions:
     """Predict all rows of a stream into a file, which appears complete or not at all.
 
-    The domain column is read first. Domains that are not on the map are placed, and measured, by a
-    sample of their rows, as in `fit`; then all rows are predicted, some at a time on each core.
-    What is predicted for a row depends neither on the rows beside it nor on how the table is
-    divided, up to the rounding of products.
+    Domains that are not on the map are first placed by a sample of their rows, as in `fit`, so that
+    predictions depend neither on the rows beside a row nor on how the table is divided.
     """
     named = {"domain": [run.domain], "inputs": model._preparation.names, "columns to keep": kept}
     require_roles(stream.columns, named)
@@ -460,28 +432,24 @@ def predict_stream(
     ):
         warnings.simplefilter("ignore", OffMapWarning)  # a column says it
         model = settled(model, rows, present)
-        task = partial(_predict_part, model, run.targets, rows, _of_domains(model))
+        index = model.domain_index_
+        off = set(model.off_map_domains_)
+        gaps = distances_to_sources(index, model.source_domains_)
+        on_map = {"distance": gaps, "off_map": [name in off for name in index.domains]}
+        of_domains = pd.DataFrame(on_map, index=list(index.domains))
+        task = partial(_predict_part, model, run.targets, rows, of_domains)
         parts = progress.each("predicting", rows.tables())
         for table, changed in _side_by_side(task, parts):
             writer.write(escape_formulas(table) if escape else table)
             changes, n_rows = changes + changed, n_rows + len(table)
     new = [str(name) for name in present if name not in known]
-    off = [str(name) for name in present if name in set(model.off_map_domains_)]
-    return StreamPredictions(n_rows, len(present), new, off, changes.notes())
-
-
-def _of_domains(model: Any) -> pd.DataFrame:
-    """A row a domain on the map: how far it is from the sources, and whether it lies off."""
-    index = model.domain_index_
-    off_map = [name in set(model.off_map_domains_) for name in index.domains]
-    gaps = distances_to_sources(index, model.source_domains_)
-    return pd.DataFrame({"distance": gaps, "off_map": off_map}, index=list(index.domains))
+    off_map = [str(name) for name in present if name in off]
+    return StreamPredictions(n_rows, len(present), new, off_map, changes.notes())
 
 
 def _predict_part(
     model: Any, targets: Sequence[str], rows: StreamedTable, of_domains: pd.DataFrame, part: Part
 ) -> tuple[pd.DataFrame, InputChanges]:
-    """From a part of a table to its predictions."""
     X, names, given = rows.read(part)
     changes = model._preparation.apply(X).changes
     table = predicted_columns(model, X, names, targets)
@@ -509,11 +477,10 @@ def predicted_columns(
 
 def with_kept(kept: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Columns of the data before those of the predictions; one that is predicted is marked."""
-    named = {name: f"{name} (given)" if name in table else name for name in kept.columns}
-    if not named:
+    if not len(kept.columns):
         return table
-    renamed = kept.rename(columns=named).set_axis(table.index)
-    return pd.concat([renamed, table], axis=1)
+    kept = kept.rename(columns=lambda name: f"{name} (given)" if name in table else name)
+    return pd.concat([kept.set_axis(table.index), table], axis=1)
 
 
 def free_name(name: str, table: pd.DataFrame) -> str:

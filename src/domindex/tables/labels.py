@@ -38,19 +38,15 @@ Spelling = Literal["ask", "merge", "exact"]
 class DomainRule:
     """How a column names domains.
 
-    Attributes
-    ----------
-    by : None takes the texts of the column; "year" or "month" those of its dates, such as 2004-03;
-        a number takes bands of that width, each named by its lower end
-    month_first : whether 3/4/2020 is in March
+    `by` is None for the texts of the column; "year" or "month" for those of its dates, such as
+    2004-03; a number for bands of that width, each named by its lower end.
     """
 
     by: str | None = None
-    month_first: bool = False
+    month_first: bool = False  # whether 3/4/2020 is in March
 
     @classmethod
     def fit(cls, column: pd.Series, by: str | None) -> DomainRule:
-        """What was asked for, once it can be done."""
         if by in CALENDAR and kind_of(column) != "dates":
             raise InputError(
                 f"Domains are asked for by {by}, and column {column.name!r} holds no dates: "
@@ -67,16 +63,14 @@ class DomainRule:
 
     def names(self, column: pd.Series) -> list[str]:
         """The domain of every row, none blank."""
-        given: list[str | None]
-        if self.by is None:
-            given = texts_of(column)
-        elif self.by in CALENDAR:
+        given = texts_of(column) if self.by is None else []
+        if self.by in CALENDAR:
             parts = date_parts(column, self.month_first)[:, : 1 + CALENDAR.index(self.by)]
             given = [
                 None if np.isnan(part).any() else "-".join(f"{int(one):02}" for one in part)
                 for part in parts
             ]
-        else:
+        elif self.by is not None:
             width = _width(self.by)
             ends = np.round(np.floor(numbers_of(column) / width) * width, 9).tolist()
             given = [None if np.isnan(end) else text_of(end + 0.0) for end in ends]
@@ -132,12 +126,13 @@ def read_labels(
         raise InputError(f"task is {task!r}. Choose auto, classification or regression.")
     texts = [name for name in targets if _holds_texts(table[name], task)]
     if len(targets) > 1 or task == "regression":
-        if texts or (task == "classification" and len(targets) > 1):
-            raise _not_values(texts, targets)
+        _require_values(texts, targets, task)
         return _values(table, targets)
     (name,) = targets
     if texts:
-        return _text_classes(table[name], spelling)
+        classes = _spelled(texts_of(table[name]), name, spelling)
+        known = np.array([text is not None for text in classes])
+        return TableLabels(np.array([text or "" for text in classes]), known, "classification")
     numbers = numbers_of(table[name])
     known = ~np.isnan(numbers)
     whole = bool((np.mod(numbers[known], 1) == 0).all())
@@ -174,15 +169,12 @@ def as_classes(texts: Sequence[str], classes: Sequence[str]) -> tuple[list[str],
     A label that differs from one class only in capitals or blanks is that class: `fit` took them
     for one, or asked. What is no class at all stays, and no prediction can be right there.
     """
-    known = set(classes)
     spelled: dict[str, list[str]] = {}
     for name in classes:
         spelled.setdefault(folded(name), []).append(name)
-    counts = Counter(text for text in texts if text not in known)
+    counts = Counter(text for text in texts if text not in set(classes))
     meant = {text: one[0] for text in counts if len(one := spelled.get(folded(text), [])) == 1}
-    notes = [
-        f"Took the label {text!r} ({counts[text]} rows) for {meant[text]!r}." for text in meant
-    ]
+    notes = [f"Took the label {t!r} ({counts[t]} rows) for {meant[t]!r}." for t in meant]
     lost = {text: count for text, count in counts.items() if text not in meant}
     if lost:
         listed = preview((f"{text} ({count} rows)" for text, count in lost.items()), 3)
@@ -203,21 +195,21 @@ def choose_sources(
             f"All rows are of one domain, {present[0]!r}, so there is none to predict in. Name the "
             "column that tells domains apart (--domain), or add rows of domains without labels."
         )
-    if named is not None and not named:
-        raise InputError(
-            f"No domain is named as a source; there are {preview(present, 10)}. Name those with "
-            "labels (--sources), or leave the option out to take all with any label."
-        )
     if named is not None:
-        named = _joined(named, set(present))
-        for name in named:
-            if name not in present:
-                hint = did_you_mean(name, present)
-                raise InputError(
-                    f"There is no domain {name!r} to be a source; there are "
-                    f"{preview(present, 10)}. {hint or 'Spell it as in the table.'}"
-                )
-        return list(dict.fromkeys(named))
+        if not named:
+            raise InputError(
+                f"No domain is named as a source; there are {preview(present, 10)}. Name those "
+                "with labels (--sources), or leave the option out to take all with any label."
+            )
+        found = list(dict.fromkeys(_joined(named, set(present))))
+        absent = [name for name in found if name not in present]
+        if absent:
+            hint = did_you_mean(absent[0], present)
+            raise InputError(
+                f"There is no domain {absent[0]!r} to be a source; there are "
+                f"{preview(present, 10)}. {hint or 'Spell it as in the table.'}"
+            )
+        return found
     labelled = {name for name, label in zip(domains, known) if label}
     if not labelled:
         raise InputError(
@@ -252,12 +244,6 @@ def _values(table: pd.DataFrame, targets: Sequence[str]) -> TableLabels:
     return TableLabels(columns if len(targets) > 1 else columns[:, 0], known, "regression")
 
 
-def _text_classes(column: pd.Series, spelling: Spelling) -> TableLabels:
-    texts = _spelled(texts_of(column), str(column.name), spelling)
-    known = np.array([text is not None for text in texts])
-    return TableLabels(np.array([text or "" for text in texts]), known, "classification")
-
-
 def _spelled(texts: Sequence[str | None], name: str, spelling: Spelling) -> list[str | None]:
     """Classes that read the same as one, where that was said; refused where nothing was."""
     if spelling == "exact":
@@ -276,21 +262,22 @@ def _spelled(texts: Sequence[str | None], name: str, spelling: Spelling) -> list
     return [None if text is None else chosen.get(text, text) for text in texts]
 
 
-def _not_values(texts: Sequence[str], targets: Sequence[str]) -> InputError:
-    if not texts:
-        return InputError(
+def _require_values(texts: Sequence[str], targets: Sequence[str], task: str) -> None:
+    if not texts and task == "classification":
+        raise InputError(
             f"A classifier predicts one column, and {len(targets)} are named as targets. "
             "Fit one at a time."
         )
-    if len(targets) > 1:
-        return InputError(
+    if texts and len(targets) > 1:
+        raise InputError(
             f"{len(targets)} targets are named, which have to be numbers, and {texts[0]!r} holds "
             "texts. Fit one target at a time, or name columns of numbers only."
         )
-    return InputError(
-        f"Column {texts[0]!r} holds texts, and regression needs numbers. Correct its values, or "
-        "pass --task classification with this column as the only target."
-    )
+    if texts:
+        raise InputError(
+            f"Column {texts[0]!r} holds texts, and regression needs numbers. Correct its values, "
+            "or pass --task classification with this column as the only target."
+        )
 
 
 @dataclass(frozen=True, eq=False)

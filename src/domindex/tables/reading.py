@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -81,20 +80,7 @@ def read_with_notes(
     require_file(file)
     opener, notes, named = open_file or _open, list[str](), set(texts)
     if kind == "csv":
-        try:
-            table = _read_csv(file, opener, form, named, notes)
-        except UnicodeDecodeError as error:
-            if form.encoding is not None:
-                raise _not_in(file, form.encoding, error) from None
-            notes = [
-                f"{file.name} is not UTF-8: read as {FALLBACK_ENCODING}. Pass --encoding if names "
-                "look wrong."
-            ]
-            taken = replace(form, encoding=FALLBACK_ENCODING)
-            try:
-                table = _read_csv(file, opener, taken, named, notes)
-            except UnicodeDecodeError:
-                raise _not_in(file, "UTF-8", error) from None
+        table = _read_csv(file, opener, form, named, notes)
     else:
         with opener(file) as stream:
             read = _read_parquet if kind == "parquet" else _read_excel
@@ -109,16 +95,15 @@ def read_with_notes(
 
 
 def table_format(path: Path) -> Format:
-    """CSV or Parquet, by the name."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
-        suffixes.pop()
-    if not suffixes or suffixes[-1] not in SUFFIXES:
+    """CSV, Parquet or Excel, by the name."""
+    suffixes = ["", *(suffix.lower() for suffix in path.suffixes)]
+    last = suffixes[-2] if suffixes[-1] == ".gz" else suffixes[-1]
+    if last not in SUFFIXES:
         raise InputError(
             f"{path} does not say what it is: names end in {', '.join(SUFFIXES)}, with or without "
             ".gz. Rename it, or export the table as CSV or Parquet."
         )
-    return SUFFIXES[suffixes[-1]]
+    return SUFFIXES[last]
 
 
 def require_file(file: Path) -> None:
@@ -146,8 +131,26 @@ def _unpacked(file: Path, stream: IO[bytes]) -> Any:
 def _read_csv(
     file: Path, opener: Opener, form: TextFormat, texts: set[str], notes: list[str]
 ) -> pd.DataFrame:
-    with opener(file) as stream:
-        return _parse_csv(file, _unpacked(file, stream), form, texts, notes)
+    """As `FALLBACK_ENCODING`, with a note, where it is no UTF-8 and nobody said what it is."""
+    encoding = form.encoding
+    try:
+        with opener(file) as stream:
+            return _parse_csv(file, _unpacked(file, stream), form, texts, notes)
+    except UnicodeDecodeError as error:
+        wrong = error
+    if encoding is None:
+        notes[:] = [
+            f"{file.name} is not UTF-8: read as {FALLBACK_ENCODING}. Pass --encoding if names "
+            "look wrong."
+        ]
+        form = replace(form, encoding=FALLBACK_ENCODING)
+        with suppress(UnicodeDecodeError), opener(file) as stream:
+            return _parse_csv(file, _unpacked(file, stream), form, texts, notes)
+    raise InputError(
+        f"{file} is not {encoding or 'UTF-8'} text (byte {wrong.start} is "
+        f"{wrong.object[wrong.start]:#x}). Name its encoding (--encoding), or save it again as "
+        "UTF-8."
+    )
 
 
 def _parse_csv(
@@ -159,7 +162,7 @@ def _parse_csv(
         encoding = encoding_of(head, form.encoding)
         columns, delimiter = _check_header(file, head, form, encoding, notes)
         after_comma = len(columns) > 1 and all(name.startswith(" ") for name in columns[1:])
-        spelled = [name for name in columns if (name.strip() if after_comma else name) in texts]
+        named = [name.strip() if after_comma else name for name in columns]
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             return pd.read_csv(
@@ -169,7 +172,7 @@ def _parse_csv(
                 index_col=False,
                 keep_default_na=False,
                 na_values=["", *form.na],
-                dtype={name.strip() if after_comma else name: str for name in spelled},
+                dtype={name: str for name in named if name in texts},
                 skipinitialspace=after_comma,
                 low_memory=False,
                 **EXACT_FLOATS,
@@ -202,29 +205,21 @@ def _check_header(
         raise InputError(
             f"{file} is not a text file, whatever its name says. Export the table as CSV."
         )
+    text = head.decode(encoding, errors="ignore")
+
+    def split(delimiter: str) -> list[str]:
+        options: Any = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
+        first = pd.read_csv(io.StringIO(text), sep=delimiter, engine="c", **options)
+        return [str(name) for name in first.iloc[0]]
+
     delimiter = delimiter_of(file, form.delimiter)
-    columns = _header(head, delimiter, encoding)
+    columns = split(delimiter)
     other = likely_delimiter(columns[0]) if len(columns) == 1 and form.delimiter is None else None
     if other is not None:
-        delimiter = other
-        columns = _header(head, delimiter, encoding)
+        delimiter, columns = other, split(other)
         notes.append(f"Read {file.name} with {DELIMITERS[other]} between its columns.")
     check_names(file, [name for name in columns if name.strip()])
     return columns, delimiter
-
-
-def _header(head: bytes, delimiter: str, encoding: str) -> list[str]:
-    text = head.decode(encoding, errors="ignore")
-    options: dict[str, Any] = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
-    first = pd.read_csv(io.StringIO(text), sep=delimiter, engine="c", **options)
-    return [str(name) for name in first.iloc[0]]
-
-
-def _not_in(file: Path, encoding: str, error: UnicodeDecodeError) -> InputError:
-    return InputError(
-        f"{file} is not {encoding} text (byte {error.start} is {error.object[error.start]:#x}). "
-        "Name its encoding (--encoding), or save it again as UTF-8."
-    )
 
 
 def _read_excel(file: Path, stream: IO[bytes]) -> pd.DataFrame:
@@ -306,29 +301,6 @@ def _without_debris(
     file: Path, table: pd.DataFrame, texts: set[str], notes: list[str]
 ) -> pd.DataFrame:
     """The table without what is no part of it, with a note on each; columns need a name."""
-    table = _without_empty(file, table, notes)
-    table = _without_marks(table, notes)
-    table = _without_headers(table, notes)
-    with suppress(TypeError):  # values that cannot be compared
-        copies = int(table.duplicated().sum())
-        if copies > 0.2 * len(table):
-            notes.append(
-                f"{copies} of {len(table)} rows are exact copies of rows before them. Remove them "
-                "if they are not observations of their own."
-            )
-    found = {}
-    for name in (
-        table.columns if notes else ()
-    ):  # a line of something else had made texts of numbers
-        if name not in texts and table[name].dtype.kind not in "biufmM":
-            numbers = pd.to_numeric(table[name], errors="coerce")
-            if (numbers.isna() == table[name].isna()).all():
-                found[name] = numbers
-    return table.assign(**found)
-
-
-def _without_empty(file: Path, table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Without columns and rows that hold nothing at all; other columns need a name."""
     names = [str(name) for name in table.columns]
     named = ["" if name.startswith("Unnamed: ") else name.strip() and name for name in names]
     is_empty = table.isna().all(axis=0).to_numpy() & np.array([not name for name in named])
@@ -341,33 +313,45 @@ def _without_empty(file: Path, table: pd.DataFrame, notes: list[str]) -> pd.Data
     if blank.any() and not blank.all():
         notes.append(f"Dropped {int(blank.sum())} rows without a value.")
         table = table[~blank].reset_index(drop=True)
-    return table
+    table = _without_lines(table, notes)
+    with suppress(TypeError):  # values that cannot be compared
+        copies = int(table.duplicated().sum())
+        if copies > 0.2 * len(table):
+            notes.append(
+                f"{copies} of {len(table)} rows are exact copies of rows before them. Remove them "
+                "if they are not observations of their own."
+            )
+    found = {}
+    for name in table.columns if notes else ():  # numbers that such a line had made texts of
+        if name not in texts and table[name].dtype.kind not in "biufmM":
+            numbers = pd.to_numeric(table[name], errors="coerce")
+            if (numbers.isna() == table[name].isna()).all():
+                found[name] = numbers
+    return table.assign(**found)
 
 
-def _without_marks(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Without lines of ======= and the like, which merging two versions of a file leaves."""
+def _without_lines(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Without lines of ======= and the like, and without rows that say the header again.
+
+    Merging two versions of a file leaves the former, putting files together the latter.
+    """
     first = table.iloc[:, 0]
-    if first.dtype.kind in "biufmM" or table.shape[1] < 2:
-        return table
-    marks = first.astype(str).str.fullmatch(r"(=|<|>|-|#|\*){5,}.*")
-    marks &= table.iloc[:, 1:].isna().all(axis=1)
-    if not marks.any():
-        return table
-    notes.append(f"Dropped {int(marks.sum())} lines of marks such as {first[marks].iloc[0][:7]!r}.")
-    return table[~marks].reset_index(drop=True)
-
-
-def _without_headers(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Without rows that say the header again, as files that were put together have them."""
-    candidates = np.ones(len(table), dtype=bool)
+    if first.dtype.kind not in "biufmM" and table.shape[1] > 1:
+        marks = first.astype(str).str.fullmatch(r"(=|<|>|-|#|\*){5,}.*")
+        marks &= table.iloc[:, 1:].isna().all(axis=1)
+        if marks.any():
+            example = first[marks].iloc[0][:7]
+            notes.append(f"Dropped {int(marks.sum())} lines of marks such as {example!r}.")
+            table = table[~marks].reset_index(drop=True)
+    repeated = np.ones(len(table), dtype=bool)
     for name in table.columns:
-        if table[name].dtype.kind in "biufmM":
+        if table[name].dtype.kind in "biufmM" or not repeated.any():
             return table
-        candidates &= (table[name].astype(object) == name).to_numpy(dtype=bool, na_value=False)
-        if not candidates.any():
-            return table
-    notes.append(f"Dropped {int(candidates.sum())} rows that say the header again.")
-    return table[~candidates].reset_index(drop=True)
+        repeated &= (table[name].astype(object) == name).to_numpy(dtype=bool, na_value=False)
+    if repeated.any():
+        notes.append(f"Dropped {int(repeated.sum())} rows that say the header again.")
+        table = table[~repeated].reset_index(drop=True)
+    return table
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -426,7 +410,6 @@ class PartWriter:
 
     def __init__(self, path: Path, kind: Format) -> None:
         self._path, self._kind = path, kind
-        self._sink: Any = None
         self._writer: Any = None
 
     def __enter__(self) -> PartWriter:
@@ -437,32 +420,22 @@ class PartWriter:
         return self
 
     def write(self, frame: pd.DataFrame) -> None:
-        """Append the rows of a frame."""
         import pyarrow as pa
+        from pyarrow import csv, parquet
 
         if self._writer is None:
             table = pa.Table.from_pandas(frame, preserve_index=False)
             self._schema = table.schema.remove_metadata()
-            self._writer = self._opened(self._schema)
+            if self._kind == "parquet":
+                self._writer = parquet.ParquetWriter(self._sink, self._schema)
+            else:
+                mark = delimiter_of(self._path, None)
+                how = csv.WriteOptions(delimiter=mark, quoting_style="needed")
+                self._writer = csv.CSVWriter(self._sink, self._schema, write_options=how)
         table = pa.Table.from_pandas(frame, schema=self._schema, preserve_index=False)
         self._writer.write_table(table)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         if self._writer is not None:
             self._writer.close()
         self._sink.close()
-
-    def _opened(self, schema: Any) -> Any:
-        if self._kind == "parquet":
-            from pyarrow import parquet
-
-            return parquet.ParquetWriter(self._sink, schema)
-        from pyarrow import csv
-
-        options = csv.WriteOptions(delimiter=delimiter_of(self._path, None), quoting_style="needed")
-        return csv.CSVWriter(self._sink, schema, write_options=options)

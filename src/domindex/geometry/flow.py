@@ -22,6 +22,7 @@ from domindex.geometry.rings import RingCoordinate
 from domindex.geometry.scaling import bridge_components, nearest_links
 from domindex.geometry.settings import FLOW
 from domindex.geometry.subspace import misfit
+from domindex.persistence.saved import Saved
 
 FAMILIES = ("shift", "spin", "rigid", "linear", "affine")
 AROUND = (0,)
@@ -120,7 +121,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class AffineFlow:
+class AffineFlow(Saved):
     """A flow along the first q components of an index."""
 
     coefficients: Floats  # (q, parameters), the generators in terms of `basis`
@@ -134,13 +135,15 @@ class AffineFlow:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> AffineFlow:
         """The flow, without what it cost to describe the clouds that it was solved from."""
-        coefficients, basis = state["coefficients"], state["basis"]
-        size, pairs = _n_features(basis), (coefficients.shape[1:], basis.shape[1:])
-        if len(pairs[0]) != 1 or pairs[0] != pairs[1] or len(basis) != size * (size + 1):
+        return super().from_state(state | {"description_length": float("nan")})
+
+    def _check_state(self) -> None:
+        size, n_parameters = _n_features(self.basis), self.basis.shape[1:]
+        fits = self.coefficients.shape[1:] == n_parameters and len(n_parameters) == 1
+        if not fits or len(self.basis) != size * (size + 1):
             raise ValueError("the coefficients of the flow do not fit its basis")
-        if state["family"] not in ("none", *FAMILIES):
-            raise ValueError(f"there is no family of flows {state['family']!r}")
-        return cls(coefficients, basis, str(state["family"]), float("nan"))
+        if self.family not in ("none", *FAMILIES):
+            raise ValueError(f"there is no family of flows {self.family!r}")
 
     @property
     def generators(self) -> Floats:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from domindex.errors import InputError
 from domindex.geometry.flow import homogeneous
 from domindex.geometry.rings import TURN, wrap_angle
 from domindex.geometry.settings import GRID
+from domindex.persistence.saved import Saved
 
 
 class Grid:
@@ -141,7 +141,7 @@ the place, by Gaussian kernels about the domains that are known."""
 
 
 @dataclass(frozen=True, eq=False)
-class Trend:
+class Trend(Saved):
     """Functions of the index, 0 at β = 0, along which pictures move: one of `TRENDS`."""
 
     kind: str
@@ -152,7 +152,7 @@ class Trend:
     width: float  # deviation of a kernel
     # Whether the index is one coordinate along a ring, in (−π, π]. Beyond, what a whole turn brings
     # is added: a picture that was carried once around need not come back as it was.
-    is_around: bool = False
+    is_around: bool = field(default=False, metadata={"omitted": True})
 
     @classmethod
     def along(cls, kind: str, index: Floats, is_around: bool = False) -> Trend:
@@ -187,33 +187,20 @@ class Trend:
     def _kernels(self, index: Floats) -> Floats:
         return np.exp(-0.5 * cdist(index, self.anchors, "sqeuclidean") / self.width**2)
 
-    def state(self) -> dict[str, Any]:
-        state = {
-            "kind": self.kind,
-            "low": self.low,
-            "high": self.high,
-            "anchors": self.anchors,
-            "width": float(self.width),
-        }
-        return state | {"is_around": True} if self.is_around else state
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Trend:
-        low, high, anchors = state["low"], state["high"], state["anchors"]
-        if state["kind"] not in TRENDS or low.ndim != 1 or low.shape != high.shape:
+    def _check_state(self) -> None:
+        low, high, anchors = self.low, self.high, self.anchors
+        if self.kind not in TRENDS or low.ndim != 1 or low.shape != high.shape:
             raise ValueError("the trend of the flow is damaged")
-        if anchors.ndim != 2 or anchors.shape[1:] != low.shape or not state["width"] > 0:
+        if anchors.ndim != 2 or anchors.shape[1:] != low.shape or not self.width > 0:
             raise ValueError("the kernels of the flow do not fit the map")
         if not np.isfinite([*low, *high, *anchors.ravel()]).all() or (low > high).any():
             raise ValueError("the ends of the map are no numbers")
-        is_around = bool(state.get("is_around", False))  # only what runs around a ring has it
-        if is_around and len(low) != 1:
+        if self.is_around and len(low) != 1:
             raise ValueError("a flow around a ring has one coordinate")
-        return cls(str(state["kind"]), low, high, anchors, float(state["width"]), is_around)
 
 
 @dataclass(frozen=True, eq=False)
-class GridFlow:
+class GridFlow(Saved):
     """A flow along the map, of rows (n, channels, *sides), by a family of `FAMILIES`."""
 
     sides: tuple[int, ...]  # (time,) or (height, width)
@@ -256,37 +243,16 @@ class GridFlow:
         lit = centred * np.exp(-(features @ self.gains)[0])[:, None] + self.level[:, None]
         return lit.reshape(rows.shape)
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "sides": list(self.sides),
-            "family": self.family,
-            "trend": self.trend.state(),
-            "motion": self.motion,
-            "gains": self.gains,
-            "offsets": self.offsets,
-            "level": self.level,
-            "spread": self.spread,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> GridFlow:
-        sides, trend = tuple(int(side) for side in state["sides"]), Trend.from_state(state["trend"])
-        if len(sides) not in (1, 2) or min(sides) < 1:
-            raise ValueError(f"a grid of sides {sides}")
-        family = state["family"]
-        if family not in FAMILIES[len(sides)]:
-            raise ValueError(f"there is no family of motions {family!r}")
-        names = ("motion", "gains", "offsets", "level", "spread")
-        arrays = [np.asarray(state[name], dtype=np.float64) for name in names]
+    def _check_state(self) -> None:
+        if len(self.sides) not in (1, 2) or min(self.sides) < 1:
+            raise ValueError(f"a grid of sides {self.sides}")
+        if self.family not in FAMILIES[len(self.sides)]:
+            raise ValueError(f"there is no family of motions {self.family!r}")
+        arrays = (self.motion, self.gains, self.offsets, self.level, self.spread)
         if not all(np.isfinite(array).all() for array in arrays):
             raise ValueError("the flow is no numbers")
-        n_features = trend.features(np.zeros((1, len(trend.low)))).shape[1]
-        n_channels = len(arrays[3])
-        shapes = [
-            (n_features, len(grid_generators(family, len(sides)))),
-            *[(n_features, n_channels)] * 2,
-            *[(n_channels,)] * 2,
-        ]
+        n_features = self.trend.features(np.zeros((1, len(self.trend.low)))).shape[1]
+        n_channels, n_motions = len(self.level), len(grid_generators(self.family, len(self.sides)))
+        shapes = [(n_features, n_motions), *[(n_features, n_channels)] * 2, *[(n_channels,)] * 2]
         if [array.shape for array in arrays] != shapes:
             raise ValueError("the parts of the flow do not fit each other")
-        return cls(sides, str(family), trend, *arrays)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -19,10 +18,11 @@ from domindex.arrays import Floats, Ints
 from domindex.geometry.settings import OFF_MAP
 from domindex.geometry.subspace import principal_components
 from domindex.geometry.transport import column_quantiles
+from domindex.persistence.saved import Saved
 
 
 @dataclass(frozen=True, eq=False)
-class Views:
+class Views(Saved):
     """How rows are looked at: along directions, and how far they lie outside what these span."""
 
     offset: Floats  # (features,) the mean of all rows
@@ -67,21 +67,10 @@ class Views:
     def n_views(self) -> int:
         return self.directions.shape[1] + bool(self.basis.shape[1])
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "offset": self.offset,
-            "directions": self.directions,
-            "basis": self.basis,
-            "unit": float(self.unit),
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Views:
-        n_features = len(state["offset"])
-        shapes = [state[name].shape[:-1] for name in ("directions", "basis")]
-        if shapes != [(n_features,), (n_features,)] or not 0.0 < state["unit"] < np.inf:
+    def _check_state(self) -> None:
+        shapes = [part.shape[:-1] for part in (self.directions, self.basis)]
+        if shapes != [self.offset.shape] * 2 or not 0.0 < self.unit < np.inf:
             raise ValueError("the views of the rows do not fit each other")
-        return cls(state["offset"], state["directions"], state["basis"], float(state["unit"]))
 
 
 def _outside(centred: Floats, basis: Floats) -> Floats:
@@ -90,7 +79,7 @@ def _outside(centred: Floats, basis: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class OffMapTest:
+class OffMapTest(Saved):
     """Signatures of known domains, and how far domains of the family are from a mix of others'.
 
     Examples
@@ -181,27 +170,14 @@ class OffMapTest:
         spreads = np.stack([np.interp(rows, sizes, one) for one in self.spreads.T], axis=1)
         return _score(squares, spreads) / np.interp(rows, sizes, self.thresholds)
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "views": self.views.state(),
-            "domains": self.domains,
-            "signatures": self.signatures,
-            "sizes": self.sizes,
-            "spreads": self.spreads,
-            "thresholds": self.thresholds,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> OffMapTest:
-        views, domains = Views.from_state(state["views"]), tuple(state["domains"])
-        sizes, thresholds, spreads = state["sizes"], state["thresholds"], state["spreads"]
-        if state["signatures"].shape != (len(domains), views.n_views, OFF_MAP.n_quantiles):
+    def _check_state(self) -> None:
+        n_views, sizes, thresholds = self.views.n_views, self.sizes, self.thresholds
+        if self.signatures.shape != (len(self.domains), n_views, OFF_MAP.n_quantiles):
             raise ValueError("the signatures do not fit the domains")
         if sizes.shape != thresholds.shape or not ((sizes >= 1).all() and (thresholds > 0).all()):
             raise ValueError("the thresholds of the flag are not usable numbers")
-        if len(sizes) and spreads.shape != (len(sizes), views.n_views):
+        if len(sizes) and self.spreads.shape != (len(sizes), n_views):
             raise ValueError("the spreads of the residuals do not fit the views")
-        return cls(views, domains, state["signatures"], sizes, spreads, thresholds)
 
 
 def _residuals(signatures: Floats, known: Floats, own: Ints) -> Floats:

@@ -23,6 +23,7 @@ from domindex.arrays import Floats, Ints
 from domindex.geometry.scaling import classical_scaling, geodesic_distances, nearest_links
 from domindex.geometry.settings import RING
 from domindex.geometry.transport import check_distances, thin, transport_distances
+from domindex.persistence.saved import Saved
 
 TURN = 2.0 * np.pi
 
@@ -306,7 +307,7 @@ def _usual_angles(apart: Floats, distances: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class RingCoordinate:
+class RingCoordinate(Saved):
     """Angles from the middle of the sources, with the cut opposite.
 
     Domains at the cut can be reached both ways: at t, and at t minus a full turn.
@@ -356,12 +357,6 @@ class RingCoordinate:
         """Where that chance is too large to be left out of an interval of 80 %."""
         return self.chance_of_other_way(angles) >= RING.min_chance
 
-    def state(self) -> dict[str, Any]:
-        return {"middle": float(self.middle), "half_width": float(self.half_width)}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> RingCoordinate:
-        middle, half_width = float(state["middle"]), float(state["half_width"])
-        if not (abs(middle) <= np.pi and 0.0 <= half_width <= np.pi):
+    def _check_state(self) -> None:
+        if not (abs(self.middle) <= np.pi and 0.0 <= self.half_width <= np.pi):
             raise ValueError("the coordinate along the ring is no angle")
-        return cls(middle, half_width)

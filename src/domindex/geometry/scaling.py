@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +16,7 @@ from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
 from domindex.geometry.settings import MAP
 from domindex.geometry.transport import check_distances
+from domindex.persistence.saved import Saved
 
 Links = NDArray[np.bool_]
 
@@ -67,7 +67,7 @@ def _centred_products(matrix: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class DomainIndex:
+class DomainIndex(Saved):
     """One point per domain, and what it was made from.
 
     Attributes ---------- domains : names, in the order of all rows below coordinates : (domains,
@@ -89,8 +89,8 @@ class DomainIndex:
     coordinates: Floats
     distances: Floats
     eigenvalues: Floats
-    angles: Floats | None = None
-    landmarks: Ints | None = None
+    angles: Floats | None = field(default=None, metadata={"omitted": True})
+    landmarks: Ints | None = field(default=None, metadata={"omitted": True})
 
     def __post_init__(self) -> None:
         arrays = (self.coordinates, self.distances, self.eigenvalues, self.angles, self.landmarks)
@@ -133,46 +133,22 @@ class DomainIndex:
             shown = cdist(self.coordinates, self.coordinates[self.landmarks])
         return float(np.sqrt(((shown - self.distances) ** 2).sum() / (total or 1.0)))
 
-    def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = {
-            "domains": self.domains,
-            "coordinates": self.coordinates,
-            "distances": self.distances,
-            "eigenvalues": self.eigenvalues,
-        }
-        if self.landmarks is not None:
-            state["landmarks"] = self.landmarks.tolist()
-        return state if self.angles is None else state | {"angles": self.angles}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> DomainIndex:
-        domains, n_domains = tuple(state["domains"]), len(state["domains"])
-        if not domains or len(set(domains)) < n_domains:
+    def _check_state(self) -> None:
+        n_domains, landmarks = len(self.domains), self.landmarks
+        if not n_domains or len(set(self.domains)) < n_domains:
             raise ValueError("the domains do not have a name each")
-        names = ("coordinates", "distances", "eigenvalues")
-        coordinates, distances, eigenvalues = (state[name] for name in names)
-        shapes = [coordinates.shape, distances.shape, eigenvalues.shape]
-        landmarks = _checked_landmarks(state.get("landmarks"), n_domains)
+        if landmarks is not None:
+            steps = np.diff(landmarks, prepend=-1, append=n_domains)
+            if not len(landmarks) or steps[0] < 1 or steps[-1] < 1:
+                raise ValueError("the landmarks are no numbers of domains")
+            if (steps < 1).any():
+                raise ValueError("the landmarks do not rise")
         n_drawn = n_domains if landmarks is None else len(landmarks)
+        shapes = [part.shape for part in (self.coordinates, self.distances, self.eigenvalues)]
         if shapes != [(n_domains, shapes[0][-1]), (n_domains, n_drawn), (n_drawn,)]:
             raise ValueError(f"arrays of shapes {shapes} are no map of {n_domains} domains")
-        angles = state.get("angles")  # only maps that close have them
-        if angles is not None and angles.shape != (n_domains,):
+        if self.angles is not None and self.angles.shape != (n_domains,):
             raise ValueError("the angles do not match the domains")
-        return cls(domains, coordinates, distances, eigenvalues, angles, landmarks)
-
-
-def _checked_landmarks(numbers: list[int] | None, n_domains: int) -> Ints | None:
-    if numbers is None:
-        return None
-    if not numbers or any(type(number) is not int for number in numbers):
-        raise ValueError("the landmarks are no numbers of domains")
-    landmarks = np.array(numbers, dtype=np.int64)
-    if landmarks[0] < 0 or landmarks[-1] >= n_domains:
-        raise ValueError("the landmarks are no numbers of domains")
-    if (np.diff(landmarks) <= 0).any():
-        raise ValueError("the landmarks do not rise")
-    return landmarks
 
 
 def procrustes_align(embedding: ArrayLike, reference: ArrayLike) -> Floats:

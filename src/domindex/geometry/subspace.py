@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, null_space
@@ -13,10 +12,11 @@ from scipy.optimize import minimize
 from domindex.arrays import Floats
 from domindex.geometry.settings import MAP
 from domindex.geometry.transport import Method, thin, transport_distances
+from domindex.persistence.saved import Saved
 
 
 @dataclass(frozen=True, eq=False)
-class Subspace:
+class Subspace(Saved):
     """Features to coordinates: first those along which domains differ, then the others.
 
     Attributes
@@ -28,15 +28,9 @@ class Subspace:
     matrix: Floats
     n_moving: int
 
-    def state(self) -> dict[str, Any]:
-        return {"matrix": self.matrix, "n_moving": int(self.n_moving)}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Subspace:
-        matrix, n_moving = state["matrix"], state["n_moving"]
-        if matrix.ndim != 2 or not 0 <= n_moving <= matrix.shape[1]:
-            raise ValueError(f"{n_moving} of {matrix.shape} directions move")
-        return cls(matrix, int(n_moving))
+    def _check_state(self) -> None:
+        if self.matrix.ndim != 2 or not 0 <= self.n_moving <= self.matrix.shape[1]:
+            raise ValueError(f"{self.n_moving} of {self.matrix.shape} directions move")
 
     @property
     def moving(self) -> Floats:

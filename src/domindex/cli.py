@@ -82,106 +82,80 @@ def options(
     """A map of your data's domains, and predictions in the ones without labels."""
 
 
+Text = str | None
+File = Path | None
+Option, Argument = typer.Option, typer.Argument
+
 DataHome = Annotated[
-    Path | None,
-    typer.Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]"),
+    File, Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]")
 ]
-TableToFit = Annotated[
-    Path | None,
-    typer.Argument(help="CSV, Parquet or .xlsx; or a folder of Parquet files."),
-]
-Target = Annotated[str | None, typer.Option(help="Column to predict, or several by commas.")]
-Domain = Annotated[str | None, typer.Option(help="Column that names the domain of a row.")]
-Features = Annotated[
-    str | None, typer.Option(help="Columns that are inputs, by commas.  [default: all others]")
-]
-Categorical = Annotated[
-    str | None, typer.Option(help="Columns of categories that look like numbers, by commas.")
-]
-Resume = Annotated[
-    Path | None,
-    typer.Option(help="Go on with the fit of this run, as it was asked for.", metavar="RUN"),
-]
-Sources = Annotated[
-    str | None, typer.Option(help="Labelled domains, by commas.  [default: those with any label]")
-]
-Exclude = Annotated[str | None, typer.Option(help="Columns that are not inputs, by commas.")]
-Config = Annotated[
-    Path | None, typer.Option(help="TOML file with settings of the model: index_dim = 2")
-]
+Config = Annotated[File, Option(help="TOML file with settings of the model: index_dim = 2")]
 Delimiter = Annotated[
-    str | None,
-    typer.Option(
+    Text,
+    Option(
         "--sep", "--delimiter", help="Between the columns of a text file.  [default: as it looks]"
     ),
 ]
-Decimal = Annotated[
-    str | None, typer.Option(help="Before decimals: . or ,  [default: as it looks]")
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="Of a text file, such as cp1252.  [default: utf-8]")
-]
-WithReport = Annotated[bool, typer.Option("--report/--no-report", help="Write a report as well.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
-Dask = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler to spread the work over.")
-]
-TableOrFolder = Annotated[
-    Path, typer.Argument(help="CSV, Parquet or .xlsx; or a folder of Parquet files.")
-]
-RunFolder = Annotated[Path, typer.Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
-TableOut = Annotated[str, typer.Option(help="CSV or Parquet to write; - for standard output.")]
-DomainBy = Annotated[
-    str | None, typer.Option(help="month or year of dates, or the width of bands of numbers.")
-]
-RowId = Annotated[
-    str | None, typer.Option("--id", help="Column that names rows; kept in predictions.")
-]
-KeepColumns = Annotated[
-    str | None,
-    typer.Option(
-        "--keep-column", help="Columns to use although they seem to name rows or domains."
-    ),
-]
-Dates = Annotated[bool, typer.Option("--dates", help="Use year, month, weekday and hour of dates.")]
-TaskName = Annotated[str, typer.Option(help="auto, classification or regression.")]
-SpellingName = Annotated[str, typer.Option(help="Classes Yes and yes: ask, merge or exact.")]
-MissingName = Annotated[str, typer.Option(help="Missing inputs: impute or error.")]
-MissingValues = Annotated[
-    str | None, typer.Option(help="Values that stand for missing ones, by commas: -200")
-]
-Share = Annotated[bool, typer.Option("--share", help="Hide counts below 5: the run is for others.")]
+Decimal = Annotated[Text, Option(help="Before decimals: . or ,  [default: as it looks]")]
+Encoding = Annotated[Text, Option(help="Of a text file, such as cp1252.  [default: utf-8]")]
+WithReport = Annotated[bool, Option("--report/--no-report", help="Write a report as well.")]
+Force = Annotated[bool, Option("--force", help="Replace what is there.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON for a script.")]
+RunFolder = Annotated[Path, Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
+TableOut = Annotated[str, Option(help="CSV or Parquet to write; - for standard output.")]
 
 
 @command
 def fit(
-    data: TableToFit = None,
-    target: Target = None,
-    domain: Domain = None,
-    domain_by: DomainBy = None,
-    sources: Sources = None,
-    features: Features = None,
-    exclude: Exclude = None,
-    key: RowId = None,
-    categorical: Categorical = None,
-    keep_columns: KeepColumns = None,
-    dates: Dates = False,
-    task: TaskName = "auto",
-    spelling: SpellingName = "ask",
-    missing: MissingName = "impute",
+    data: Annotated[
+        File, Argument(help="CSV, Parquet or .xlsx; or a folder of Parquet files.")
+    ] = None,
+    target: Annotated[Text, Option(help="Column to predict, or several by commas.")] = None,
+    domain: Annotated[Text, Option(help="Column that names the domain of a row.")] = None,
+    domain_by: Annotated[
+        Text, Option(help="month or year of dates, or the width of bands of numbers.")
+    ] = None,
+    sources: Annotated[
+        Text, Option(help="Labelled domains, by commas.  [default: those with any label]")
+    ] = None,
+    features: Annotated[
+        Text, Option(help="Columns that are inputs, by commas.  [default: all others]")
+    ] = None,
+    exclude: Annotated[Text, Option(help="Columns that are not inputs, by commas.")] = None,
+    key: Annotated[
+        Text, Option("--id", help="Column that names rows; kept in predictions.")
+    ] = None,
+    categorical: Annotated[
+        Text, Option(help="Columns of categories that look like numbers, by commas.")
+    ] = None,
+    keep_columns: Annotated[
+        Text,
+        Option("--keep-column", help="Columns to use although they seem to name rows or domains."),
+    ] = None,
+    dates: Annotated[
+        bool, Option("--dates", help="Use year, month, weekday and hour of dates.")
+    ] = False,
+    task: Annotated[str, Option(help="auto, classification or regression.")] = "auto",
+    spelling: Annotated[str, Option(help="Classes Yes and yes: ask, merge or exact.")] = "ask",
+    missing: Annotated[str, Option(help="Missing inputs: impute or error.")] = "impute",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
-    na: MissingValues = None,
-    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("run"),
-    seed: Annotated[int, typer.Option(help="The same seed gives the same model.", min=0)] = 0,
+    na: Annotated[Text, Option(help="Values that stand for missing ones, by commas: -200")] = None,
+    out: Annotated[Path, Option(help="Folder of the run.")] = Path("run"),
+    seed: Annotated[int, Option(help="The same seed gives the same model.", min=0)] = 0,
     config: Config = None,
     report: WithReport = True,
-    dask: Dask = None,
-    share: Share = False,
+    dask: Annotated[
+        Text, Option(help="Address of a Dask scheduler to spread the work over.")
+    ] = None,
+    share: Annotated[
+        bool, Option("--share", help="Hide counts below 5: the run is for others.")
+    ] = False,
     force: Force = False,
-    resume: Resume = None,
+    resume: Annotated[
+        File, Option(help="Go on with the fit of this run, as it was asked for.", metavar="RUN")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Map the domains of a table, and learn to predict where there are no labels.
@@ -220,17 +194,15 @@ def fit(
 @command
 def predict(
     run: RunFolder,
-    data: TableOrFolder,
+    data: Annotated[Path, Argument(help="CSV, Parquet or .xlsx; or a folder of Parquet files.")],
     out: TableOut = "predictions.csv",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
-    keep: Annotated[
-        str | None, typer.Option(help="Columns to stand beside predictions, by commas.")
-    ] = None,
+    keep: Annotated[Text, Option(help="Columns to stand beside predictions, by commas.")] = None,
     escape: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--escape-formulas", help="Put ' before texts that a spreadsheet would run: = + - @."
         ),
     ] = False,
@@ -250,27 +222,14 @@ def predict(
     given = dict(locals())
     from domindex.tables import TextFormat, predict_table
 
-    result = predict_table(
-        run,
-        data,
-        out=_file(out),
-        **_options(TextFormat, given),
-        keep=_names(keep or ""),
-        force=force,
-        progress=True,
-        escape=escape,
-    )
+    form, kept = _options(TextFormat, given), _names(keep or "")
+    how: dict[str, Any] = {"force": force, "progress": True, "escape": escape}
+    result = predict_table(run, data, out=_file(out), **form, keep=kept, **how)
     if result.table is not None:
         _print_table(result.table, out)
-    about = {
-        "out": out,
-        "rows": result.n_rows,
-        "new_domains": result.new_domains,
-        "off_map": result.off_map,
-        "notes": result.notes,
-    }
     if as_json and out != STANDARD_OUTPUT:
-        _print_json(about)
+        about = {name: getattr(result, name) for name in ("new_domains", "off_map", "notes")}
+        _print_json({"out": out, "rows": result.n_rows, **about})
     else:
         typer.echo(f"Predictions: {_where(out)} ({result.summary()})", err=True)
 
@@ -278,7 +237,7 @@ def predict(
 @command
 def score(
     run: RunFolder,
-    data: Annotated[Path, typer.Argument(help="Table with labels that turned up later.")],
+    data: Annotated[Path, Argument(help="Table with labels that turned up later.")],
     out: TableOut = STANDARD_OUTPUT,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
@@ -295,14 +254,8 @@ def score(
     given = dict(locals())
     from domindex.tables import TextFormat, score_table
 
-    result = score_table(
-        run,
-        data,
-        out=_file(out),
-        **_options(TextFormat, given),
-        force=force,
-        progress=True,
-    )
+    form = _options(TextFormat, given)
+    result = score_table(run, data, out=_file(out), **form, force=force, progress=True)
     if as_json:
         _print_json({"overall": result.overall, "domains": result.table.to_dict("records")})
         return
@@ -313,12 +266,10 @@ def score(
 @command
 def index(
     run: RunFolder,
-    data: Annotated[
-        Path | None, typer.Argument(help="Table whose new domains are placed as well.")
-    ] = None,
+    data: Annotated[File, Argument(help="Table whose new domains are placed as well.")] = None,
     out: TableOut = "index.csv",
     graph: Annotated[
-        Path | None, typer.Option(help="GraphML to write: each domain joined to its nearest.")
+        File, Option(help="GraphML to write: each domain joined to its nearest.")
     ] = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
@@ -337,15 +288,8 @@ def index(
     given = dict(locals())
     from domindex.tables import TextFormat, index_table
 
-    result = index_table(
-        run,
-        data,
-        out=None if as_json else _file(out),
-        graph=graph,
-        **_options(TextFormat, given),
-        force=force,
-        progress=True,
-    )
+    form, file = _options(TextFormat, given), None if as_json else _file(out)
+    result = index_table(run, data, out=file, graph=graph, **form, force=force, progress=True)
     if graph is not None:
         typer.echo(f"Graph: {graph}", err=True)
     if as_json:
@@ -358,9 +302,9 @@ def index(
 @command
 def add(
     run: RunFolder,
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet with rows of new domains.")],
+    data: Annotated[Path, Argument(help="CSV or Parquet with rows of new domains.")],
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the new run.  [default: RUN, with --force]")
+        File, Option(help="Folder of the new run.  [default: RUN, with --force]")
     ] = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
@@ -387,9 +331,8 @@ def add(
         domains = result.table.to_dict("records")
         _print_json({"run": result.run.folder, "domains": domains, "off_map": result.off_map})
         return
-    n_added = len(result.table)
-    added = "1 domain" if n_added == 1 else f"{n_added} domains"
-    typer.echo(f"Run: {result.run.folder} ({added} added)")
+    plural = "" if len(result.table) == 1 else "s"
+    typer.echo(f"Run: {result.run.folder} ({len(result.table)} domain{plural} added)")
 
 
 @command
@@ -413,12 +356,12 @@ def report(run: RunFolder, as_json: AsJson = False) -> None:
 def serve(
     run: RunFolder,
     host: Annotated[
-        str, typer.Option(help="Address to listen at; others than loopback are open to all.")
+        str, Option(help="Address to listen at; others than loopback are open to all.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen at; 0 takes a free one.")] = 8700,
-    max_upload: Annotated[float, typer.Option(help="Largest table that is taken, in MB.")] = 50.0,
+    port: Annotated[int, Option(help="Port to listen at; 0 takes a free one.")] = 8700,
+    max_upload: Annotated[float, Option(help="Largest table that is taken, in MB.")] = 50.0,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="Another name by which browsers reach the page.")
+        list[str] | None, Option(help="Another name by which browsers reach the page.")
     ] = None,
 ) -> None:
     """Serve a run as a local web page: upload a table, get predictions, see the map.
@@ -438,8 +381,8 @@ def serve(
 
 @command
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of everything it writes.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Of the data and the model.", min=0)] = 0,
+    out: Annotated[Path, Option(help="Folder of everything it writes.")] = Path("demo"),
+    seed: Annotated[int, Option(help="Of the data and the model.", min=0)] = 0,
     config: Config = None,
     with_report: WithReport = True,
     force: Force = False,
@@ -467,7 +410,7 @@ def demo(
 
 @command
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="One to load and describe.")] = None,
+    name: Annotated[Text, Argument(help="One to load and describe.")] = None,
     data_home: DataHome = None,
     as_json: AsJson = False,
 ) -> None:
@@ -496,9 +439,9 @@ def datasets(
 
 @command
 def figures(
-    dataset: Annotated[str, typer.Argument(help="A dataset of the paper.")],
-    out: Annotated[Path, typer.Option(help="Folder of the figures.")] = Path("figures"),
-    seed: Annotated[int, typer.Option(help="Seed of the fit.", min=0)] = 0,
+    dataset: Annotated[str, Argument(help="A dataset of the paper.")],
+    out: Annotated[Path, Option(help="Folder of the figures.")] = Path("figures"),
+    seed: Annotated[int, Option(help="Seed of the fit.", min=0)] = 0,
     data_home: DataHome = None,
 ) -> None:
     """Fit a dataset of the paper and draw the paper's figures of it.

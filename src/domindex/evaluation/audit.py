@@ -34,13 +34,9 @@ from domindex.inputs.messages import preview
 
 @dataclass(frozen=True)
 class Condition:
-    """One of the three conditions of a domain index.
+    """One of the three conditions of a domain index: its name, the verdict, and what it rests on.
 
-    Attributes
-    ----------
-    name : "independent", "preserves_inputs" or "label_sensitive"
-    holds : the verdict
-    figures : what it rests on by name; `at_most` or `at_least` is the limit of the first
+    In `figures`, `at_most` or `at_least` is the limit of the first.
 
     Examples
     --------
@@ -57,19 +53,10 @@ class Condition:
 class IndexAudit:
     """The three conditions of a domain index, in figures and verdicts; made by `audit_index`.
 
-    Attributes
-    ----------
-    domain_from_encoding : the domain, predicted from z
-    domain_from_inputs : the domain, predicted from x
-    index_from_encoding : β, predicted from z
-    index_from_inputs : β, predicted from x
-    inputs_from_latents : x, predicted from u, β and z
-    best_linear_r2 : what the best linear summary of x keeps with as many numbers as u, β and z
-    labels_from_encoding : y, predicted from z, on source rows
-    labels_from_inputs : y, predicted from x, on source rows
-    n_rows : how many were used
-    n_domains : how many they were of
-    n_source_rows : how many of them were of sources
+    `a_from_b` says how well a can be predicted from b: the domain, the index β, the inputs x and,
+    on source rows, the labels y; from the encoding z, from x, or from the latents u, β and z
+    together. `best_linear_r2` is what the best linear summary of x keeps with as many numbers as
+    these have.
 
     Examples
     --------
@@ -153,13 +140,9 @@ class IndexAudit:
             "index_r2_from_inputs": self.index_from_inputs.r2,
             "at_most": self.max_leak,
         }
-        inputs = {
-            "inputs_kept": self.inputs_kept,
-            "r2": self.inputs_from_latents.r2,
-            "best_linear_r2": self.best_linear_r2,
-            "information": self.inputs_from_latents.information,
-            "at_least": self.min_kept,
-        }
+        found, best = self.inputs_from_latents, self.best_linear_r2
+        inputs = {"inputs_kept": self.inputs_kept, "r2": found.r2, "best_linear_r2": best}
+        inputs |= {"information": found.information, "at_least": self.min_kept}
         labels = {
             "labels_kept": self.labels_kept,
             "information_from_encoding": self.labels_from_encoding.information,

@@ -29,23 +29,16 @@ ScoreOn = Literal["both", "sources"]
 class DomainKFold(BaseCrossValidator):
     """Holds out whole domains in turn; every side keeps sources and targets.
 
-    A fit needs domains of both kinds, and splitters that only know groups may put all of one kind
-    on one side. Here the source domains are spread over the folds, and so are the targets. A
-    held-out domain is one that the model has never seen, like those that turn up after a fit.
+    A held-out domain is one that the model has never seen, like those that turn up after a fit.
     (`cross_validate_domains` instead leaves the rows of held-out sources with the fit, without
     their labels.) For scikit-learn's `cross_val_score`, `GridSearchCV` and the like, with metadata
-    routing switched on:
-
-    `cross_val_score(model, X, y, cv=DomainKFold(3), params={"sample_domain": names,
-    "source_domains": is_source})`, where `is_source` has a truth value per row, so that it is split
-    with the rows.
+    routing switched on: `cross_val_score(model, X, y, cv=DomainKFold(3), params={"sample_domain":
+    names, "source_domains": is_source})`, where `is_source` has a truth value per row.
 
     Parameters
     ----------
     n_splits : folds; no more than there are source domains, or target domains
-    score_on : "both" holds out sources and targets, for scores that compare the two or for targets
-        whose labels are known; "sources" holds out sources only, whose labels are known, and leaves
-        all targets to every fit
+    score_on : "both" holds out sources and targets; "sources" leaves all targets to every fit
     shuffle : spread domains at random, not in their order
     random_state : seed of that
 
@@ -78,15 +71,7 @@ class DomainKFold(BaseCrossValidator):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def get_n_splits(
-        self,
-        X: Any = None,
-        y: Any = None,
-        groups: Any = None,
-        *,
-        sample_domain: Any = None,
-        source_domains: Any = None,
-    ) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, **domains: Any) -> int:
         """How many folds there are; the data are not read."""
         return self.n_splits
 
@@ -149,8 +134,8 @@ def cross_validate_domains(
     """How well each source is predicted by a model that was not given its labels.
 
     For domains whose rows are there when the model is fitted, as those of its targets are: rows of
-    held-out sources stay, and their labels are hidden. `DomainKFold` takes whole domains away: it
-    measures domains that turn up after the fit, and serves scikit-learn's searches.
+    held-out sources stay, and their labels are hidden. Gives a row per source: its fold, its rows,
+    and `accuracy`, or `error`, the root mean squared one. `DomainKFold` takes whole domains away.
 
     Parameters
     ----------
@@ -158,14 +143,9 @@ def cross_validate_domains(
     X : inputs, as for `fit`
     y : labels, one per row, or the name of a column of a data frame; read in sources only
     sample_domain : a domain name per row, or the name of a column of a data frame
-    source_domains : names of the labelled domains, two or more; None takes those with a label that
-        is not NaN or None
+    source_domains : two labelled domains or more; None takes those with a label that is known
     n_splits : how many groups the sources are held out in
     random_state : seed of the groups
-
-    Returns
-    -------
-    A row per source: its fold, its rows, and `accuracy`, or `error`, the root mean squared one.
 
     Examples
     --------

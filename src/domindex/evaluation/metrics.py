@@ -45,9 +45,10 @@ def graph_auc(index: DomainIndex, graph: nx.Graph) -> float:
 def index_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float:
     """|Pearson r| of the map's first principal axis with a known number per domain.
 
+    A map has no direction, so one that runs backwards is as good.
+
     Examples
     --------
-    A map has no direction, so one that runs backwards is as good:
 
     >>> round(index_correlation([[3.0], [2.0], [1.0]], truth=[10.0, 20.0, 30.0]), 6)
     1.0
@@ -67,7 +68,6 @@ def circular_correlation(angles: ArrayLike, truth: ArrayLike, period: float = 2 
 
     Examples
     --------
-    A year that runs backwards from April:
 
     >>> months = np.arange(12)
     >>> round(circular_correlation(1.5 - 2 * np.pi * months / 12, months, period=12), 6)
@@ -109,7 +109,6 @@ def procrustes_agreement(coordinates: ArrayLike, truth: ArrayLike) -> float:
 
     Examples
     --------
-    A square with one side five times as long is another shape:
 
     >>> square = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
     >>> round(procrustes_agreement(square, [[0.0, 0.0], [0.0, 1.0], [5.0, 1.0], [5.0, 0.0]]), 4)
@@ -142,10 +141,7 @@ def distance_rank_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float
 def neighbour_agreement(coordinates: ArrayLike, groups: ArrayLike) -> float:
     """Share of the domains whose nearest other on the map is of the same group, 0 to 1.
 
-    Parameters
-    ----------
-    coordinates : (domains, components), the map
-    groups : (domains,) a number or a text for each, such as the viewpoint of its pictures
+    `groups` has a number or a text for each domain, such as the viewpoint of its pictures.
 
     Examples
     --------
@@ -176,18 +172,10 @@ def map_agreement(
     A true index of several numbers is read off the map linearly (`index_<name>`, R²), a true graph
     by closeness (`index_auc`), a single true number along the map's main axis
     (`index_correlation`). A true number that repeats is also compared with the angles of a map that
-    closes (`index_circular`).
-
-    Parameters
-    ----------
-    dataset : knows the truth
-    domains : those on the map, in its order; the dataset may know more
-    coordinates : (domains, components), the map
-    angles : (domains,) around its ring, where it closes
+    closes (`index_circular`). `domains` are those on the map, in its order.
 
     Examples
     --------
-    The true graph of a family, read off a map that is its mirror image:
 
     >>> round(map_agreement(data, data.domains, -data.true_index)["index_auc"], 6)
     1.0
@@ -227,10 +215,8 @@ class MapStability:
 def map_stability(maps: Sequence[DomainIndex | ArrayLike]) -> MapStability:
     """Whether fits with different seeds draw the same map.
 
-    Parameters
-    ----------
-    maps : two or more, as `DomainIndex` values (the same domains, in any order) or as arrays
-        (domains, components) with the domains in the same order
+    `maps` are two or more `DomainIndex` values of the same domains, or arrays (domains, components)
+    with the domains in the same order.
 
     Examples
     --------
@@ -239,8 +225,8 @@ def map_stability(maps: Sequence[DomainIndex | ArrayLike]) -> MapStability:
     """
     if len(maps) < 2:
         raise InputError(f"There are {len(maps)} maps. Pass the maps of two fits or more.")
-    points = _in_one_order(maps)
-    agreements = [procrustes_agreement(one, other) for one, other in combinations(points, 2)]
+    pairs = combinations(_in_one_order(maps), 2)
+    agreements = [procrustes_agreement(one, other) for one, other in pairs]
     return MapStability(mean=float(np.mean(agreements)), worst=min(agreements))
 
 
@@ -274,7 +260,7 @@ def _unit_shape(points: Floats) -> Floats:
 
 
 def _matching_maps(coordinates: ArrayLike, truth: ArrayLike) -> tuple[Floats, Floats]:
-    points, known = (np.array(values, dtype=np.float64) for values in (coordinates, truth))
+    points, known = np.array(coordinates, dtype=np.float64), np.array(truth, dtype=np.float64)
     known = known[:, None] if known.ndim == 1 else known
     if points.ndim != 2 or known.ndim != 2 or len(points) != len(known):
         raise InputError(

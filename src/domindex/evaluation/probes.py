@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
+from scipy.stats import sem
 from sklearn.base import BaseEstimator
 from sklearn.covariance import ledoit_wolf
 from sklearn.decomposition import PCA
@@ -39,15 +40,10 @@ MIN_ROWS = 30  # below, cross-validated figures mean nothing
 
 @dataclass(frozen=True)
 class ClassProbe:
-    """How well classes can be predicted from features.
+    """How well classes can be predicted from features, cross-validated.
 
-    Attributes
-    ----------
-    accuracy : cross-validated
-    chance : accuracy of always guessing the commonest class
-    information : lower bound on I(class; features) in nats
-    standard_error : of `information`
-    ceiling : the entropy of the classes, which `information` cannot exceed
+    `chance` is the accuracy of always guessing the commonest class, `information` a lower bound on
+    I(class; features) in nats, and `ceiling` the entropy of the classes, which it cannot exceed.
 
     Examples
     --------
@@ -65,14 +61,10 @@ class ClassProbe:
 
 @dataclass(frozen=True)
 class ValueProbe:
-    """How well values can be predicted from features.
+    """How well values can be predicted from features, cross-validated.
 
-    Attributes
-    ----------
-    r2 : cross-validated share of the variance that is explained; 0 or less is chance
-    information : lower bound on I(values; features) in nats
-    standard_error : of `information`
-    ceiling : the most that the number of rows could show
+    `r2` of 0 or less is chance. `information` is a lower bound on I(values; features) in nats, and
+    `ceiling` the most that the number of rows could show.
 
     Examples
     --------
@@ -92,13 +84,7 @@ def probe_classes(labels: Any, features: Any, *, random_state: int = 0) -> Class
     Barber and Agakov's bound I(c; f) ≥ H(c) + E[log q(c|f)]. q is a linear or a quadratic logistic
     model or a small neural network, whichever does best on held-back training rows. Its confidence
     t is set there too: q ∝ p(c)^(1−t) model(c|f)^t. At t = 0 it knows only how frequent classes
-    are, so noise counts as zero and not as less.
-
-    Parameters
-    ----------
-    labels : (rows,), each class at least 6 times
-    features : (rows, features) or (rows, ...)
-    random_state : seed of the folds and of the network
+    are, so noise counts as zero and not as less. Every class needs 6 rows.
 
     Examples
     --------
@@ -111,10 +97,9 @@ def probe_classes(labels: Any, features: Any, *, random_state: int = 0) -> Class
     columns = _check_features(features)
     numbers = _check_classes(labels, len(columns))
     scores = np.empty((len(numbers), numbers.max() + 1))
+    folds = StratifiedKFold(3, shuffle=True, random_state=seed)
     with _quiet():
-        for train, test in StratifiedKFold(3, shuffle=True, random_state=seed).split(
-            columns, numbers
-        ):
+        for train, test in folds.split(columns, numbers):
             scores[test] = _class_scores(columns[train], numbers[train], columns[test], seed)
     shares = np.bincount(numbers) / len(numbers)
     ceiling = float(-(shares * np.log(shares)).sum())
@@ -123,7 +108,7 @@ def probe_classes(labels: Any, features: Any, *, random_state: int = 0) -> Class
         accuracy=float((scores.argmax(axis=1) == numbers).mean()),
         chance=float(shares.max()),
         information=max(0.0, ceiling + float(likelihoods.mean())),
-        standard_error=_standard_error(likelihoods),
+        standard_error=float(sem(likelihoods, ddof=0)),
         ceiling=ceiling,
     )
 
@@ -134,12 +119,7 @@ def probe_values(values: Any, features: Any, *, random_state: int = 0) -> ValueP
     A ridge regression, with quadratic and radial terms if they help, gives q(v|f) = N(μ(f), Σ).
     On rows that it has not seen, in blocks of K up to 1000, the contrastive bound
     I(v; f) ≥ E[log q(vᵢ|fᵢ) − log (1/K) Σⱼ q(vᵢ|fⱼ)] needs no density of v; it is at most log K.
-
-    Parameters
-    ----------
-    values : (rows,) or (rows, outputs), whose errors are added up: bring them to one scale
-    features : (rows, features) or (rows, ...)
-    random_state : seed of the folds and of the radial terms
+    Errors of several outputs are added up: bring them to one scale.
 
     Examples
     --------
@@ -166,7 +146,7 @@ def probe_values(values: Any, features: Any, *, random_state: int = 0) -> ValueP
     return ValueProbe(
         r2=float(1.0 - (residuals**2).sum() / (spread**2).sum()),
         information=max(0.0, float(contrasts.mean())),
-        standard_error=_standard_error(contrasts),
+        standard_error=float(sem(contrasts, ddof=0)),
         ceiling=float(ceiling.mean()),
     )
 
@@ -245,11 +225,9 @@ def _fit_regression(features: Floats, outputs: Floats, seed: int) -> BaseEstimat
 
 def _condense(shape: tuple[int, ...], seed: int, max_components: int = 30) -> list[BaseEstimator]:
     """Scale features, and keep the main components of wide ones, which can only lower the bound."""
-    n_rows, n_features = shape
-    n_components = min(max_components, n_rows // 2)
-    if n_features <= n_components:
-        return [StandardScaler()]
-    return [StandardScaler(), PCA(n_components, random_state=seed)]
+    n_components = min(max_components, shape[0] // 2)
+    wide = shape[1] > n_components
+    return [StandardScaler(), *([PCA(n_components, random_state=seed)] if wide else [])]
 
 
 def _error_whitening(
@@ -257,8 +235,8 @@ def _error_whitening(
 ) -> Floats:
     """(outputs, k) that makes the errors of a regression on unseen rows white.
 
-    On the rows it was trained on errors look too small, and a model too sure of itself loses its
-    bound. Errors below a millionth of the variance count as rounding.
+    On the rows it was trained on, errors look too small. Below a millionth of the variance they
+    count as rounding.
     """
     fit, check = _hold_back(len(outputs), seed)
     model = _fit_regression(features[fit], outputs[fit], seed)
@@ -288,10 +266,6 @@ def _quiet() -> Iterator[None]:
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
-
-
-def _standard_error(contributions: Floats) -> float:
-    return float(contributions.std() / np.sqrt(len(contributions)))
 
 
 def _check_features(features: Any) -> Floats:

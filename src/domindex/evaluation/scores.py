@@ -136,12 +136,7 @@ def paper_error(y: Any, predicted: Any, sample_domain: Any) -> float:
 def scores_by_level(
     by_domain: Mapping[Hashable, float], levels: Mapping[Hashable, int] | None
 ) -> dict[int, float]:
-    """The mean score of the domains at each level, nearest level first.
-
-    Parameters
-    ----------
-    by_domain : a score per domain, from `scores_by_domain`; those without a level are left out
-    levels : a level per target domain, as in `DomainDataset.levels`
+    """The mean score of the domains at each level, as in `DomainDataset.levels`, nearest first.
 
     Examples
     --------

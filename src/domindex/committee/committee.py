@@ -18,13 +18,13 @@ from domindex.committee.learners.base import Predictor, predictor_from_state, pr
 from domindex.committee.weighing import OutputRange
 from domindex.geometry.rings import RingCoordinate
 from domindex.inputs.standardizing import OutputScaler
+from domindex.persistence.saved import require_distinct
 from domindex.representations import (
     PlacedRows,
     Representation,
     RepresentedRows,
     representation_named,
 )
-from domindex.representations.base import require_distinct
 from domindex.vdi.alignments import FlowAlignment
 from domindex.vdi.fitted_indices import FittedIndices
 from domindex.vdi.module import EncodingModule, Latents

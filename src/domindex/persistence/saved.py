@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -72,6 +72,8 @@ def _written(value: Any, hint: Any) -> Any:
         return parts if is_plain else {str(k): one for k, one in enumerate(parts)}
     if kind is np.ndarray and inner[1] == np.dtype[np.int64]:
         return value.tolist()
+    if kind is frozenset:
+        return tuple(sorted(value, key=repr))
     return kind(value) if kind in PLAIN else dict(value) if kind is Mapping else value
 
 
@@ -89,6 +91,8 @@ def _read(part: Any, hint: Any, name: str) -> Any:
     if kind is tuple and isinstance(part, list | tuple | dict):
         parts = [part[str(k)] for k in range(len(part))] if isinstance(part, dict) else part
         return tuple(_read(one, inner[0], name) for one in parts)
+    if kind is frozenset:
+        return frozenset(require_distinct(part))
     if kind is Mapping:
         return {_read(k, inner[0], name): _read(v, inner[1], name) for k, v in part.items()}
     if kind is np.ndarray and inner[1] == np.dtype[np.int64]:
@@ -108,3 +112,10 @@ def _kind(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     if get_origin(hint) in (Union, UnionType):
         (hint,) = (one for one in get_args(hint) if one is not type(None))
     return get_origin(hint) or hint, get_args(hint)
+
+
+def require_distinct(names: Sequence[Hashable]) -> Sequence[Hashable]:
+    """Names of domains that came back from a state."""
+    if len(set(names)) < len(names):
+        raise ValueError("two domains have the same name")
+    return names

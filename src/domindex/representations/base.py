@@ -332,6 +332,14 @@ class Representation(ABC):
     def from_state(cls, state: dict[str, Any]) -> Self:
         """What `state` described; ValueError where that is damaged."""
 
+    def entry(self) -> dict[str, Any]:
+        """What stands for it in the state of what holds it: its class is found by its name."""
+        return {"name": self.name, "state": self.state()}
+
+    @staticmethod
+    def from_entry(entry: dict[str, Any]) -> Representation:
+        return representation_named(entry["name"]).from_state(entry["state"])
+
 
 REPRESENTATIONS: Registry[type[Representation]] = Registry("representation")
 
@@ -385,10 +393,3 @@ def list_representations() -> list[str]:
     True
     """
     return REPRESENTATIONS.names()
-
-
-def require_distinct(names: Sequence[Hashable]) -> Sequence[Hashable]:
-    """Names of domains that came back from a state."""
-    if len(set(names)) < len(names):
-        raise ValueError("two domains have the same name")
-    return names

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from domindex.geometry.subspace import Subspace
 from domindex.inputs import DomainData
 from domindex.inputs.layout import InputLayout
 from domindex.inputs.standardizing import InputScaler
+from domindex.persistence.saved import Saved
 from domindex.representations.base import (
     KnownDomainForm,
     PlacedRows,
@@ -28,12 +29,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+AROUND = {"key": "around", "omitted": True}  # only flows around a ring have one
+
+
 def _plain_scaler(size: int) -> InputScaler:
     return InputScaler(np.zeros(size), np.ones(size))
 
 
 @dataclass(frozen=True, eq=False)
-class FlowAligned(Representation):
+class FlowAligned(Saved, Representation):
     """Every domain aligned along the map to β = 0 by the flow in closed form.
 
     Where the map closes, and a flow around the ring describes the domains better, they are aligned
@@ -56,7 +60,7 @@ class FlowAligned(Representation):
     subspace: Subspace
     flow: AffineFlow
     outputs: InputScaler
-    ring: RingCoordinate | None = None
+    ring: RingCoordinate | None = field(default=None, metadata=AROUND)
 
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
@@ -102,32 +106,15 @@ class FlowAligned(Representation):
             outputs=self.outputs,
         )
 
-    def state(self) -> dict[str, Any]:
-        state = {
-            "scaler": self.scaler.state(),
-            "subspace": self.subspace.state(),
-            "flow": self.flow.state(),
-            "outputs": self.outputs.state(),
-        }
-        return state if self.ring is None else state | {"around": self.ring.state()}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        scaler = InputScaler.from_state(state["scaler"])
-        subspace = Subspace.from_state(state["subspace"])
-        flow = AffineFlow.from_state(state["flow"])
-        outputs = InputScaler.from_state(state["outputs"])
-        if subspace.matrix.shape != (len(scaler.offset), len(outputs.offset)):
+    def _check_state(self) -> None:
+        if self.subspace.matrix.shape != (len(self.scaler.offset), len(self.outputs.offset)):
             raise ValueError("the directions do not fit the scales")
-        if flow.generators.shape[1] != subspace.n_moving:
+        if self.flow.generators.shape[1] != self.subspace.n_moving:
             raise ValueError("the flow does not fit the directions that move")
-        around = state.get("around")  # only flows around a ring have it
-        ring = None if around is None else RingCoordinate.from_state(around)
-        return cls(scaler, subspace, flow, outputs, ring)
 
 
 @dataclass(frozen=True, eq=False)
-class GridFlowAligned(Representation):
+class GridFlowAligned(Saved, Representation):
     """Every domain's pictures moved over their grid, and lit, as they would look at β = 0.
 
     Where the map closes, and a motion around its ring is better, as they would look in the middle
@@ -149,7 +136,7 @@ class GridFlowAligned(Representation):
     layout: InputLayout
     flow: GridFlow
     scaler: InputScaler
-    ring: RingCoordinate | None = None
+    ring: RingCoordinate | None = field(default=None, metadata=AROUND)
 
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
@@ -184,24 +171,11 @@ class GridFlowAligned(Representation):
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         return RepresentedRows.plain(self.scaler.apply_flat(self.align(rows)))
 
-    def state(self) -> dict[str, Any]:
-        state = {
-            "layout": self.layout.state(),
-            "flow": self.flow.state(),
-            "scaler": self.scaler.state(),
-        }
-        return state if self.ring is None else state | {"around": self.ring.state()}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        layout = InputLayout.from_state(state["layout"])
-        flow, scaler = GridFlow.from_state(state["flow"]), InputScaler.from_state(state["scaler"])
+    def _check_state(self) -> None:
+        layout, flow = self.layout, self.flow
         if not layout.is_grid or layout.grid_shape != (len(flow.level), *flow.sides):
             raise ValueError("the flow does not fit the shape of the rows")
-        if len(scaler.offset) != np.prod(layout.shape):
+        if len(self.scaler.offset) != np.prod(layout.shape):
             raise ValueError("the scale does not fit the shape of the rows")
-        around = state.get("around")  # only flows around a ring have it
-        if (around is not None) != flow.trend.is_around:
+        if (self.ring is not None) != flow.trend.is_around:
             raise ValueError("the flow does not fit the coordinate that it follows")
-        ring = None if around is None else RingCoordinate.from_state(around)
-        return cls(layout, flow, scaler, ring)

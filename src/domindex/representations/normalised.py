@@ -22,12 +22,12 @@ from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import SAME_UNITS, InputScaler
+from domindex.persistence.saved import Saved, require_distinct
 from domindex.representations.base import (
     KnownDomainForm,
     PlacedRows,
     Representation,
     RepresentedRows,
-    require_distinct,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ Set for numerical safety, on no dataset."""
 
 
 @dataclass(frozen=True, eq=False)
-class Shapes(Representation):
+class Shapes(Saved, Representation):
     """Rows minus a level, over a spread, then brought to one scale; outputs go the same way.
 
     Attributes
@@ -97,15 +97,9 @@ class Shapes(Representation):
         shapes = self.scaler.apply_flat((rows.features - level) / spread)
         return RepresentedRows(shapes, level, spread)
 
-    def state(self) -> dict[str, Any]:
-        return {"unit": float(self.unit), "scaler": self.scaler.state()}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        unit = float(state["unit"])
-        if not 0.0 < unit < np.inf:
-            raise ValueError(f"the unit of the inputs is {unit}")
-        return cls(unit, InputScaler.from_state(state["scaler"]))
+    def _check_state(self) -> None:
+        if not 0.0 < self.unit < np.inf:
+            raise ValueError(f"the unit of the inputs is {self.unit}")
 
 
 class RowCentred(Shapes):
@@ -186,7 +180,9 @@ class DomainScaled(Shapes):
 
     def state(self) -> dict[str, Any]:
         table = np.array(list(self.domains.values()), dtype=np.float64)
-        return {**super().state(), "names": tuple(self.domains), "levels": table}
+        state = super().state()
+        del state["domains"]
+        return {**state, "names": tuple(self.domains), "levels": table}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
@@ -194,7 +190,9 @@ class DomainScaled(Shapes):
         domains = dict(zip(require_distinct(state["names"]), pairs, strict=True))
         if not all(np.isfinite(level) and 0 < spread < np.inf for level, spread in pairs):
             raise ValueError("the levels of the domains are not usable numbers")
-        return replace(super().from_state(state), domains=domains)
+        made = cls(float(state["unit"]), InputScaler.from_state(state["scaler"]), domains)
+        made._check_state()
+        return made
 
 
 SHAPES: tuple[type[Shapes], ...] = (RowCentred, RowStandardised, DomainScaled)
@@ -413,7 +411,7 @@ class DomainWhitened(DomainCentred):
 
 
 @dataclass(frozen=True, eq=False)
-class Coral(Representation):
+class Coral(Saved, Representation):
     """Correlation alignment: source rows whitened together and coloured like all target rows.
 
     Targets, and domains never seen, stay as they are. Covariances are shrunk as Ledoit and Wolf
@@ -434,7 +432,7 @@ class Coral(Representation):
     moves_domains = True
     uses_roles = True
     scaler: InputScaler
-    sources: frozenset[Hashable]
+    sources: frozenset[Hashable] = field(metadata={"key": "names"})
     source_mean: Floats
     target_mean: Floats
     matrix: Floats
@@ -476,26 +474,12 @@ class Coral(Representation):
             shifts=np.where(moved[:, None], self.target_mean, 0.0),
         )
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "scaler": self.scaler.state(),
-            "names": tuple(sorted(self.sources, key=repr)),
-            "source_mean": self.source_mean,
-            "target_mean": self.target_mean,
-            "matrix": self.matrix,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        scaler, names = InputScaler.from_state(state["scaler"]), require_distinct(state["names"])
-        size = scaler.offset.shape
-        if state["source_mean"].shape != size or state["target_mean"].shape != size:
+    def _check_state(self) -> None:
+        size = self.scaler.offset.shape
+        if self.source_mean.shape != size or self.target_mean.shape != size:
             raise ValueError("the means do not fit the scale")
-        if state["matrix"].shape != size * 2:
+        if self.matrix.shape != size * 2:
             raise ValueError("the matrix does not fit the scale")
-        return cls(
-            scaler, frozenset(names), state["source_mean"], state["target_mean"], state["matrix"]
-        )
 
 
 def _covariance(rows: Floats) -> Floats:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import InputScaler
+from domindex.persistence.saved import Saved
 from domindex.representations.base import (
     KnownDomainForm,
     PlacedRows,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Raw(Representation):
+class Raw(Saved, Representation):
     """A rule on the inputs themselves: right where only their mix differs between domains."""
 
     name = "raw"
@@ -45,13 +46,6 @@ class Raw(Representation):
     def known_form(self, places: PlacedRows) -> KnownDomainForm:
         return KnownDomainForm(self.scaler)
 
-    def state(self) -> dict[str, Any]:
-        return {"scaler": self.scaler.state()}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        return cls(InputScaler.from_state(state["scaler"]))
-
 
 @dataclass(frozen=True, eq=False)
 class WithIndex(Raw):
@@ -67,7 +61,7 @@ class WithIndex(Raw):
     change_rank = None
     may_balance = False
     keeps_grid = False
-    closes: bool = False
+    closes: bool = field(default=False, metadata={"omitted": True})
 
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
@@ -87,10 +81,3 @@ class WithIndex(Raw):
 
     def _places(self, rows: PlacedRows) -> list[np.ndarray]:
         return [rows.index, rows.directions] if self.closes else [rows.index]
-
-    def state(self) -> dict[str, Any]:
-        return {**super().state(), **({"closes": True} if self.closes else {})}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        return cls(InputScaler.from_state(state["scaler"]), bool(state.get("closes", False)))

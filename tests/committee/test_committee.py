@@ -19,7 +19,7 @@ from domindex.committee.learners.linear import LinearLearner
 from domindex.committee.weighing import OutputRange
 from domindex.persistence.codec import decode, encode
 from domindex.representations import PlacedRows
-from domindex.representations.raw import Raw
+from domindex.representations.base import Raw
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from domindex.committee.network import EncodedFolds, encode_all
 from domindex.committee.settings import ChoiceSettings
 from domindex.geometry.neighbors import PointDistances
 from domindex.representations import RepresentedRows
-from domindex.representations.raw import Raw
+from domindex.representations.base import Raw
 
 
 class Numbered:

@@ -9,7 +9,7 @@ from domindex.committee.candidates import Candidate, arrival_groups, self_traine
 from domindex.committee.folds import RepresentedFolds
 from domindex.committee.learners.linear import LinearLearner
 from domindex.geometry.neighbors import PointDistances
-from domindex.representations.raw import Raw
+from domindex.representations.base import Raw
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from domindex import (
 from domindex.datasets import make_circle
 from domindex.errors import InputError, PreparationWarning
 from domindex.export import exporting
-from domindex.representations.base import REPRESENTATIONS
-from domindex.representations.raw import Raw
+from domindex.representations.base import REPRESENTATIONS, Raw
 
 SHORT = Training(steps=4, index_steps=4, batch_size=8)
 FAMILY = make_circle(n_domains=6, n_sources=3, samples_per_domain=20, random_state=0)

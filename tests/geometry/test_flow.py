@@ -24,7 +24,7 @@ from domindex.geometry.flow import (
     still_flow,
 )
 from domindex.geometry.scaling import nearest_links
-from domindex.geometry.subspace import misalignment
+from domindex.geometry.transport import misalignment
 
 
 def test_a_quarter_turn_is_the_exponential_of_its_angle():

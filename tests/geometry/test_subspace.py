@@ -7,19 +7,16 @@ import pytest
 from scipy.linalg import subspace_angles
 from scipy.stats import ortho_group
 
-from domindex.geometry import DomainMap, transport_distances
-from domindex.geometry import subspace as subspace_module
-from domindex.geometry.settings import MAP
-from domindex.geometry.subspace import (
+from domindex.geometry import DomainMap, domain_geometry, transport_distances
+from domindex.geometry.domain_geometry import (
     LocalProjection,
     Subspace,
     local_projections,
-    misalignment,
-    misfit,
     moving_directions,
     principal_components,
-    whitening,
 )
+from domindex.geometry.settings import MAP
+from domindex.geometry.transport import misalignment, misfit, whitening
 
 
 def hidden_circle(n_features=20, n_domains=12, n_rows=60, seed=0):
@@ -257,7 +254,7 @@ def test_two_domains_or_single_rows_are_seen_as_they_are():
 
 def test_levels_stay_where_shapes_would_have_to_be_more_reliable_than_they_can_be(monkeypatch):
     clouds = families(level=50.0, shape=0.7)
-    monkeypatch.setattr(subspace_module, "MAP", replace(MAP, reliable_shapes=1.0))
+    monkeypatch.setattr(domain_geometry, "MAP", replace(MAP, reliable_shapes=1.0))
     assert chosen(clouds).level_share == 1.0
 
 

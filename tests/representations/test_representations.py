@@ -16,7 +16,7 @@ from domindex.representations import (
     register_representation,
     representation_named,
 )
-from domindex.representations.base import REPRESENTATIONS
+from domindex.representations.base import REPRESENTATIONS, Raw, WithIndex
 from domindex.representations.flow import FlowAligned
 from domindex.representations.normalised import (
     Coral,
@@ -28,7 +28,6 @@ from domindex.representations.normalised import (
     RowStandardised,
     WithMeans,
 )
-from domindex.representations.raw import Raw, WithIndex
 
 BUILT_IN = (
     Raw,

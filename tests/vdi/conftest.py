@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from domindex.committee.parallel import one_thread
+from domindex.geometry.domain_geometry import Subspace
 from domindex.geometry.flow import AffineFlow
-from domindex.geometry.subspace import Subspace
 from domindex.inputs import DomainData
 from domindex.vdi.adversary import Adversary, DomainFacts
 from domindex.vdi.alignments import AffineAlignment, FlowAlignment, IdentityAlignment

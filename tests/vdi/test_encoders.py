@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import ortho_group
 
+from domindex.geometry.domain_geometry import Subspace
 from domindex.geometry.flow import AffineFlow, family_basis
-from domindex.geometry.subspace import Subspace
 from domindex.vdi.alignments import FlowAlignment, IdentityAlignment
 from domindex.vdi.networks import (
     DataEncoder,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from domindex.geometry.domain_geometry import Subspace
 from domindex.geometry.flow import AffineFlow, family_basis
-from domindex.geometry.subspace import Subspace
 from domindex.inputs import DomainData
 from domindex.progress import Progress
 from domindex.vdi.alignments import FlowAlignment

@@ -48,8 +48,8 @@ from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.neighbors import PointDistances
 from domindex.inputs import DomainData
 from domindex.representations import PlacedRows, representation_named
+from domindex.representations.base import Raw
 from domindex.representations.flow import GridFlowAligned
-from domindex.representations.raw import Raw
 from domindex.vdi.fitted_indices import FittedIndices
 
 

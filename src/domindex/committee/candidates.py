@@ -25,8 +25,8 @@ from domindex.representations import (
     list_representations,
     representation_named,
 )
+from domindex.representations.base import Raw
 from domindex.representations.flow import FlowAligned
-from domindex.representations.raw import Raw
 
 NETWORK = "network"
 """The variational network by name: a predictor that aligns rows itself."""

@@ -6,10 +6,9 @@ import numpy as np
 
 from domindex.arrays import Floats
 from domindex.committee.context import FitContext
-from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
+from domindex.geometry.domain_geometry import DomainGeometry, moving_directions, scaled_clouds
 from domindex.geometry.domain_map import DomainMap
 from domindex.geometry.flow import description_length
-from domindex.geometry.subspace import moving_directions
 from domindex.geometry.transport import Method
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import InputScaler

@@ -29,13 +29,13 @@ from domindex.committee.context import FitContext
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, held_out_folds
 from domindex.committee.learners.linear import solve_ridge
 from domindex.errors import InputError
-from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.subspace import misfit, principal_components, whitening
+from domindex.geometry.domain_geometry import DomainGeometry, principal_components
+from domindex.geometry.transport import misfit, whitening
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import OutputScaler
 from domindex.representations import PlacedRows, Representation, RepresentedRows
+from domindex.representations.base import Raw
 from domindex.representations.flow import FlowAligned
-from domindex.representations.raw import Raw
 from domindex.vdi.alignments import (
     AffineAlignment,
     Alignment,

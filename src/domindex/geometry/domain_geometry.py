@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.linalg import eigh, null_space
+from scipy.optimize import minimize
 
 from domindex.arrays import Floats, Ints
 from domindex.geometry.domain_map import DomainMap, choose_landmarks
@@ -20,39 +22,224 @@ from domindex.geometry.flow import (
 from domindex.geometry.grid_selection import SelectedGridFlow, select_grid_flow
 from domindex.geometry.rings import RingCoordinate
 from domindex.geometry.settings import MAP
-from domindex.geometry.subspace import (
-    LocalProjection,
-    Subspace,
-    local_projections,
-    moving_directions,
-    principal_components,
-)
-from domindex.geometry.transport import Method
+from domindex.geometry.transport import Method, transport_distances, whitening
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import InputScaler
+from domindex.persistence.saved import Saved
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace(Saved):
+    """Features to coordinates: first those along which domains differ, then the others."""
+
+    matrix: Floats  # (features, outputs)
+    n_moving: int  # how many of the outputs the flow may move, the first ones
+
+    def _check_state(self) -> None:
+        if self.matrix.ndim != 2 or not 0 <= self.n_moving <= self.matrix.shape[1]:
+            raise ValueError(f"{self.n_moving} of {self.matrix.shape} directions move")
+
+    @property
+    def moving(self) -> Floats:
+        """(features, n_moving)"""
+        return self.matrix[:, : self.n_moving]
+
+    @property
+    def still(self) -> Floats:
+        """(features, outputs - n_moving)"""
+        return self.matrix[:, self.n_moving :]
+
+
+def moving_directions(clouds: Sequence[Floats]) -> Subspace:
+    """Split the features into what differs between domains and what does not.
+
+    The directions W maximise the likelihood that everything else is the same in all domains, ½
+    (log|Wᵀ S W| − Σₖ wₖ log|Wᵀ Sₖ W|), with S the total and Sₖ the domains' covariances; their
+    number has the shortest description. The others are uncorrelated with them within domains. One
+    or two features are left as they are.
+    """
+    n_features = clouds[0].shape[1]
+    if n_features <= MAP.fallback_directions:
+        return Subspace(np.eye(n_features), n_features)
+    reduce = principal_components(np.concatenate(clouds), MAP.max_features)
+    reduced = [cloud @ reduce for cloud in clouds]
+    spread = _Spread.of(reduced)
+    directions = spread.search(min(MAP.max_directions, reduce.shape[1] - 1))
+    if directions is None:
+        directions = principal_components(np.concatenate(reduced), MAP.fallback_directions)
+    return Subspace(reduce @ _complete(directions, spread.within), directions.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """Covariances (domains, p, p), shrunk to their mean where rows are few, and their weights."""
+
+    covariances: Floats
+    within: Floats
+    total: Floats
+    weights: Floats
+    n_rows: float
+
+    @classmethod
+    def of(cls, clouds: Sequence[Floats]) -> _Spread:
+        sizes = np.array([len(cloud) for cloud in clouds], dtype=np.float64)
+        weights = sizes / sizes.sum()
+        means = np.stack([cloud.mean(axis=0) for cloud in clouds])
+        own = np.stack([(c - m).T @ (c - m) / len(c) for c, m in zip(clouds, means)])
+        within = np.einsum("n,nij->ij", weights, own)
+        within += 1e-6 * (np.trace(within) / len(within) or 1.0) * np.eye(len(within))
+        lean = (len(within) / (sizes + len(within)))[:, None, None]
+        residual = means - weights @ means
+        between = (residual * weights[:, None]).T @ residual
+        return cls((1 - lean) * own + lean * within, within, within + between, weights, sizes.sum())
+
+    def search(self, most: int) -> Floats | None:
+        """The directions (p, d) of the shortest description; None where d would exceed `most`."""
+        # From those along which means and covariances vary most, relative to the spread within.
+        change = self.covariances - np.einsum("n,nij->ij", self.weights, self.covariances)
+        inverse = np.linalg.inv(self.within)
+        varying = np.einsum("n,nij,jk,nkl->il", self.weights, change, inverse, change)
+        start = eigh(self.total - self.within + varying, self.within)[1][:, ::-1]
+        lengths, found = [0.0], [np.zeros((len(self.within), 0))]
+        for n_directions in range(1, most + 1):
+            result = minimize(
+                self._negative_gain,
+                start[:, :n_directions].ravel(),
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": 200},
+            )
+            found.append(result.x.reshape(-1, n_directions))
+            lengths.append(self.n_rows * result.fun + self._parameter_cost(n_directions))
+        best = int(np.argmin(lengths))
+        return None if best == 0 or best == most else found[best]
+
+    def _negative_gain(self, flat: Floats) -> tuple[float, Floats]:
+        directions = flat.reshape(len(self.within), -1)
+        total, own = self.total @ directions, self.covariances @ directions
+        total_inside, own_inside = directions.T @ total, directions.T @ own
+        gain = np.linalg.slogdet(total_inside)[1]
+        gain -= self.weights @ np.linalg.slogdet(own_inside)[1]
+        gradient = total @ np.linalg.inv(total_inside) - np.einsum(
+            "n,nij,njk->ik", self.weights, own, np.linalg.inv(own_inside)
+        )
+        return -0.5 * float(gain), -gradient.ravel()
+
+    def _parameter_cost(self, n_directions: int) -> float:
+        """½ log n for each number that describes the directions, and each domain along them."""
+        n_features, n_domains = len(self.within), len(self.weights)
+        shared = n_directions * (n_features - n_directions)
+        per_domain = n_directions + n_directions * (n_directions + 1) / 2
+        of_domains = np.log(self.n_rows / n_domains) * (n_domains - 1) * per_domain
+        return 0.5 * float(np.log(self.n_rows) * shared + of_domains)
+
+
+def principal_components(rows: Floats, most: int) -> Floats:
+    """(features, ≤ most): all features as they are, or the widest directions of more.
+
+    Of very many features the covariance would not fit into memory: there the eigenvectors
+    v = Xᵀu / √λ of XᵀX come from those u of XXᵀ, with X at most 1024 centred rows, spread evenly.
+    """
+    n_features = rows.shape[1]
+    if n_features <= most:
+        return np.eye(n_features)
+    if n_features <= 2048:
+        return eigh(np.cov(rows.T, bias=True))[1][:, ::-1][:, :most]
+    chosen = np.linspace(0, len(rows) - 1, min(len(rows), 1024)).round().astype(int)
+    centred = rows[chosen] - rows[chosen].mean(axis=0)
+    values, vectors = eigh(centred @ centred.T)
+    values, vectors = values[::-1][:most], vectors[:, ::-1][:, :most]
+    varying = values > len(rows) * np.finfo(np.float64).eps * max(values[0], 0.0)
+    if not varying.any():
+        return np.eye(n_features, most)
+    return centred.T @ (vectors[:, varying] / np.sqrt(values[varying]))
+
+
+def _complete(directions: Floats, within: Floats) -> Floats:
+    """`directions` and a complement, all of unit variance and uncorrelated within domains."""
+    values, vectors = eigh(within)
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    inverse_root = (vectors / np.sqrt(values)) @ vectors.T
+    own = np.linalg.qr(root @ directions)[0]
+    return inverse_root @ np.hstack([own, null_space(own.T)])
+
+
+@dataclass(frozen=True, eq=False)
+class LocalProjection:
+    """u = x · matrix, and how much of a domain's mean counts on the map drawn from it."""
+
+    matrix: Floats  # (features, local_dim)
+    level_share: float = 1.0  # see `DomainMap`
+
+
+def local_projections(
+    clouds: Sequence[Floats], subspace: Subspace, local_dim: int | None = None
+) -> list[LocalProjection]:
+    """Directions in which the domains, clouds (rows, features), may differ.
+
+    The subspace that holds the differences; and, where domains differ most by level but also,
+    reliably, in shape, every feature: clouds whitened, and the levels drawn together until both
+    weigh the same.
+    """
+    moving = subspace.n_moving if local_dim is None else local_dim
+    found = [LocalProjection(subspace.matrix[:, :moving])]
+    balanced = _balanced(clouds)
+    if balanced is not None:
+        size = balanced.matrix.shape[1] if local_dim is None else local_dim
+        found.append(LocalProjection(balanced.matrix[:, :size], balanced.level_share))
+    return found
+
+
+def _balanced(clouds: Sequence[Floats]) -> LocalProjection | None:
+    """Levels and shapes in balance; None where one of them is all there is."""
+    rng = np.random.default_rng(0)
+    clouds = [rng.permutation(cloud)[: MAP.shape_rows] for cloud in clouds]
+    means = [cloud.mean(axis=0, keepdims=True) for cloud in clouds]
+    centred = [cloud - mean for cloud, mean in zip(clouds, means)]
+    if _mean_square(means, "sliced") <= _mean_square(centred, "sliced"):
+        return None
+    matrix = whitening(np.concatenate([cloud / len(cloud) ** 0.5 for cloud in centred]))
+    matrix *= (len(clouds) / sum(len(cloud) for cloud in clouds)) ** 0.5
+    white = [cloud @ matrix for cloud in centred]
+    method: Method = "exact" if len(clouds) <= MAP.shape_domains else "sliced"
+    if _reliability(white, method, rng) <= MAP.reliable_shapes:
+        return None
+    levels = np.concatenate([mean @ matrix for mean in means])
+    share = np.sqrt(min(1.0, _mean_square(white, method) / _mean_square(levels[:, None], method)))
+    widest_first = np.linalg.svd(levels - levels.mean(axis=0))[2].T
+    return LocalProjection(matrix @ widest_first, float(share))
+
+
+def _mean_square(clouds: Sequence[Floats] | Floats, method: Method) -> float:
+    return float((transport_distances(list(clouds), method=method) ** 2).mean())
+
+
+def _reliability(clouds: Sequence[Floats], method: Method, rng: np.random.Generator) -> float:
+    """Correlation of the distances between random halves of every domain, averaged."""
+    if len(clouds) < 4 or min(len(cloud) for cloud in clouds) < 4:
+        return 0.0
+    pairs = np.triu_indices(len(clouds), 1)
+    correlations = []
+    for _ in range(MAP.halvings):
+        halves = [np.array_split(rng.permutation(cloud), 2) for cloud in clouds]
+        sides = [[half - half.mean(axis=0) for half in side] for side in zip(*halves)]
+        first, second = (transport_distances(side, method)[pairs] for side in sides)
+        if first.std() > 0 and second.std() > 0:
+            correlations.append(float(np.corrcoef(first, second)[0, 1]))
+    return float(np.mean(correlations)) if correlations else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class DomainGeometry:
-    """The closed form of many domains.
+    """The closed form of many domains."""
 
-    Attributes
-    ----------
-    scaler : inputs to the scale on which everything below is measured
-    map_rows : for each domain, which of its rows the map is drawn from
-    subspace : the directions along which domains move, and the others
-    projection : where local indices start
-    selected : the map of the domains, with the flow along it
-    has_flow : whether a flow was looked for; the paper's model has none
-    cache : the motion of pictures over their grid, found when it is first asked for
-    """
-
-    scaler: InputScaler
-    map_rows: tuple[Ints, ...]
+    scaler: InputScaler  # inputs to the scale on which everything below is measured
+    map_rows: tuple[Ints, ...]  # for each domain, which of its rows the map is drawn from
     subspace: Subspace
-    projection: LocalProjection
-    selected: SelectedFlow
-    has_flow: bool = True
+    projection: LocalProjection  # where local indices start
+    selected: SelectedFlow  # the map of the domains, with the flow along it
+    has_flow: bool = True  # whether a flow was looked for; the paper's model has none
+    # the motion of pictures over their grid, found when it is first asked for
     cache: dict[str, SelectedGridFlow] = field(default_factory=dict)
 
     @classmethod
@@ -86,14 +273,15 @@ class DomainGeometry:
         def map_of(projection: LocalProjection, method: Method | None) -> DomainMap:
             """The map of projected clouds, without geodesics."""
             local = [cloud @ projection.matrix for cloud in drawn_shown]
+            share, most = projection.level_share, len(names)
             return DomainMap.fit(
                 names,
                 local,
                 index_dim,
-                level_share=projection.level_share,
+                level_share=share,
                 method=method,
                 n_jobs=n_jobs,
-                most_drawn=len(names),
+                most_drawn=most,
             )
 
         subspace = moving_directions(drawn_clouds)
@@ -119,9 +307,8 @@ class DomainGeometry:
     def without_flow(
         cls, data: DomainData, scaler: InputScaler, directions: Floats, domain_map: DomainMap
     ) -> DomainGeometry:
-        """Domains on a map that was drawn otherwise, among which nothing moves.
-
-        `directions` (features, local_dim) are those of the local indices.
+        """Domains on a map that was drawn otherwise, among which nothing moves; `directions`
+        (features, local_dim) are those of the local indices.
         """
         clouds = scaled_clouds(data, scaler)
         rows = tuple(np.arange(len(cloud)) for cloud in clouds)
@@ -135,10 +322,9 @@ class DomainGeometry:
         clouds = scaled_clouds(data, self.scaler)
         shown = [cloud[rows] for cloud, rows in zip(clouds, self.map_rows)]
         domain_map = domain_map.closed(shown)
-        moving = [clouds[number] @ self.subspace.moving for number in domain_map.drawn]
-        is_source = data.is_source[domain_map.drawn]
-        maps = [domain_map.of_landmarks()]
-        selected = select_flow(moving, maps, self.moving_origin, is_source)
+        drawn, maps = domain_map.drawn, [domain_map.of_landmarks()]
+        moving = [clouds[number] @ self.subspace.moving for number in drawn]
+        selected = select_flow(moving, maps, self.moving_origin, data.is_source[drawn])
         selected = replace(selected, domain_map=domain_map)
         return replace(self, selected=selected, has_flow=True, cache={})
 
@@ -159,10 +345,6 @@ class DomainGeometry:
                 around=around,
             )
         return self.cache["grid flow"]
-
-    def moving_clouds(self, data: DomainData) -> list[Floats]:
-        """The moving coordinates of each domain, (rows, n_moving)."""
-        return [cloud @ self.subspace.moving for cloud in scaled_clouds(data, self.scaler)]
 
     @property
     def moving_origin(self) -> Floats:

@@ -21,7 +21,7 @@ from domindex.geometry.domain_map import DomainMap
 from domindex.geometry.rings import RingCoordinate
 from domindex.geometry.scaling import bridge_components, nearest_links
 from domindex.geometry.settings import FLOW
-from domindex.geometry.subspace import misfit
+from domindex.geometry.transport import misfit
 from domindex.persistence.saved import Saved
 
 FAMILIES = ("shift", "spin", "rigid", "linear", "affine")

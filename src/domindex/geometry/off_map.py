@@ -15,8 +15,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import t as student
 
 from domindex.arrays import Floats, Ints
+from domindex.geometry.domain_geometry import principal_components
 from domindex.geometry.settings import OFF_MAP
-from domindex.geometry.subspace import principal_components
 from domindex.geometry.transport import column_quantiles
 from domindex.persistence.saved import Saved
 

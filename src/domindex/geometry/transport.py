@@ -332,3 +332,31 @@ def _moments(clouds: Sequence[Floats]) -> tuple[Floats, Floats]:
     means = np.stack([cloud.mean(axis=0) for cloud in clouds])
     centred = [cloud - mean for cloud, mean in zip(clouds, means)]
     return means, np.stack([part.T @ part / len(part) for part in centred])
+
+
+def misalignment(clouds: Sequence[Floats]) -> float:
+    """Mean sliced distance between whitened clouds, per dimension: 0 where all coincide."""
+    whiten = whitening(np.concatenate(clouds))
+    distances = transport_distances([cloud @ whiten for cloud in clouds], method="sliced")
+    return float(distances[np.triu_indices(len(clouds), k=1)].mean() / len(whiten) ** 0.5)
+
+
+def misfit(clouds: Sequence[Floats], n_shuffles: int = 3) -> float:
+    """`misalignment` relative to that of the same rows shuffled over the domains.
+
+    About 1 or less where domains differ by chance alone.
+    """
+    rng = np.random.default_rng(0)
+    clouds = [thin(cloud) for cloud in clouds]
+    pooled = np.concatenate(clouds)
+    cuts = np.cumsum([len(cloud) for cloud in clouds])[:-1]
+    shuffled = [np.split(rng.permutation(pooled), cuts) for _ in range(n_shuffles)]
+    floor = float(np.mean([misalignment(parts) for parts in shuffled]))
+    return misalignment(clouds) / (floor or 1.0)
+
+
+def whitening(points: Floats) -> Floats:
+    """W (p, p) such that the rows of points @ W have unit covariance."""
+    covariance = np.atleast_2d(np.cov(points.T, bias=True))
+    covariance += 1e-9 * (np.trace(covariance) or 1.0) * np.eye(len(covariance))
+    return np.linalg.inv(np.linalg.cholesky(covariance)).T

@@ -2,8 +2,10 @@
 
 from domindex.representations.base import (
     PlacedRows,
+    Raw,
     Representation,
     RepresentedRows,
+    WithIndex,
     list_representations,
     register_representation,
     representation_label,
@@ -20,7 +22,6 @@ from domindex.representations.normalised import (
     RowStandardised,
     WithMeans,
 )
-from domindex.representations.raw import Raw, WithIndex
 
 __all__ = [
     "PlacedRows",

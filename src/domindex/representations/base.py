@@ -1,10 +1,10 @@
-"""What a representation is, the rows that go in and come out, and the names that are known."""
+"""What a representation is, the rows that go in and come out, and rows as they are."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from domindex.geometry.rings import RingCoordinate
 from domindex.inputs import DomainData, group_rows
 from domindex.inputs.parameters import Registry
 from domindex.inputs.standardizing import InputScaler
+from domindex.persistence.saved import Saved
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -43,7 +44,6 @@ class PlacedRows:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from domindex.representations import PlacedRows
     >>> rows = PlacedRows.of(np.eye(3), ["a", "a", "b"], {"a": np.zeros(2), "b": np.ones(2)})
     >>> [(domain.name, len(domain.rows)) for domain in rows.domains]
@@ -79,23 +79,20 @@ class PlacedRows:
     @classmethod
     def of_map(cls, data: DomainData, domain_map: DomainMap) -> PlacedRows:
         """The rows of a fit on the map of its domains."""
-        placed = cls.of_data(data, domain_map.coordinates)
-        angles = domain_map.index.angles
+        placed, angles = cls.of_data(data, domain_map.coordinates), domain_map.index.angles
         if angles is None:
             return placed
         return replace(placed, angles=dict(zip(data.domains, angles.tolist())))
 
     def only(self, names: Collection[Hashable | None]) -> PlacedRows:
         """The rows of some of the domains."""
-        kept = [domain for domain in self.domains if domain.name in names]
-        rows = [domain.rows for domain in kept]
-        order = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
-        ends = np.cumsum([len(part) for part in rows])
-        domains = tuple(
-            DomainRows(domain.name, np.arange(end - len(domain.rows), end), domain.place)
-            for domain, end in zip(kept, ends)
-        )
-        return replace(self, inputs=self.inputs[order], domains=domains)
+        order, domains, start = [np.empty(0, dtype=np.int64)], [], 0
+        for name, rows, place in self.domains:
+            if name in names:
+                order.append(rows)
+                domains.append(DomainRows(name, np.arange(start, start + len(rows)), place))
+                start += len(rows)
+        return replace(self, inputs=self.inputs[np.concatenate(order)], domains=tuple(domains))
 
     def places(self, ring: RingCoordinate | None) -> Floats:
         """Where each domain lies on the map, or along its ring, (domains, components)."""
@@ -138,13 +135,11 @@ class RepresentedRows:
     Attributes
     ----------
     features : (rows, p)
-    level : (rows, 1), what is taken off outputs to bring them into the units of the features; 0
-        where they stay as they are
-    spread : (rows, 1), what they are divided by; 1 where they stay as they are
+    level : (rows, 1), taken off outputs to bring them into the units of the features; 0: stays
+    spread : (rows, 1), what outputs are divided by; 1: stays
 
     Examples
     --------
-    >>> import numpy as np
     >>> from domindex.representations import RepresentedRows
     >>> RepresentedRows.plain(np.eye(2)).level.ravel().tolist()
     [0.0, 0.0]
@@ -176,38 +171,25 @@ class RepresentedRows:
 class KnownDomainForm:
     """A representation of rows x of known domains as plain arithmetic, which export repeats.
 
-    With d the number of a row's domain, tables have a row a domain:
-
-    z = (scaled((x − level) / spread) − offsets[d]) / scales[d],
-    z = z · matrix, its first columns times matrices[d],
-    features = [outputs(z + shifts[d]), beside[d]]. What is None is left out.
-
-    Attributes
-    ----------
-    scaler : inputs to one scale
-    levels : (domains, 2) level and spread of every domain; None where rows have none of their own
-    row_level : whether the level is the mean of the row itself
-    min_row_spread : whether, and from which on, the spread is the deviation of the row itself
-    offsets, scales, shifts : (domains, p) each
-    matrix : (p, q)
-    uses_matrix : (domains,) whose rows go through `matrix`; None for all
-    matrices : (domains, m, m), for the first m columns
-    outputs : results to one scale
-    beside : (domains, k) columns that stand beside the others
+    With d the number of a row's domain, z = (scaled((x − level) / spread) − offsets[d]) /
+    scales[d], z = z · matrix, its first columns times matrices[d], features = [outputs(z +
+    shifts[d]), beside[d]]. What is None is left out.
     """
 
     scaler: InputScaler
-    levels: Floats | None = None
-    row_level: bool = False
+    levels: Floats | None = None  # (domains, 2) level and spread of every domain
+    row_level: bool = False  # whether the level is the mean of the row itself
+    # from which on the spread is the deviation of the row itself
     min_row_spread: float | None = None
-    offsets: Floats | None = None
+    offsets: Floats | None = None  # (domains, p), as are scales and shifts
     scales: Floats | None = None
-    matrix: Floats | None = None
+    matrix: Floats | None = None  # (p, q)
+    # (domains,) whose rows go through `matrix`; None: all
     uses_matrix: NDArray[np.bool_] | None = None
-    matrices: Floats | None = None
+    matrices: Floats | None = None  # (domains, m, m), for the first m columns
     shifts: Floats | None = None
-    outputs: InputScaler | None = None
-    beside: Floats | None = None
+    outputs: InputScaler | None = None  # results to one scale
+    beside: Floats | None = None  # (domains, k) columns that stand beside the others
 
 
 class Representation(ABC):
@@ -219,7 +201,6 @@ class Representation(ABC):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from domindex import Representation
     >>> from domindex.representations import PlacedRows, RepresentedRows
     >>> class Logarithms(Representation):
@@ -245,38 +226,30 @@ class Representation(ABC):
 
     name: ClassVar[str]
 
+    # What sentences call it, after "on": "linear on raw inputs". Empty: its name.
     label: ClassVar[str] = ""
-    """What sentences call it, after "on": "linear on raw inputs". Empty: its name."""
-
+    # Whether whole domains are moved onto each other, so that what separates them is lost.
     moves_domains: ClassVar[bool] = False
-    """Whether whole domains are moved onto each other, so that what separates them is lost."""
-
+    # Whether `fit` looks at who is source and who is target: then a fold fits it anew, with the
+    # held-out domain in the target's role.
     uses_roles: ClassVar[bool] = False
-    """Whether `fit` looks at who is source and who is target: then a fold fits it anew, with the
-    held-out domain in the target's role."""
-
+    # Whether these are the inputs as they are: all others are held against them.
     is_plain: ClassVar[bool] = False
-    """Whether these are the inputs as they are: all others are held against them."""
-
+    # Name of another representation where this one adds columns that name the domain: it follows
+    # the domains, and its targets are as separable from sources as those of the other.
     separability_of: ClassVar[str | None] = None
-    """Name of another representation where this one adds columns that name the domain: it follows
-    the domains, and its targets are as separable from sources as those of the other."""
-
+    # How much it changes the inputs, 0 for not at all: with a single source the least is chosen
+    # that makes targets pass for it. None: not chosen then.
     change_rank: ClassVar[int | None] = None
-    """How much it changes the inputs, 0 for not at all: with a single source the least is chosen
-    that makes targets pass for it. None: not chosen then."""
-
+    # Whether a linear rule is also tried on it with balancing weights: cheap, and of use where
+    # its features are the row's own.
     may_balance: ClassVar[bool] = False
-    """Whether a linear rule is also tried on it with balancing weights: cheap, and of use where
-    its features are the row's own."""
-
+    # Whether pictures and signals stay such: convolutions and nearest neighbours are tried.
     keeps_grid: ClassVar[bool] = False
-    """Whether pictures and signals stay such: convolutions and nearest neighbours are tried."""
-
+    # Whether a feature is made of many cells of a picture or a signal: not tried there, because
+    # neither a neighbour nor a motion means anything then, and 28 × 28 cells take minutes. On
+    # held-out domains it can look best all the same (seen on target scores of digits that grow).
     mixes_cells: ClassVar[bool] = False
-    """Whether a feature is made of many cells of a picture or a signal: not tried there, because
-    neither a neighbour nor a motion means anything then, and 28 × 28 cells take minutes. On
-    held-out domains it can look best all the same (seen on target scores of digits that grow)."""
 
     @property
     def spread_unit(self) -> float:
@@ -310,8 +283,7 @@ class Representation(ABC):
     def with_domains(self, rows: PlacedRows) -> Self:
         """Itself, knowing the new domains of these rows from now on.
 
-        What holds numbers for every domain learns those of the new ones here, as `apply` measures
-        them from the rows of a domain it does not know; what holds none has nothing to learn.
+        What holds numbers for every domain measures those of the new ones here, as `apply` would.
         """
         return self
 
@@ -393,3 +365,64 @@ def list_representations() -> list[str]:
     True
     """
     return REPRESENTATIONS.names()
+
+
+@dataclass(frozen=True, eq=False)
+class Raw(Saved, Representation):
+    """A rule on the inputs themselves: right where only their mix differs between domains."""
+
+    name = "raw"
+    label = "raw inputs"
+    is_plain = True
+    change_rank: ClassVar[int | None] = 0
+    may_balance = True
+    keeps_grid = True
+    scaler: InputScaler
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        if data.layout.is_grid:
+            return cls(InputScaler.of_channels(data.inputs, data.layout))
+        return cls(geometry.scaler)
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        return RepresentedRows.plain(self.scaler.apply_flat(rows.inputs))
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        return KnownDomainForm(self.scaler)
+
+
+@dataclass(frozen=True, eq=False)
+class WithIndex(Raw):
+    """The inputs and β side by side: a rule may follow the domains along the map.
+
+    Where the map closes, cos and sin of the angle stand beside β (`closes`).
+    """
+
+    name = "with_index"
+    label = "features + domain index"
+    is_plain = False
+    separability_of = "raw"
+    change_rank = None
+    may_balance = False
+    keeps_grid = False
+    closes: bool = field(default=False, metadata={"omitted": True})
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        return cls(geometry.scaler, geometry.domain_map.loop is not None)
+
+    @classmethod
+    def n_places(cls, geometry: DomainGeometry) -> int:
+        domain_map = geometry.domain_map
+        return domain_map.coordinates.shape[1] + (2 if domain_map.loop is not None else 0)
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        scaled = self.scaler.apply_flat(rows.inputs)
+        return RepresentedRows.plain(np.hstack([scaled, *self._places(rows)]))
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        return KnownDomainForm(self.scaler, beside=np.hstack(self._places(places)))
+
+    def _places(self, rows: PlacedRows) -> list[np.ndarray]:
+        return [rows.index, rows.directions] if self.closes else [rows.index]

@@ -9,11 +9,10 @@ import numpy as np
 
 from domindex.arrays import Floats
 from domindex.errors import InputError
-from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.domain_geometry import DomainGeometry, Subspace
 from domindex.geometry.flow import AffineFlow
 from domindex.geometry.grid_flow import GridFlow
 from domindex.geometry.rings import RingCoordinate
-from domindex.geometry.subspace import Subspace
 from domindex.inputs import DomainData
 from domindex.inputs.layout import InputLayout
 from domindex.inputs.standardizing import InputScaler
@@ -42,24 +41,17 @@ class FlowAligned(Saved, Representation):
 
     Where the map closes, and a flow around the ring describes the domains better, they are aligned
     around the ring to the middle of the sources.
-
-    Attributes
-    ----------
-    scaler : inputs to the scale on which the flow was solved
-    subspace : the directions that move, and those that do not
-    flow : how the first ones move along the map, or around its ring
-    outputs : the aligned rows to zero mean and unit mean variance
-    ring : the coordinate along the ring that the flow follows; None for the map's own
     """
 
     name = "flow"
     label = "inputs aligned by the flow"
     change_rank = 9
     moves_domains = True
-    scaler: InputScaler
-    subspace: Subspace
-    flow: AffineFlow
-    outputs: InputScaler
+    scaler: InputScaler  # inputs to the scale on which the flow was solved
+    subspace: Subspace  # the directions that move, and those that do not
+    flow: AffineFlow  # how the first ones move along the map, or around its ring
+    outputs: InputScaler  # aligned rows to zero mean and unit mean variance
+    # What the flow follows; None for the map's own axes.
     ring: RingCoordinate | None = field(default=None, metadata=AROUND)
 
     @classmethod
@@ -119,13 +111,6 @@ class GridFlowAligned(Saved, Representation):
 
     Where the map closes, and a motion around its ring is better, as they would look in the middle
     of the sources.
-
-    Attributes
-    ----------
-    layout : how rows are read as pictures or signals
-    flow : how they move along the map, or around its ring
-    scaler : aligned rows to zero mean and unit deviation of their channel
-    ring : the coordinate along the ring that the flow follows; None for the map's own
     """
 
     name = "grid_flow"
@@ -133,9 +118,9 @@ class GridFlowAligned(Saved, Representation):
     change_rank = 6
     keeps_grid = True
     moves_domains = True
-    layout: InputLayout
+    layout: InputLayout  # how rows are read as pictures or signals
     flow: GridFlow
-    scaler: InputScaler
+    scaler: InputScaler  # aligned rows to zero mean and unit deviation of their channel
     ring: RingCoordinate | None = field(default=None, metadata=AROUND)
 
     @classmethod

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 from domindex.arrays import Floats, Ints
 from domindex.geometry.settings import MAP
-from domindex.geometry.subspace import whitening
+from domindex.geometry.transport import whitening
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import InputScaler
 from domindex.representations.base import PlacedRows
@@ -24,8 +24,7 @@ def rows_for_map(data: DomainData) -> list[Ints] | None:
 
     When sources hold more kinds of rows than targets, all seasons against one, distances show the
     mix of rows and not the domains: then each source is cut to the rows that resemble the targets'.
-    Matching starts from the weights under which source rows look like the targets', in the
-    representation in which most of them do.
+    Matching starts from the weights under which most source rows look like the targets'.
     """
     scaled = InputScaler.fit(data).apply_flat(data.inputs)
     clouds = [scaled[rows] for rows in data.rows_by_domain()]
@@ -98,16 +97,13 @@ def _moments(rows: Floats) -> Floats:
 
 
 def resembling_rows(
-    clouds: Sequence[Floats],
-    is_source: NDArray[np.bool_],
-    weights: Sequence[Floats],
+    clouds: Sequence[Floats], is_source: NDArray[np.bool_], weights: Sequence[Floats]
 ) -> list[Ints]:
     """For every cloud the rows to keep: all, or a source's that resemble the targets' rows.
 
     `weights` says for the rows of each source how target-like they are to begin with. Sources
     larger than the median target are cut to its size. Where the targets' patterns cannot be found
-    in the sources any better than their mirror images, which have the same mean and covariance,
-    nothing is cut.
+    in the sources any better than their mirror images, nothing is cut.
     """
     everything = [np.arange(len(cloud)) for cloud in clouds]
     targets = _spread_out([cloud for cloud, source in zip(clouds, is_source) if not source])
@@ -145,10 +141,7 @@ def may_be_cut(clouds: Sequence[Floats], is_source: NDArray[np.bool_]) -> bool:
 
 
 def _wide_sources(clouds: Sequence[Floats], is_source: NDArray[np.bool_], size: int) -> list[int]:
-    """Sources that are wider than every target, with more rows, and not too many to match.
-
-    A source that holds more kinds of rows than the targets spreads further than any of them.
-    """
+    """Sources that are wider than every target, with more rows, and not too many to match."""
     if size < 2:
         return []
     variances = np.stack([cloud.var(axis=0) for cloud in clouds])
@@ -183,8 +176,7 @@ def _most(shares: Floats, size: int) -> Ints:
 def _match(pattern: Floats, cloud: Floats, start: Floats) -> tuple[float, Ints]:
     """Every row of the pattern, shifted as one, to a row of its own: the cost, and the rows.
 
-    Assignment and shift take turns until the shift rests. A pattern with more rows than the cloud
-    uses them all.
+    Assignment and shift take turns until the shift rests.
     """
     shift = start - pattern.mean(axis=0)
     cost, used = np.inf, np.arange(0)

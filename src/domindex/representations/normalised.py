@@ -40,17 +40,11 @@ Set for numerical safety, on no dataset."""
 
 @dataclass(frozen=True, eq=False)
 class Shapes(Saved, Representation):
-    """Rows minus a level, over a spread, then brought to one scale; outputs go the same way.
-
-    Attributes
-    ----------
-    unit : deviation of all inputs that were seen, to which the floor of a spread is relative
-    scaler : shapes to zero mean and unit mean variance
-    """
+    """Rows minus a level, over a spread, then brought to one scale; outputs go the same way."""
 
     min_features = 1
-    unit: float
-    scaler: InputScaler
+    unit: float  # deviation of all inputs, to which the floor of a spread is relative
+    scaler: InputScaler  # shapes to zero mean and unit mean variance
 
     @property
     def spread_unit(self) -> float:
@@ -80,10 +74,11 @@ class Shapes(Saved, Representation):
                 f"The representation {cls.name!r} needs {cls.min_features} features or more, "
                 f"but X has {n_features}. Choose 'raw'."
             )
-        flat = InputScaler(np.zeros(n_features), np.ones(n_features))
-        bare = cls(float(data.inputs.std()) or 1.0, flat)
-        rows = PlacedRows.of_data(data)
-        bare = bare.with_domains(rows)
+        flat, rows = (
+            InputScaler(np.zeros(n_features), np.ones(n_features)),
+            PlacedRows.of_data(data),
+        )
+        bare = cls(float(data.inputs.std()) or 1.0, flat).with_domains(rows)
         shapes = bare.apply(rows).features
         offset, unit = shapes.mean(axis=0), np.sqrt(shapes.var(axis=0).mean()) or 1.0
         return replace(bare, scaler=InputScaler(offset, np.full_like(offset, unit)))
@@ -221,21 +216,16 @@ def outputs_share_units(data: DomainData) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class DomainCentred(Representation):
-    """Every feature minus its mean in the row's domain; outputs stay as they are.
-
-    Attributes
-    ----------
-    scaler : inputs to one scale, before domains are taken out
-    offsets, scales : of each domain that was seen, (features,) each; a new one has its own rows'
-    """
+    """Every feature minus its mean in the row's domain; outputs stay as they are."""
 
     name = "domain_centred"
     label = "domain-centred inputs"
     change_rank: ClassVar[int | None] = 3
     moves_domains = True
-    scaler: InputScaler
+    scaler: InputScaler  # inputs to one scale, before domains are taken out
+    # (features,) of each known domain; a new one has its own rows'
     offsets: Mapping[Hashable, Floats] = field(default_factory=dict)
-    scales: Mapping[Hashable, Floats] = field(default_factory=dict)
+    scales: Mapping[Hashable, Floats] = field(default_factory=dict)  # the same
 
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
@@ -271,11 +261,9 @@ class DomainCentred(Representation):
         return replace(self, offsets=offsets, scales=scales)
 
     def known_form(self, places: PlacedRows) -> KnownDomainForm:
-        names = [domain.name for domain in places.domains]
-        offsets = np.stack([self.offsets[name] for name in names])
-        return KnownDomainForm(
-            self.scaler, offsets=offsets, scales=np.stack([self.scales[name] for name in names])
-        )
+        offsets = np.stack([self.offsets[domain.name] for domain in places.domains])
+        scales = np.stack([self.scales[domain.name] for domain in places.domains])
+        return KnownDomainForm(self.scaler, offsets=offsets, scales=scales)
 
     def state(self) -> dict[str, Any]:
         return {
@@ -321,13 +309,11 @@ class WithMeans(DomainCentred):
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         scaled = self.scaler.apply_flat(rows.inputs)
-        means = rows.spread(
-            [
-                self.offsets[name] if name in self.offsets else level_of(scaled[members])
-                for name, members, _ in rows.domains
-            ]
-        )
-        return RepresentedRows.plain(np.hstack([scaled, means]))
+        means = [
+            self.offsets[name] if name in self.offsets else level_of(scaled[members])
+            for name, members, _ in rows.domains
+        ]
+        return RepresentedRows.plain(np.hstack([scaled, rows.spread(means)]))
 
     def known_form(self, places: PlacedRows) -> KnownDomainForm:
         means = np.stack([self.offsets[domain.name] for domain in places.domains])
@@ -337,9 +323,9 @@ class WithMeans(DomainCentred):
 def level_of(cloud: Floats) -> Floats:
     """(features,) means of rows (n, features), exact where all rows have the same value.
 
-    A mean that is off by rounding would leave crumbs of 1e-17 where nothing varies, and a learner
-    that brings features to one scale would take them for a feature, which in the next domain is a
-    real one and 1e17 times as large.
+    Else rounding would leave crumbs of 1e-17 where nothing varies, and a learner that brings
+    features to one scale would take them for a feature, which in the next domain is 1e17 times as
+    large.
     """
     constant = (cloud == cloud[:1]).all(axis=0)
     return np.where(constant, cloud[0], cloud.mean(axis=0))
@@ -351,16 +337,13 @@ class DomainWhitened(DomainCentred):
 
     A covariance of few rows is drawn towards the average within domains: n rows of p features count
     n / (n + p). `scales` holds a matrix (p, p) for every domain.
-
-    Attributes
-    ----------
-    within : (p, p), the average covariance within domains
     """
 
     name = "domain_whitened"
     label = "domain-whitened inputs"
     change_rank = 8
     mixes_cells = True
+    # (p, p), the average covariance within domains
     within: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
@@ -414,15 +397,7 @@ class DomainWhitened(DomainCentred):
 class Coral(Saved, Representation):
     """Correlation alignment: source rows whitened together and coloured like all target rows.
 
-    Targets, and domains never seen, stay as they are. Covariances are shrunk as Ledoit and Wolf
-    have it.
-
-    Attributes
-    ----------
-    scaler : inputs to one scale
-    sources : names of the domains whose rows are moved
-    source_mean, target_mean : (p,) each
-    matrix : (p, p), what takes centred source rows to centred target rows
+    Targets, and domains never seen, stay as they are. Covariances are shrunk as Ledoit and Wolf do.
     """
 
     name = "coral"
@@ -432,10 +407,10 @@ class Coral(Saved, Representation):
     moves_domains = True
     uses_roles = True
     scaler: InputScaler
-    sources: frozenset[Hashable] = field(metadata={"key": "names"})
-    source_mean: Floats
+    sources: frozenset[Hashable] = field(metadata={"key": "names"})  # whose rows are moved
+    source_mean: Floats  # (p,), as is target_mean
     target_mean: Floats
-    matrix: Floats
+    matrix: Floats  # (p, p), from centred source rows to centred target rows
 
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
@@ -447,14 +422,10 @@ class Coral(Saved, Representation):
         sources, targets = scaled[data.row_is_source], scaled[~data.row_is_source]
         if not len(targets):
             targets = sources
+        means = sources.mean(axis=0), targets.mean(axis=0)
         whitening = matrix_power(_covariance(sources), -0.5)
-        return cls(
-            geometry.scaler,
-            frozenset(data.source_domains),
-            sources.mean(axis=0),
-            targets.mean(axis=0),
-            whitening @ matrix_power(_covariance(targets), 0.5),
-        )
+        matrix = whitening @ matrix_power(_covariance(targets), 0.5)
+        return cls(geometry.scaler, frozenset(data.source_domains), *means, matrix)
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         scaled = self.scaler.apply_flat(rows.inputs)

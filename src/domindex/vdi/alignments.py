@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from domindex.geometry.domain_geometry import Subspace
 from domindex.geometry.flow import AffineFlow
-from domindex.geometry.subspace import Subspace
 from domindex.vdi.backbones import FeatureExtractor, extractor_of_sizes
 from domindex.vdi.networks import Standardising, Whitening, mlp, start_small
 from domindex.vdi.weights import Sizes, count, counts

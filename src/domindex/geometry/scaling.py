@@ -263,8 +263,8 @@ def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> Floats:
     >>> from domindex.geometry import geodesic_distances
     >>> corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     >>> direct = np.linalg.norm(corners[:, None] - corners[None], axis=-1)
-    >>> geodesic_distances(direct, n_neighbors=1)[0, 2]
-    np.float64(2.0)
+    >>> float(geodesic_distances(direct, n_neighbors=1)[0, 2])
+    2.0
     """
     matrix = check_distances(distances)
     links = bridge_components(nearest_links(matrix, n_neighbors), matrix)

@@ -10,6 +10,7 @@ import pytest
 import domindex
 from domindex.errors import InputError
 from domindex.persistence import stage_cache
+from domindex.persistence.atomic import new_folder
 from domindex.tables import Run, fit_table, fitting, predict_table, resume_table
 from domindex.tables.run import checkpoint_of
 
@@ -87,7 +88,7 @@ def test_the_same_request_goes_on_and_another_is_refused(cut_off, data, whole):
 def test_a_table_that_was_changed_in_between_is_noticed(table, tmp_path, monkeypatch):
     table.to_csv(tmp_path / "a.csv", index=False)
     with monkeypatch.context() as patched:
-        patched.setattr(Run, "_write", cut)
+        patched.setattr(Run, "write", cut)
         with pytest.raises(Cut):
             fit_table(tmp_path / "a.csv", out=tmp_path / "run", checkpoint=True, **HOW)
     table.assign(x=table["x"] + 1).to_csv(tmp_path / "a.csv", index=False)
@@ -122,13 +123,15 @@ def test_a_full_disk_does_not_cost_the_fit(data, tmp_path, monkeypatch, whole):
     out, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
     elsewhere.mkdir()
 
-    def full(*given, **options):
+    def full(folder, **options):
+        if folder != out:
+            return new_folder(folder, **options)
         error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         raise InputError(f"{out} cannot be written to ({error.strerror}).") from error
 
     monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     with monkeypatch.context() as patched:
-        patched.setattr(Run, "_write", full)
+        patched.setattr("domindex.tables.run.new_folder", full)
         with pytest.raises(InputError, match=r"No space left.*kept in.*--resume") as caught:
             fit_table(data, out=out, checkpoint=True, **HOW)
     (rescued,) = elsewhere.iterdir()

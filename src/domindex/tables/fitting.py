@@ -15,14 +15,13 @@ import numpy as np
 import pandas as pd
 
 from domindex.cluster import spread_over
-from domindex.datasets import DomainDataset, make_domain_graph
+from domindex.datasets import make_domain_graph
 from domindex.errors import ClassNameWarning, DomindexError, InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
 from domindex.estimators.frames import PreparedFrame
 from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import index_correlation
 from domindex.inputs.columns import require_roles
-from domindex.inputs.domain_data import Task
 from domindex.inputs.preparation import TablePreparation, input_names
 from domindex.persistence.atomic import check_free, new_file
 from domindex.persistence.codec import write_json
@@ -30,7 +29,7 @@ from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting import report_data, write_run_report
 from domindex.reporting.report import CONTENT_FILE
-from domindex.tables.labels import DomainRule, LabelledRows, label_rows
+from domindex.tables.labels import DomainRule, label_rows
 from domindex.tables.large import Data, is_large, name_of, read_sample
 from domindex.tables.mapping import index_table
 from domindex.tables.predicting import predict_table
@@ -68,7 +67,6 @@ def fit_table(
 
     Examples
     --------
-    >>> from domindex.tables import fit_table
     >>> columns = {"target": ["complication"], "domain": "hospital", "key": "record"}
     >>> run = fit_table("patients.csv", out="run-1", **columns, settings=few, report=False)
     >>> run.notes[0]
@@ -88,7 +86,13 @@ def fit_table(
                 shown.say(f"Going on from {kept.folder} …")
             table = _read(asked, shown)
             if run is None:
-                model = _new_model(asked, table.rows.labels.task, verbose=int(progress))
+                settings, is_class = (
+                    asked.settings or {},
+                    table.rows.labels.task == "classification",
+                )
+                kind = VDIClassifier if is_class else VDIRegressor
+                how = check_settings(kind, settings)
+                model = kind(random_state=asked.seed, verbose=int(progress), **how)
                 _announce(table, shown)
                 seconds = {"reading": time.perf_counter() - start}
                 _fit(model, table, kept)
@@ -115,7 +119,6 @@ def resume_table(
 
     Examples
     --------
-    >>> from domindex.tables import resume_table
     >>> resume_table("nothing-here")
     Traceback (most recent call last):
     domindex.errors.InputError: ...
@@ -153,55 +156,39 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
         rule=rule,
         spelling=request.spelling,
     )
+    inputs = input_names(list(table.columns), reserved, request)
     preparation, notes = TablePreparation.fit(
-        rows.table[input_names(list(table.columns), reserved, request)],
-        domains=rows.domains,
-        is_source=rows.is_source,
-        request=request,
+        rows.table[inputs], domains=rows.domains, is_source=rows.is_source, request=request
     )
-    changes = preparation.apply(rows.table).changes
+    done = preparation.apply(rows.table).changes.notes(request.least_shown, with_texts=False)
+    shown = request.shown(table.columns)
     return FitTable(
         rows,
         preparation,
-        (*read, *rows.notes, *notes, *changes.notes(request.least_shown, with_texts=False)),
-        {
-            "file": name_of(request.data),
-            "rows": len(table),
-            "columns": request.shown(table.columns),
-        },
+        (*read, *rows.notes, *notes, *done),
+        {"file": name_of(request.data), "rows": len(table), "columns": shown},
         hidden=frozenset([*reserved, *request.hidden]),
         rule=rule,
         asked_for_all=request.features is None,
     )
 
 
-def _new_model(request: FitRequest, task: Task, *, verbose: int) -> BaseVDI:
-    kind = VDIClassifier if task == "classification" else VDIRegressor
-    arguments = check_settings(kind, request.settings or {})
-    return kind(random_state=request.seed, verbose=verbose, **arguments)
-
-
 def _announce(table: FitTable, progress: Progress) -> None:
+    """The notes, the size of the table, and the task with the shares of classes in the sources."""
     for note in table.notes:
         progress.say(f"note: {note}")
-    rows = table.rows
+    rows, labels = table.rows, table.rows.labels
+    task: str = labels.task
+    if labels.task == "classification":
+        shares = pd.Series(labels.values[rows.is_source & labels.known])
+        shares = shares.value_counts(normalize=True)
+        task += ": " + ", ".join(f"{name} {share:.0%}" for name, share in shares.head(6).items())
+        task += f" and {len(shares) - 6} more" if len(shares) > 6 else ""
     n_rows = table.source["rows"] if "sampled" in table.source else len(rows.domains)
-    n_inputs = len(table.preparation.features)
     progress.say(
         f"{n_rows} rows in {rows.n_domains} domains, {len(rows.sources)} of them with labels; "
-        f"{n_inputs} inputs; {_task_words(rows)}. Mapping the domains …"
+        f"{len(table.preparation.features)} inputs; {task}. Mapping the domains …"
     )
-
-
-def _task_words(rows: LabelledRows) -> str:
-    """The task, and the classes with their shares in the sources."""
-    if rows.labels.task != "classification":
-        return rows.labels.task
-    known = rows.labels.values[rows.is_source & rows.labels.known]
-    shares = pd.Series(known).value_counts(normalize=True)
-    listed = [f"{name} {share:.0%}" for name, share in shares.head(6).items()]
-    more = len(shares) - len(listed)
-    return f"classification: {', '.join(listed)}" + (f" and {more} more" if more else "")
 
 
 def _fit(model: BaseVDI, table: FitTable, kept: RunCheckpoint | None) -> None:
@@ -243,7 +230,7 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
 def report_run(run: Run, model: Any, table: FitTable, *, share: bool = False) -> list[str]:
     """Gather the content of the report into the run and draw it; says what could not be done.
 
-    A fit is worth keeping without its report, so nothing is raised. `share` hides small counts.
+    A fit is worth keeping without its report, so nothing is raised.
     """
     failed = "there is no report"
     try:
@@ -271,7 +258,6 @@ def draw_report(folder: str | os.PathLike[str]) -> Path:
 
     Examples
     --------
-    >>> from domindex.tables import draw_report
     >>> draw_report("nothing-here")
     Traceback (most recent call last):
     domindex.errors.InputError: ...
@@ -307,7 +293,6 @@ def run_demo(
 
     Examples
     --------
-    >>> from domindex.tables import run_demo
     >>> run_demo("demo", settings={"effort": "much"})
     Traceback (most recent call last):
     domindex.errors.InputError: effort is 'much'...
@@ -315,18 +300,14 @@ def run_demo(
     folder = usable_path(out)
     check_free(folder / "run", marker=RUN, overwrite=force)
     family = make_domain_graph(n_domains=24, random_state=seed)
-    write_table(_table(family), folder / "family.csv", overwrite=force)
-    run = fit_table(
-        folder / "family.csv",
-        target=["label"],
-        domain="domain",
-        out=folder / "run",
-        seed=seed,
-        settings=settings,
-        report=report,
-        force=force,
-        progress=progress,
-    )
+    table = pd.DataFrame(family.X, columns=[f"input{n}" for n in range(family.X.shape[1])])
+    table["domain"] = family.sample_domain
+    labels = pd.Series(family.y).astype("Int64")
+    table["label"] = labels.mask(np.asarray(~family.is_source))  # as a user would have them
+    write_table(table, folder / "family.csv", overwrite=force)
+    asked: dict[str, Any] = {"target": ["label"], "domain": "domain", "settings": settings}
+    how: dict[str, Any] = {"seed": seed, "report": report, "force": force, "progress": progress}
+    run = fit_table(folder / "family.csv", out=folder / "run", **asked, **how)
     predicted = predict_table(run, folder / "family.csv", progress=progress).table
     assert predicted is not None
     index = index_table(run).table
@@ -334,20 +315,8 @@ def run_demo(
     write_table(index, folder / "index.csv", overwrite=force)
     right = predicted["label"].to_numpy() == family.y
     assert family.true_index is not None
-    numbers = [int(name) for name in index["domain"]]
-    figures = {
-        "target_accuracy": float(right[~family.is_source].mean()),
-        "index_correlation": float(
-            index_correlation(index[["x1", "x2"]].to_numpy(), family.true_index[numbers])
-        ),
-    }
+    angles = family.true_index[[int(name) for name in index["domain"]]]
+    correlation = index_correlation(index[["x1", "x2"]].to_numpy(), angles)
+    accuracy = right[~family.is_source].mean()
+    figures = {"target_accuracy": float(accuracy), "index_correlation": float(correlation)}
     return DemoResult(run, figures)
-
-
-def _table(family: DomainDataset) -> pd.DataFrame:
-    """As a user would have it: labels of the sources only."""
-    table = pd.DataFrame(family.X, columns=[f"input{n}" for n in range(family.X.shape[1])])
-    table["domain"] = family.sample_domain
-    labels = pd.Series(family.y).astype("Int64")
-    table["label"] = labels.mask(np.asarray(~family.is_source))
-    return table

@@ -16,13 +16,7 @@ from domindex.persistence.atomic import check_free_file, new_file
 from domindex.persistence.paths import usable_path
 from domindex.progress import show_progress
 from domindex.reporting.distances import distances_to_sources
-from domindex.tables.predicting import (
-    TableRows,
-    coordinates_of,
-    names_off_map,
-    read_rows,
-    say_off_map,
-)
+from domindex.tables.predicting import coordinates_of, names_off_map, read_rows, say_off_map
 from domindex.tables.reading import check_table_path, write_table
 from domindex.tables.run import Run, opened
 from domindex.tables.text_format import TextFormat
@@ -34,9 +28,6 @@ class TableIndex:
 
     Examples
     --------
-    >>> import networkx as nx
-    >>> import pandas as pd
-    >>> from domindex.tables import TableIndex
     >>> found = TableIndex(pd.DataFrame({"domain": ["a", "b"]}), nx.path_graph(["a", "b"]))
     >>> list(found.graph.edges)
     [('a', 'b')]
@@ -70,12 +61,10 @@ def index_table(
     graph : a GraphML file to write as well
     force : replace files that are there
     progress : draw bars on standard error
-    **form : delimiter, decimal, encoding or na of a text file, see `TextFormat`; as in the fit
-        where nothing is said
+    **form : what to say of a text file, see `TextFormat`; by default as in the fit
 
     Examples
     --------
-    >>> from domindex.tables import index_table
     >>> index_table(run).table[["domain", "role"]].to_numpy().tolist()[:4]
     [['Ahlen', 'source'], ['Bruck', 'source'], ['Celle', 'source'], ['Dornach', 'target']]
     """
@@ -87,9 +76,11 @@ def index_table(
     model, new = run.model(), None
     if data is not None:
         with show_progress(progress) as shown:
-            said = TextFormat(**form).over(run.form)
-            new = _new_places(model, read_rows(run, model, data, said, shown))
-            if new is not None:
+            rows = read_rows(run, model, data, TextFormat(**form).over(run.form), shown)
+            names = [name for name in rows.domains if name not in set(model.domains_)]
+            if names:
+                inputs = rows.inputs[np.isin(rows.domains, names)]
+                new = model.place_domains(inputs, sample_domain=names, forecast=False)
                 say_off_map(names_off_map(new), len(new), shown)
     table, coordinates = map_table(model, new)
     names, n_joined = table["domain"].tolist(), min(3, len(table) - 1)
@@ -145,21 +136,9 @@ def write_graph(graph: nx.Graph, path: str | os.PathLike[str], *, overwrite: boo
 
     Examples
     --------
-    >>> import networkx as nx
-    >>> from domindex.tables import write_graph
     >>> write_graph(nx.path_graph(["a", "b"]), "map.graphml", overwrite=False)
     >>> nx.read_graphml("map.graphml").number_of_edges()
     1
     """
     with new_file(path, overwrite=overwrite) as draft:
         nx.write_graphml(graph, draft)
-
-
-def _new_places(model: Any, rows: TableRows) -> pd.DataFrame | None:
-    """Domains that are not on the map yet, each where its rows belong; None if there are none."""
-    known = set(model.domains_)
-    is_new = np.array([name not in known for name in rows.domains])
-    if not is_new.any():
-        return None
-    names = [name for name in rows.domains if name not in known]
-    return model.place_domains(rows.inputs[is_new], sample_domain=names, forecast=False)

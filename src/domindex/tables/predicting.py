@@ -46,17 +46,15 @@ class TablePredictions:
     Attributes
     ----------
     n_rows : how many rows were predicted
-    table : the domain; the class and the probability of each, or values and their deviations; and
-        `distance`, from the row's domain to the nearest source in units of the map's median
-        spacing; and whether that domain lies off the map. None where the data is read in parts:
-        then the rows are in the file only
+    table : the domain; the class and the probability of each, or values and their deviations;
+        `distance`, from the domain to the nearest source in units of the map's median spacing; and
+        whether it lies off the map. None where data is read in parts: the file alone has the rows
     new_domains : names that were not on the map, and were placed
     off_map : names of those that lie off the map
     notes : what had to be guessed of the file, and what was done to the inputs
 
     Examples
     --------
-    >>> from domindex.tables import predict_table
     >>> predictions = predict_table(run, "patients.csv")
     >>> predictions.n_rows, predictions.new_domains
     (150, [])
@@ -108,12 +106,10 @@ def predict_table(
     force : replace a file that is there
     progress : draw bars on standard error
     escape : put an apostrophe before texts that a spreadsheet would take for formulas
-    **form : delimiter, decimal, encoding or na of a text file, see `TextFormat`; as in the fit
-        where nothing is said
+    **form : what to say of a text file, see `TextFormat`; by default as in the fit
 
     Examples
     --------
-    >>> from domindex.tables import predict_table
     >>> predict_table(run, "patients.csv").table.columns.tolist()
     ['record', 'hospital', 'complication', 'p(no)', 'p(yes)', 'distance', 'off_map']
     """
@@ -165,13 +161,11 @@ def read_rows(
 
     Columns that are kept stay as they are spelled, also where they are inputs with decimal commas.
     """
-    table, read = read_with_notes(
-        data, form, texts=[run.domain, *kept], open_file=progress.open_file
-    )
-    inputs = model._preparation.names
+    texts, inputs = [run.domain, *kept], model._preparation.names
+    table, read = read_with_notes(data, form, texts=texts, open_file=progress.open_file)
     named = {"domain": [run.domain], "inputs": inputs, "columns to keep": kept}
     require_roles(table.columns, named)
-    numbers, _ = with_numbers(table, form.decimal, {run.domain, *kept}.difference(inputs))
+    numbers, _ = with_numbers(table, form.decimal, set(texts).difference(inputs))
     rows = model_rows(run, model, numbers)
     rows = replace(rows, kept=table[list(kept)], notes=(*read, *rows.notes))
     for note in rows.notes:
@@ -233,18 +227,13 @@ def predict_rows(
 
 @dataclass(frozen=True, eq=False)
 class AddedDomains:
-    """What was added.
+    """The run that knows the added domains, and a table with a row for each.
 
-    Attributes
-    ----------
-    run : the run that knows the domains
-    table : a row an added domain: place, uncertainty, nearest known domains, whether it lies off
-        the map, and what to expect there
+    Columns: place, uncertainty, nearest known domains, whether it lies off the map, and what to
+    expect there.
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from domindex.tables import AddedDomains
     >>> table = pd.DataFrame({"domain": ["Fürth", "Gmunden"], "off_map": [False, True]})
     >>> AddedDomains(run=None, table=table).off_map
     ['Gmunden']
@@ -255,7 +244,7 @@ class AddedDomains:
 
     @property
     def off_map(self) -> list[str]:
-        """Names of the added domains that lie off the map."""
+        """Names of those that lie off the map."""
         return names_off_map(self.table)
 
 
@@ -280,12 +269,10 @@ def add_table(
     out : the folder of the new run; None replaces the run itself, which needs `force`
     force : replace a run that is there
     progress : speak on standard error
-    **form : delimiter, decimal, encoding or na of a text file, see `TextFormat`; as in the fit
-        where nothing is said
+    **form : what to say of a text file, see `TextFormat`; by default as in the fit
 
     Examples
     --------
-    >>> from domindex.tables import add_table
     >>> add_table(run, "new.csv", out="run-with-new").table["domain"].tolist()
     ['Fürth']
     """
@@ -300,17 +287,28 @@ def add_table(
     model = run.model()
     with show_progress(progress) as shown:
         rows = read_rows(run, model, data, TextFormat(**form).over(run.form), shown)
-        inputs, names = _new_rows(rows, set(model.domains_), data, shown)
+        known = set(model.domains_)
+        is_new = np.array([name not in known for name in rows.domains])
+        if not is_new.any():
+            raise InputError(
+                f"{data} holds no new domain: the run knows {preview(sorted(set(rows.domains)))} "
+                "already. Pass a table with other domains, or fit anew to learn from these rows."
+            )
+        if not is_new.all():
+            shown.say(
+                f"note: Left out {int((~is_new).sum())} rows of domains that the run knows: "
+                f"{preview(sorted(known.intersection(rows.domains)))}."
+            )
+        inputs, names = rows.inputs[is_new], [name for name in rows.domains if name not in known]
         table = model.place_domains(inputs, sample_domain=names)
         say_off_map(names_off_map(table), len(table), shown)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
             grown = model.add_domains(inputs, sample_domain=names)
-        hides_count = run.is_shared and len(names) < MIN_SHARED
         added = {
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "file": Path(data).name,
-            "rows": None if hides_count else len(names),
+            "rows": None if run.is_shared and len(names) < MIN_SHARED else len(names),
             "domains": [str(name) for name in order_names(names)],
         }
         about = run.about | {
@@ -324,23 +322,3 @@ def add_table(
             with new_file(written.folder / name, overwrite=True) as draft:
                 draft.write_bytes(content)
     return AddedDomains(written, table)
-
-
-def _new_rows(
-    rows: TableRows, known: set[object], data: Any, progress: Progress
-) -> tuple[pd.DataFrame, list[str]]:
-    """Rows of domains that are not known, with their names."""
-    is_new = np.array([name not in known for name in rows.domains])
-    if not is_new.any():
-        raise InputError(
-            f"{data} holds no new domain: the run knows {preview(sorted(set(rows.domains)))} "
-            "already. Pass a table with other domains, or fit anew to learn from these rows."
-        )
-    if not is_new.all():
-        left_out = sorted({name for name, new in zip(rows.domains, is_new) if not new})
-        progress.say(
-            f"note: Left out {int((~is_new).sum())} rows of domains that the run knows: "
-            f"{preview(left_out)}."
-        )
-    names = [name for name, new in zip(rows.domains, is_new) if new]
-    return rows.inputs[is_new], names

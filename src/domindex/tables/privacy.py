@@ -17,19 +17,15 @@ from domindex.inputs.streams import is_blank
 def shown_columns(table: pd.DataFrame) -> pd.DataFrame:
     """The columns of a table by which a map may be coloured, cleared of what points to a row.
 
-    Columns of texts or dates that are nearly all different are gone, and values that occur once are
-    missing. Numbers stay, for only their means are shown; those that are whole and all different
-    are names of rows, and gone.
+    Texts or dates that are nearly all different are gone, and values that occur once are missing.
+    Numbers stay, for only their means are shown; unless they are whole and all different.
     """
     kept = {name: _cleared(table[name]) for name in table.columns}
     return pd.DataFrame({name: one for name, one in kept.items() if one is not None})
 
 
 def missing_shares(table: pd.DataFrame, names: Sequence[str], max_shown: int = 20) -> pd.DataFrame:
-    """1 where an input has no value and 0 elsewhere, for the inputs with most gaps.
-
-    Their means over a domain are the shares of missing values.
-    """
+    """1 where an input has no value and 0 elsewhere, for the inputs with most gaps."""
     gaps = {name: np.array([is_blank(value) for value in table[name].tolist()]) for name in names}
     most = sorted((name for name in names if gaps[name].any()), key=lambda n: -gaps[n].sum())
     shown = {f"missing: {name}": gaps[name].astype(np.float64) for name in most[:max_shown]}
@@ -45,6 +41,7 @@ def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, 
     """
     least = MIN_SHARED if share else 3
     domains = [dict(domain) for domain in content["domains"]]
+    sizes = [int(domain["rows"] or 0) for domain in domains]
     small = {domain["name"] for domain in domains if domain["rows"] < least}
     hidden = [domain["name"] in small for domain in domains]
     for domain in domains:
@@ -53,22 +50,26 @@ def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, 
             domain.update(dict.fromkeys(gone))
             domain.update({name: [] for name in ("differences", "missing") if name in domain})
         elif share:
-            _hide_small_cells(domain)
+            rows = domain["rows"]
+            if "differences" in domain:
+                domain["differences"] = [
+                    one | {"shares": [0.0 if _is_few(s, rows) else s for s in one["shares"]]}
+                    for one in domain["differences"]
+                ]
+            if "missing" in domain:
+                given = domain["missing"]
+                domain["missing"] = [one for one in given if not _is_few(one["share"], rows)]
     columns = {
         name: [None if hide else value for value, hide in zip(values, hidden)]
         for name, values in content["columns"].items()
     }
-    if share:
-        sizes = [int(domain["rows"] or 0) for domain in content["domains"]]
-        shares = set(_shares(content))
-        columns |= {
-            name: [
+    named = tuple(f"{one['name']}=" for one in content.get("profiles", ()))
+    for name, values in columns.items():
+        if share and name.startswith(("missing: ", *named)):  # means that are shares of rows
+            columns[name] = [
                 None if isinstance(value, float) and _is_few(value, rows) else value
-                for value, rows in zip(columns[name], sizes)
+                for value, rows in zip(values, sizes)
             ]
-            for name in columns
-            if name in shares
-        }
     cleared = dict(content) | {"domains": domains, "columns": columns}
     if cleared.get("held_out") is not None:
         scores = [one for one in content["held_out"]["scores"] if one["name"] not in small]
@@ -76,31 +77,9 @@ def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, 
     return cleared
 
 
-def _shares(content: Mapping[str, Any]) -> list[str]:
-    """Columns whose means are shares of rows, which give counts away: gaps, and categories."""
-    named = {str(one["name"]) for one in content.get("profiles", ())}
-    return [
-        name
-        for name in content["columns"]
-        if name.startswith("missing: ") or any(name.startswith(f"{one}=") for one in named)
-    ]
-
-
 def _is_few(share: float, rows: int) -> bool:
     """Whether a share stands for fewer than `MIN_SHARED` rows, and for some."""
     return share > 0.0 and round(share * rows) < MIN_SHARED
-
-
-def _hide_small_cells(domain: dict[str, Any]) -> None:
-    """Bars of a distribution that rest on fewer than `MIN_SHARED` rows count as none."""
-    rows = domain["rows"]
-    if "differences" in domain:
-        domain["differences"] = [
-            one | {"shares": [0.0 if _is_few(share, rows) else share for share in one["shares"]]}
-            for one in domain["differences"]
-        ]
-    if "missing" in domain:
-        domain["missing"] = [one for one in domain["missing"] if not _is_few(one["share"], rows)]
 
 
 def _cleared(column: pd.Series) -> pd.Series | None:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import product
 from typing import Any, Literal
 
 import pandas as pd
@@ -28,8 +29,7 @@ from domindex.vdi.settings import Network, Training
 class FitRequest(InputRequest, TextFormat):
     """What `fit_table` was asked for: its arguments, and the options of `domindex fit`.
 
-    A new option is a field here (or of `InputRequest` or `TextFormat`) and a parameter of the same
-    name in `domindex.cli.fit`; nothing else lists them.
+    A new option is a field here and a parameter of that name in `domindex.cli.fit`, no more.
 
     Attributes
     ----------
@@ -47,12 +47,8 @@ class FitRequest(InputRequest, TextFormat):
 
     Examples
     --------
-    >>> from domindex.tables import FitRequest
-    >>> request = FitRequest(
-    ...     data="patients.csv", target=["outcome"], domain="hospital", exclude=["note"]
-    ... )
-    >>> request.plain()["exclude"]
-    ['note']
+    >>> FitRequest(data="patients.csv", target=["outcome"], domain="hospital").hidden
+    []
     """
 
     data: Any
@@ -74,14 +70,13 @@ class FitRequest(InputRequest, TextFormat):
             "--categorical": self.categorical,
         }
         left_out = {"--exclude": self.exclude, "--id": [] if self.key is None else [self.key]}
-        for option, names in used.items():
-            for other, hidden in left_out.items():
-                both = [name for name in names if name in hidden]
-                if both:
-                    raise InputError(
-                        f"{preview(both)} is named by {option}, to be an input, and by {other}, "
-                        "not to be one. Take it out of one of them."
-                    )
+        for (option, names), (other, hidden) in product(used.items(), left_out.items()):
+            both = [name for name in names if name in hidden]
+            if both:
+                raise InputError(
+                    f"{preview(both)} is named by {option}, to be an input, and by {other}, not to "
+                    "be one. Take it out of one of them."
+                )
 
     @property
     def form(self) -> TextFormat:
@@ -110,29 +105,24 @@ class FitRequest(InputRequest, TextFormat):
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         is_file = isinstance(self.data, str | os.PathLike)
         values["data"] = os.path.abspath(os.path.expanduser(self.data)) if is_file else None
-        plain: dict[str, Any] = json.loads(json.dumps(values, default=_listed))
+
+        def listed(value: Any) -> Any:
+            return list(value) if isinstance(value, Iterable) else repr(value)
+
+        plain: dict[str, Any] = json.loads(json.dumps(values, default=listed))
         return plain
 
 
 @dataclass(frozen=True, eq=False)
 class FitTable:
-    """A table ready to be fitted.
-
-    Attributes
-    ----------
-    source : its size and its columns, as they were read
-    hidden : columns by which a map is not coloured: the domain, the targets, and those of which
-        nothing may be seen anywhere
-    asked_for_all : whether all columns were to be inputs: those that are none were left out
-    rule : how the domain column names domains
-    """
+    """A table ready to be fitted."""
 
     rows: LabelledRows
     preparation: TablePreparation
     notes: tuple[str, ...]
-    source: dict[str, Any]
-    hidden: frozenset[str] = frozenset()
-    asked_for_all: bool = False
+    source: dict[str, Any]  # its size and its columns, as they were read
+    hidden: frozenset[str] = frozenset()  # columns by which a map is not coloured
+    asked_for_all: bool = False  # all columns were to be inputs: those that are none were left out
     rule: DomainRule = field(default_factory=DomainRule)
 
     @property
@@ -150,11 +140,6 @@ class FitTable:
         return self.rows.table[self.preparation.names]
 
 
-def _listed(value: Any) -> Any:
-    """What JSON has no form of: names as a list, anything else as it is written."""
-    return list(value) if isinstance(value, Iterable) else repr(value)
-
-
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -170,7 +155,6 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from domindex.tables import read_settings
     >>> Path("settings.toml").write_text("index_dim = 3")
     13
     >>> read_settings("settings.toml")

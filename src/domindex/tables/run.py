@@ -35,14 +35,12 @@ RUN, MODEL, PREPARATION = "run.json", "model", "preparation.json"
 FORM = "a domindex run"
 
 KINDS: dict[str, tuple[type, ...]] = {
-    "domain": (str,),
-    "targets": (list,),
-    "task": (str,),
-    "notes": (list,),
+    **dict.fromkeys(("domain", "task"), (str,)),
+    **dict.fromkeys(("targets", "notes"), (list,)),
+    "rule": (dict,),
     "key": (str, NoneType),
     "form": (dict, NoneType),
     "added": (list, NoneType),
-    "rule": (dict,),
 }
 """What is asked of run.json after the fit, and which type each has."""
 
@@ -58,7 +56,6 @@ class Run:
 
     Examples
     --------
-    >>> from domindex.tables import Run
     >>> Run.open("run").domain
     'hospital'
     >>> Run.open("run").model().domains_
@@ -106,8 +103,11 @@ class Run:
         A disk that filled up costs no fit: the model then goes to the system's folder for temporary
         files.
         """
+        stamp = {"format": FORM, "format_version": FORMAT_VERSION}
         try:
-            cls._write(folder, model, about, overwrite=overwrite)
+            with new_folder(folder, marker=RUN, overwrite=overwrite) as draft:
+                model.save(draft / MODEL)
+                write_json(draft / RUN, about | stamp)
         except InputError as error:
             if not isinstance(error.__cause__, OSError):
                 raise
@@ -121,15 +121,6 @@ class Run:
                 "move it to a disk with room."
             ) from error
         return cls.open(folder)
-
-    @staticmethod
-    def _write(
-        folder: str | os.PathLike[str], model: BaseVDI, about: dict[str, Any], *, overwrite: bool
-    ) -> None:
-        with new_folder(folder, marker=RUN, overwrite=overwrite) as draft:
-            model.save(draft / MODEL)
-            stamp = {"format": FORM, "format_version": FORMAT_VERSION}
-            write_json(draft / RUN, about | stamp)
 
     @property
     def domain(self) -> str:
@@ -224,20 +215,12 @@ def checkpoint_of(out: str | os.PathLike[str]) -> Path:
 
 @dataclass(frozen=True)
 class RunCheckpoint:
-    """A fit under way.
-
-    Attributes
-    ----------
-    folder : what was asked for, and the finished pieces of the fit
-    request : what was asked for, in plain values
-    token : by which a run is known to have come of it
-    is_new : whether nothing was finished before
-    """
+    """A fit under way: what was asked for, and the finished pieces of it, in a folder."""
 
     folder: Path
     request: dict[str, Any]
-    token: str
-    is_new: bool = False
+    token: str  # by which a run is known to have come of it
+    is_new: bool = False  # whether nothing was finished before
 
     @classmethod
     def begin(cls, out: str | os.PathLike[str], request: Mapping[str, Any]) -> RunCheckpoint:

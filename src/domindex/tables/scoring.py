@@ -39,14 +39,11 @@ class TableScores:
     ----------
     table : a row a domain, the worst first: its role, rows with a label, figures, and beside them
         what the run had forecast (expected, low, high) and whether that held
-    overall : means of these figures over domains that are no sources, or over all domains where
-        the table holds sources only
+    overall : means over domains that are no sources, or over all where there are sources only
     notes : what was left out
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from domindex.tables import TableScores
     >>> TableScores(pd.DataFrame({"domain": ["Ahlen"]}), {"accuracy": 0.9}, ()).overall
     {'accuracy': 0.9}
     """
@@ -81,12 +78,10 @@ def score_table(
     out : a CSV or Parquet file to write the table of scores to as well
     force : replace a file that is there
     progress : draw bars on standard error
-    **form : delimiter, decimal, encoding or na of a text file, see `TextFormat`; as in the fit
-        where nothing is said
+    **form : what to say of a text file, see `TextFormat`; by default as in the fit
 
     Examples
     --------
-    >>> from domindex.tables import score_table
     >>> score_table(run, "later.csv").table.columns.tolist()
     ['domain', 'role', 'rows', 'accuracy', 'auc', 'brier', 'expected', 'low', 'high', 'as_forecast']
     """
@@ -106,12 +101,12 @@ def score_table(
                 f"{', '.join(run.targets)}."
             )
         rows = model_rows(run, model, table[labels.known].reset_index(drop=True))
-        given, spelled = _as_fitted(model, labels.values[labels.known])
-        notes = [*read, *rows.notes]
-        lost = int((~labels.known).sum())
-        if lost:
-            notes.append(f"Left out {lost} rows without a label.")
-        notes += spelled
+        given, notes = labels.values[labels.known], [*read, *rows.notes]
+        if not labels.known.all():
+            notes.append(f"Left out {int((~labels.known).sum())} rows without a label.")
+        if isinstance(model, VDIClassifier):  # classes as texts, like the model's own
+            texts, spelled = as_classes([text_of(one) for one in given.tolist()], _classes(model))
+            given, notes = np.array(texts), [*notes, *spelled]
         if set(rows.domains) <= set(model.source_domains_):
             notes.append(
                 "All of these domains are sources: the model has learned from their labels, so the "
@@ -123,22 +118,29 @@ def score_table(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
             scored = _by_domain(model, rows, given, run.targets, places)
-        if run.is_shared:
-            scored = _without_few(scored, notes)
+        few = scored["rows"] < MIN_SHARED
+        if run.is_shared and few.any():
+            scored = scored.astype({"rows": "Int64", "as_forecast": object})
+            figures = [name for name in FIGURES if name in scored]
+            scored.loc[few, ["rows", *figures, "as_forecast"]] = None
+            domains = "1 domain" if few.sum() == 1 else f"{few.sum()} domains"
+            notes.append(
+                f"Hid the figures of {domains} with fewer than {MIN_SHARED} labels: the run is "
+                "shared."
+            )
         for note in notes:
             shown.say(f"note: {note}")
     if out is not None:
         write_table(scored, out, overwrite=force)
-    return TableScores(scored, _overall(scored), tuple(notes))
+    others = scored[scored["role"] != "source"]
+    means = (others if len(others) else scored)[[n for n in FIGURES if n in scored and n != "bias"]]
+    return TableScores(
+        scored, {str(name): float(means[name].mean()) for name in means}, tuple(notes)
+    )
 
 
-def _as_fitted(model: Any, labels: NDArray) -> tuple[NDArray, list[str]]:
-    """Values as they are, classes as texts that the model's own are compared with."""
-    if not isinstance(model, VDIClassifier):
-        return labels, []
-    classes = [text_of(one) for one in model.classes_.tolist()]
-    texts, notes = as_classes([text_of(one) for one in labels.tolist()], classes)
-    return np.array(texts), notes
+def _classes(model: Any) -> list[str]:
+    return [text_of(one) for one in model.classes_.tolist()]
 
 
 def _by_domain(
@@ -151,61 +153,42 @@ def _by_domain(
     """A row a domain, with what was forecast for its place."""
     forecasts = places.set_index("domain")
     sources, known = set(model.source_domains_), set(model.domains_)
-    records = []
+    best, records = "accuracy" if isinstance(model, VDIClassifier) else "error", []
     for name, members in group_rows(rows.domains, len(rows.domains)):
         part, domain = rows.inputs.iloc[members], [name] * len(members)
         predicted = predicted_columns(model, part, domain, targets)
         figures = _figures(model, predicted, labels[members], targets)
         expected = forecasts.loc[name]
         role = "source" if name in sources else "target" if name in known else "new"
-        measured = figures["accuracy" if "accuracy" in figures else "error"]
         low, high = float(expected["low"]), float(expected["high"])
+        held = None if role == "source" else bool(low <= figures[best] <= high)
         records.append(
             {"domain": name, "role": role, "rows": len(members), **figures}
-            | {
-                "expected": float(expected[model._forecast_column]),
-                "low": low,
-                "high": high,
-                "as_forecast": None if role == "source" else bool(low <= measured <= high),
-            }
+            | {"expected": float(expected[model._forecast_column]), "low": low, "high": high}
+            | {"as_forecast": held}
         )
-    found = pd.DataFrame(records)
-    better = "accuracy" in found
-    worst_first = {"by": "accuracy" if better else "error", "ascending": better}
-    return found.sort_values(**worst_first, kind="stable", ignore_index=True)
-
-
-def _without_few(scored: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Without counts and figures that rest on few rows, for runs that are shared, with a note.
-
-    The error of a domain of one row is that row's, and beside its prediction the row's label.
-    """
-    few = scored["rows"] < MIN_SHARED
-    if not few.any():
-        return scored
-    shown = scored.astype({"rows": "Int64", "as_forecast": object})
-    figures = [name for name in FIGURES if name in shown]
-    shown.loc[few, ["rows", *figures, "as_forecast"]] = None
-    domains = "1 domain" if few.sum() == 1 else f"{few.sum()} domains"
-    notes.append(
-        f"Hid the figures of {domains} with fewer than {MIN_SHARED} labels: the run is shared."
-    )
-    return shown
+    order = {"by": best, "ascending": best == "accuracy"}
+    return pd.DataFrame(records).sort_values(**order, kind="stable", ignore_index=True)
 
 
 def _figures(
     model: Any, predicted: pd.DataFrame, labels: NDArray, targets: tuple[str, ...]
 ) -> dict[str, float]:
+    """The AUC is a mean over classes that some rows have and others have not; NaN without any."""
     if isinstance(model, VDIClassifier):
-        given = labels
-        classes = np.array([text_of(one) for one in model.classes_.tolist()])
         chances = predicted.iloc[:, 1:].to_numpy(dtype=np.float64)
-        hits = given[:, None] == classes
+        hits = labels[:, None] == np.array(_classes(model))
         said = np.array([text_of(one) for one in predicted.iloc[:, 0].tolist()])
+        areas = [
+            roc_auc_score(hit, chance)
+            for hit, chance in zip(hits.T, chances.T)
+            if hit.any() and not hit.all()
+        ]
+        brier = float(((chances - hits) ** 2).sum(axis=1).mean())
         return {
-            "accuracy": float((said == given).mean()),
-            "auc": _auc(hits, chances),
-            "brier": float(((chances - hits) ** 2).sum(axis=1).mean()) / (1 + (len(classes) == 2)),
+            "accuracy": float((said == labels).mean()),
+            "auc": float(np.mean(areas)) if areas else float("nan"),
+            "brier": brier / (1 + (hits.shape[1] == 2)),
         }
     values = labels.reshape(len(labels), -1)
     mean = predicted[list(targets)].to_numpy(dtype=np.float64)
@@ -216,21 +199,3 @@ def _figures(
         "bias": float((mean - values).mean()),
         "coverage_80": float((gaps <= norm.ppf(0.9) * deviation).mean()),
     }
-
-
-def _auc(hits: NDArray[np.bool_], chances: NDArray[np.float64]) -> float:
-    """The mean over classes that some rows have and others have not; NaN where there is none."""
-    areas = [
-        roc_auc_score(hit, chance)
-        for hit, chance in zip(hits.T, chances.T)
-        if hit.any() and not hit.all()
-    ]
-    return float(np.mean(areas)) if areas else float("nan")
-
-
-def _overall(scored: pd.DataFrame) -> dict[str, float]:
-    """Means over domains, of which the sources are left out where there are others."""
-    others = scored[scored["role"] != "source"]
-    chosen = others if len(others) else scored
-    names = [name for name in FIGURES if name in scored and name != "bias"]
-    return {name: float(chosen[name].mean()) for name in names}

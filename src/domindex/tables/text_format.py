@@ -22,7 +22,6 @@ FALLBACK_ENCODING = "cp1252"
 """What a text that is not UTF-8 is taken for: what spreadsheets on Windows write in Europe and
 America. Said in a note, for another one reads as well and means other letters."""
 
-_BYTE_ORDERS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _COMMA_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _WITH_A_POINT = re.compile(r"[+-]?\d+(\.\d+)?")
@@ -43,7 +42,6 @@ class TextFormat:
 
     Examples
     --------
-    >>> from domindex.tables import TextFormat
     >>> TextFormat(delimiter=";", decimal=",").decimal
     ','
     """
@@ -60,7 +58,12 @@ class TextFormat:
                 raise InputError(f"{name} is {said!r:.80}. Pass a text, or None to have it found.")
         if self.decimal not in (None, ".", ","):
             raise InputError(f"The decimal sign is {self.decimal!r:.80}. Choose '.' or ','.")
-        if self.encoding is not None and not _is_text_encoding(self.encoding):
+        try:
+            encoding = "utf-8" if self.encoding is None else self.encoding
+            is_known = isinstance("a".encode(encoding), bytes)  # base64, for one, is none of texts
+        except (LookupError, ValueError):
+            is_known = False
+        if not is_known:
             raise InputError(
                 f"The encoding is {self.encoding!r:.80}, which Python does not know for texts. "
                 "Choose one such as utf-8, cp1252, latin-1 or utf-16."
@@ -73,12 +76,8 @@ class TextFormat:
 
     def over(self, other: TextFormat) -> TextFormat:
         """What is said here, and where nothing is, what `other` says."""
-        return TextFormat(
-            self.delimiter or other.delimiter,
-            self.decimal or other.decimal,
-            self.encoding or other.encoding,
-            self.na or other.na,
-        )
+        said = {name: value for name, value in asdict(self).items() if value}
+        return TextFormat(**(asdict(other) | said))
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "na": list(self.na)}
@@ -86,24 +85,16 @@ class TextFormat:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> TextFormat:
         """What `to_dict` gave; InputError or TypeError for anything else."""
-        words = content.get("na", content.get("missing", ()))  # its name in runs of format 1
-        said = {name: value for name, value in content.items() if name != "missing"}
-        return cls(**{**said, "na": words})
-
-
-def _is_text_encoding(name: str) -> bool:
-    """Whether it makes bytes of texts: base64, for one, does not."""
-    try:
-        return isinstance("a".encode(name), bytes)
-    except (LookupError, ValueError):
-        return False
+        said = {"na": content.get("missing", ()), **content}  # its name in runs of format 1
+        said.pop("missing", None)
+        return cls(**said)
 
 
 def encoding_of(head: bytes, given: str | None) -> str:
     """By name, by the mark at the beginning, or UTF-8."""
     if given is not None:
         return "utf-8-sig" if codecs.lookup(given).name == "utf-8" else given
-    return next((name for mark, name in _BYTE_ORDERS.items() if head.startswith(mark)), "utf-8-sig")
+    return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
 
 
 def delimiter_of(file: Path, given: str | None) -> str:
@@ -118,9 +109,8 @@ def delimiter_of(file: Path, given: str | None) -> str:
 
 def likely_delimiter(header: str) -> str | None:
     """What stands between the columns of a header that was read as one; None for nothing."""
-    counts = {mark: header.count(mark) for mark in DELIMITERS}
-    best = max(counts, key=lambda mark: counts[mark])
-    return best if counts[best] else None
+    best = max(DELIMITERS, key=header.count)
+    return best if best in header else None
 
 
 def with_numbers(
@@ -185,15 +175,12 @@ def _texts_with_commas(column: pd.Series) -> list[str] | None:
 
 def _numbers(column: pd.Series, thousands: str) -> list[Any]:
     """Texts as numbers, without what stands between thousands; a comma that is left is a point."""
-
-    def number(value: Any) -> Any:
-        if stands_for_none(value):
-            return np.nan
-        if not isinstance(value, str):
-            return value
-        return float(value.strip().replace(thousands, "").replace(",", "."))
-
-    return [number(value) for value in column.tolist()]
+    return [
+        np.nan
+        if stands_for_none(value)
+        else float(value.strip().replace(thousands, "").replace(",", "."))
+        for value in column.tolist()
+    ]
 
 
 def as_missing(table: pd.DataFrame, words: Sequence[str]) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,33 +21,26 @@ from domindex.inputs.names import group_rows, number_names, order_names
 class BoundSettings:
     """From when on a value is too far out; not tuned."""
 
-    trimmed: float = 0.05
-    """Share of a domain's rows, at each end, that do not count in its bulk; at least one."""
+    trimmed: float = 0.05  # of a domain's rows, at each end, not counted in its bulk; at least one
+    # Widths of a domain's bulk that a value may lie beyond the next one. A normal column is never
+    # touched: from a bulk of 3.3 deviations it takes a gap of 6.6.
     widths: float = 2.0
-    """A value may lie this many widths of a domain's bulk beyond the next one. Wide enough that a
-    normal column is never touched: from a bulk of 3.3 deviations it takes a gap of 6.6."""
-    common: float = 0.5
-    """Share of rows with one value, such as zeros of an amount, from which on only the other values
-    of a column are looked at."""
+    common: float = 0.5  # of rows with one value, such as 0, beside which only others are looked at
 
 
 SETTINGS = BoundSettings()
 
 
 class ColumnBounds(NamedTuple):
-    """Of columns, (columns,) each: what lies below `low` or above `high` is too far out.
-
-    A domain that was not among those looked at may lie `reach` beyond its own bulk.
-    """
+    """Of columns, (columns,) each: what lies below `low` or above `high` is too far out."""
 
     low: Floats
     high: Floats
-    reach: Floats
+    reach: Floats  # how far a new domain may lie beyond its own bulk
 
 
 class Limits(NamedTuple):
-    """Of a domain, (columns,) each: what lies below `low` counts as `lowest`, what lies above
-    `high` as `highest`."""
+    """(columns,) each: values below `low` count as `lowest`, those above `high` as `highest`."""
 
     low: Floats
     high: Floats
@@ -73,12 +66,11 @@ def column_bounds(
     """How far values (rows, columns), NaN where missing, may lie from the others of their column.
 
     The bulk of a domain is what is left without `trimmed` of its rows at each end, so that one row
-    has no say in it. Beyond the bulks of all domains, which are never touched however far apart
-    they lie, a tail goes on for as long as the next value is within `widths` widths of a bulk: the
-    median one, or that of the domain that reaches furthest. So the tail of a skewed column stays
-    as it is, and what lies beyond a gap is too far out. In a column that mostly has one value, such
-    as 0, the others are looked at; where a single row differs, the column is taken to be constant.
-    Rounded outwards, so that no row can be read off. `cells_at_once` are sorted, for memory.
+    has no say in it. Beyond the bulks of all domains a tail goes on for as long as the next value
+    is within `widths` widths of a bulk: the median one, or that of the domain that reaches
+    furthest. What lies beyond a gap is too far out. In a column that mostly has one value the
+    others are looked at; where a single row differs, the column is taken to be constant. Rounded
+    outwards, so that no row can be read off. `cells_at_once` are sorted, for memory.
     """
     size = max(1, cells_at_once // max(1, len(values)))
     parts = [
@@ -92,25 +84,17 @@ def column_bounds(
 class InputBounds:
     """What is too far out, learned in a fit, and what it counts as, for rows of then and of later.
 
-    A fit is better off without a row that holds one: whatever it counts as, it would pull its
-    domain along. Where it must count as something, in predictions or because it is one of many, a
-    value that is too far out is the nearest that its own domain has. A domain that was not in the
-    fit may lie where it likes: its bulk widens the bounds for its own rows. So a domain far out
-    stays far out, and a row that is far from all of them and from its domain does not.
-
-    Attributes
-    ----------
-    columns : what is too far out for domains of the fit
-    domains : names of known domains, those of the fit first
-    lowest, highest : (domains, columns) the ends of what each has within bounds
-    added_low, added_high : (added, columns) bounds of domains that were added later, the last ones
+    A fit leaves out a row that holds one: whatever it counts as, it would pull its domain along.
+    Where it must count as something, in predictions or because it is one of many, it is the nearest
+    value that its own domain has. The bulk of a new domain widens the bounds for its own rows, so
+    that a domain far out stays far out.
     """
 
-    columns: ColumnBounds
-    domains: tuple[Hashable, ...]
-    lowest: Floats
+    columns: ColumnBounds  # for domains of the fit
+    domains: tuple[Hashable, ...]  # those of the fit first
+    lowest: Floats  # (domains, columns) the ends of what each has within bounds
     highest: Floats
-    added_low: Floats
+    added_low: Floats  # (added, columns) bounds of domains that were added later, the last ones
     added_high: Floats
 
     @classmethod
@@ -129,8 +113,7 @@ class InputBounds:
     ) -> NDArray:
         """Rows (rows, columns) within bounds; the same array where none lies beyond them.
 
-        `groups` has a name and numbers of rows for every domain. One that is not known is bounded
-        by these rows too.
+        `groups` has a name and numbers of rows for every domain; rows of a new one bound it too.
         """
         beyond = self._beyond(inputs)
         if not beyond.any():
@@ -147,7 +130,7 @@ class InputBounds:
         """Without rows that hold values too far out, as long as they can be spared.
 
         They can where they are few of their domain, one or `trimmed` of its rows, and not all that
-        a class has. In a column that is taken to be constant, one row differs, and may stay.
+        a class has. A row that differs in a column taken to be constant may stay.
         """
         low, high, _ = self.columns
         varies = low < high
@@ -162,28 +145,22 @@ class InputBounds:
         return np.flatnonzero(~spared)
 
     def apply_by_row(self, inputs: NDArray) -> NDArray:
-        """The same of rows whose domains are not asked for: drawn in to the bounds of the fit."""
+        """Rows whose domains are not asked for, drawn in to the bounds of the fit."""
         low, high, _ = self.columns
         return Limits(low, high, low, high).apply(inputs) if self._beyond(inputs).any() else inputs
 
     def limits(self) -> Limits:
         """Of all known domains, (domains, columns) each."""
-        return Limits(
-            *(np.stack(part) for part in zip(*map(self._of_known, range(len(self.domains)))))
-        )
+        known = map(self._of_known, range(len(self.domains)))
+        return Limits(*map(np.stack, zip(*known)))
 
     def with_domains(self, inputs: NDArray, names: Sequence[Hashable]) -> InputBounds:
         """With domains that are added, in their order, by their rows."""
         new = [self._of_new(inputs[rows]) for _, rows in group_rows(names, len(inputs))]
-        low, high, lowest, highest = (np.stack(part) for part in zip(*new))
-        return InputBounds(
-            self.columns,
-            (*self.domains, *order_names(names)),
-            np.vstack([self.lowest, lowest]),
-            np.vstack([self.highest, highest]),
-            np.vstack([self.added_low, low]),
-            np.vstack([self.added_high, high]),
-        )
+        low, high, lowest, highest = map(np.stack, zip(*new))
+        old = (self.lowest, self.highest, self.added_low, self.added_high)
+        grown = map(np.vstack, zip(old, (lowest, highest, low, high)))
+        return InputBounds(self.columns, (*self.domains, *order_names(names)), *grown)
 
     def _beyond(self, inputs: NDArray) -> NDArray[np.bool_]:
         """(rows,) whether a value of the row lies beyond the bounds of the fit."""
@@ -206,13 +183,8 @@ class InputBounds:
         return Limits(low, high, *_ends(inputs, low, high))
 
     def state(self) -> dict[str, Any]:
-        return {
-            **self.columns._asdict(),
-            "domains": self.domains,
-            "lowest": self.lowest,
-            "highest": self.highest,
-            "added_low": self.added_low,
-            "added_high": self.added_high,
+        return self.columns._asdict() | {
+            field.name: getattr(self, field.name) for field in fields(self)[1:]
         }
 
     @classmethod
@@ -242,10 +214,7 @@ def warn_of_drawn_in(
     has_row_numbers: bool,
     max_named: int = 5,
 ) -> None:
-    """Warn once of columns of X with values that are too far out, those with most of them first.
-
-    `has_row_numbers` says whether the rows are numbered as the user's are.
-    """
+    """Warn once of columns of X with values that are too far out, those with most of them first."""
     changed = np.asarray(inputs != bounded)
     counts = changed.sum(axis=0)
     columns = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
@@ -282,20 +251,18 @@ def _bounds_of_some(values: Floats, row_domains: NDArray[np.int64]) -> ColumnBou
     lows, highs = _bulks(others, row_domains)
     ordered = np.sort(others, axis=0)
     pooled_low, pooled_high = _bulk(ordered)
-    found = ColumnBounds(*(np.empty(len(columns)) for _ in range(3)))
+    found = np.empty((3, len(columns)))
     for column in columns:
         n_others = int((~np.isnan(ordered[:, column])).sum())
         hub = float(common[column]) if mostly_one[column] else None
-        if mostly_one[column] and n_others == 1:
-            bounds = (common[column], common[column], 0.0)
+        if hub is not None and n_others == 1:
+            found[:, column] = hub, hub, 0.0
         else:
             bulks = np.column_stack([lows[:, column], highs[:, column]])
             bulks = bulks[~np.isnan(bulks[:, 0])]
             pooled = np.array([pooled_low[column], pooled_high[column]])
-            bounds = _reached(ordered[:n_others, column], bulks, pooled, hub)
-        for part, bound in zip(found, bounds):
-            part[column] = bound
-    return found
+            found[:, column] = _reached(ordered[:n_others, column], bulks, pooled, hub)
+    return ColumnBounds(*found)
 
 
 def _reached(
@@ -321,11 +288,8 @@ def _reached(
     if not width or not np.isfinite([low, high]).all():
         return free
     unit = 10.0 ** np.floor(np.log10(max(width, 1e-9 * max(-low, high))) - 1)
-    return (
-        float(np.floor(low / unit) * unit),
-        float(np.ceil(high / unit) * unit),
-        SETTINGS.widths * width,
-    )
+    low, high = float(np.floor(low / unit) * unit), float(np.ceil(high / unit) * unit)
+    return low, high, SETTINGS.widths * width
 
 
 def _tail_end(ordered: Floats, end: float, tops: Floats, reaches: Floats) -> float:

@@ -18,18 +18,11 @@ KINDS = ("auto", *get_args(Kind))
 
 @dataclass(frozen=True)
 class InputLayout(Saved):
-    """How rows are to be read.
-
-    Attributes
-    ----------
-    kind : "table", "pictures" or "signals"
-    shape : of a row, as the user gives it
-    channel_axis : the axis of a row that holds channels; None where there is one channel only
-    """
+    """How rows are to be read."""
 
     kind: Kind = "table"
-    shape: tuple[int, ...] = ()
-    channel_axis: int | None = None
+    shape: tuple[int, ...] = ()  # of a row, as the user gives it
+    channel_axis: int | None = None  # of a row; None where there is one channel only
 
     @property
     def is_grid(self) -> bool:
@@ -39,10 +32,7 @@ class InputLayout(Saved):
     @property
     def grid_shape(self) -> tuple[int, ...]:
         """(channels, *sides) of a row."""
-        if self.channel_axis is None:
-            return (1, *self.shape)
-        sides = [side for axis, side in enumerate(self.shape) if axis != self.channel_axis]
-        return (self.shape[self.channel_axis], *sides)
+        return self.to_grid(np.empty((1, *self.shape), dtype=np.bool_)).shape[1:]
 
     def to_grid(self, rows: NDArray) -> NDArray:
         """Rows (n, ...), flat or not, as (n, channels, *sides)."""
@@ -64,8 +54,7 @@ class InputLayout(Saved):
             raise ValueError(f"channels stand on axis {self.channel_axis} of {self.shape}")
 
 
-TABLE = InputLayout()
-"""Rows whose features have no order."""
+TABLE = InputLayout()  # rows whose features have no order
 
 
 def check_inputs_kind(kind: Any) -> None:
@@ -80,14 +69,6 @@ def read_layout(shape: tuple[int, ...], kind: str = "auto") -> InputLayout:
     By themselves (rows, features) are a table; four axes are pictures, with channels last if there
     are at most 4, else first; (rows, a, b) are pictures where a and b are 8 or more, else signals
     of b channels; more axes are read as a table. `kind` says otherwise.
-
-    Examples
-    --------
-    >>> from domindex.inputs.layout import read_layout
-    >>> read_layout((100, 28, 28)).kind, read_layout((100, 3, 32, 32)).grid_shape
-    ('pictures', (3, 32, 32))
-    >>> read_layout((100, 50, 3)).kind, read_layout((100, 50), "signals").grid_shape
-    ('signals', (1, 50))
     """
     check_inputs_kind(kind)
     row = tuple(int(side) for side in shape[1:])

@@ -25,22 +25,13 @@ def max_profiles(n_domains: int, n_cells: int = 4_000_000, n_bins: int = 8) -> i
 
 @dataclass(frozen=True, eq=False)
 class ColumnProfile(Saved):
-    """One column in all domains.
-
-    Attributes
-    ----------
-    name : of the column
-    edges : (bins - 1,) between the bins of numbers, rising; empty for texts
-    levels : the texts that are counted by name; empty for numbers. One more bin holds all others
-    counts : (domains, bins) known values; zeros for a domain with too few rows
-    missing : (domains,) values that are missing; zeros likewise
-    """
+    """One column in all domains."""
 
     name: str
-    edges: Floats
-    levels: tuple[str, ...]
-    counts: Floats
-    missing: Floats
+    edges: Floats  # (bins - 1,) between the bins of numbers, rising; empty for texts
+    levels: tuple[str, ...]  # texts that have a bin; the last bin holds all others
+    counts: Floats  # (domains, bins) known values; zeros for a domain with too few rows
+    missing: Floats  # (domains,) likewise
 
     @classmethod
     def of_numbers(
@@ -49,10 +40,8 @@ class ColumnProfile(Saved):
         """Of (rows,) numbers, NaN where they are missing."""
         known = np.isfinite(values)
         edges = _edges(values[known])
-        return cls._counted(
-            name, edges, (), np.searchsorted(edges, values, side="right"), len(edges) + 1, known,
-            row_domains, n_domains,
-        )  # fmt: skip
+        bins = np.searchsorted(edges, values, side="right")
+        return cls._counted(name, edges, (), bins, known, row_domains, n_domains)
 
     @classmethod
     def of_texts(
@@ -84,9 +73,8 @@ class ColumnProfile(Saved):
         place = np.full(n_categories + 1, len(named))
         place[named] = np.arange(len(named))
         levels = tuple(str(categories[k]) for k in named)
-        return cls._counted(
-            name, np.empty(0), levels, place[codes], len(named) + 1, known, row_domains, n_domains
-        )
+        bins = place[codes]
+        return cls._counted(name, np.empty(0), levels, bins, known, row_domains, n_domains)
 
     @classmethod
     def _counted(
@@ -95,11 +83,11 @@ class ColumnProfile(Saved):
         edges: Floats,
         levels: tuple[str, ...],
         bins: Ints,
-        n_bins: int,
         known: NDArray[np.bool_],
         row_domains: Ints,
         n_domains: int,
     ) -> ColumnProfile:
+        n_bins = len(levels or edges) + 1
         cells = row_domains[known] * n_bins + bins[known]
         counted = np.bincount(cells, minlength=n_domains * n_bins).reshape(n_domains, n_bins)
         missing = np.bincount(row_domains[~known], minlength=n_domains)
@@ -134,8 +122,8 @@ class ColumnProfile(Saved):
     def distance(self, one: Floats, other: Floats) -> Floats:
         """(...,) between shares (..., bins), from 0, equal, to 1.
 
-        Of numbers the mean difference of their cumulative shares; of texts half the sum of
-        differences, which is the share of rows that would have to change.
+        Of texts the share of rows that would have to change; of numbers the mean difference of
+        cumulative shares.
         """
         if self.levels or not len(self.edges):
             return np.abs(one - other).sum(axis=-1) / 2.0
@@ -153,10 +141,7 @@ class ColumnProfile(Saved):
 
 
 def _edges(known: Floats, n_bins: int = 8) -> Floats:
-    """Rising, rounded as far as they stay different, so that none is the value of a row.
-
-    Eight bins show a shape at the size of a thumb.
-    """
+    """Rising, and rounded, so that none is the value of a row."""
     if not len(known):
         return np.empty(0)
     distinct = np.unique(known)

@@ -141,9 +141,7 @@ class DomainBatches:
     gone through in a fresh random order before any of its rows comes again. With `weights` (rows,)
     every row of a domain is drawn as often as its weight says instead.
 
-    Attributes
-    ----------
-    queues : for each domain, the rows that are to come before any comes again
+    `queues` holds, for each domain, the rows that are to come before any comes again.
     """
 
     def __init__(
@@ -154,7 +152,7 @@ class DomainBatches:
         weights: NDArray[np.float64] | None = None,
     ) -> None:
         self._rows = data.rows_by_domain()
-        self._chances = None if weights is None else [_chances(weights[r]) for r in self._rows]
+        self._weights = weights
         self._batch_size = batch_size
         self._rng = rng
         self.queues = [np.empty(0, dtype=np.int64) for _ in self._rows]
@@ -165,17 +163,14 @@ class DomainBatches:
         return np.stack([self._draw_domain(int(domain)) for domain in chosen])
 
     def _draw_domain(self, domain: int) -> NDArray[np.int64]:
-        if self._chances is not None:
-            rows, chances = self._rows[domain], self._chances[domain]
-            return self._rng.choice(rows, self._batch_size, p=chances)
+        rows = self._rows[domain]
+        if self._weights is not None:
+            chances = self._weights[rows]
+            if not chances.sum() > 0:  # all count alike
+                chances = np.ones(len(rows))
+            return self._rng.choice(rows, self._batch_size, p=chances / chances.sum())
         queue = self.queues[domain]
         while len(queue) < self._batch_size:
-            queue = np.concatenate([queue, self._rng.permutation(self._rows[domain])])
+            queue = np.concatenate([queue, self._rng.permutation(rows)])
         self.queues[domain] = queue[self._batch_size :]
         return queue[: self._batch_size]
-
-
-def _chances(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights summing to 1; all the same where they sum to nothing."""
-    total = weights.sum()
-    return weights / total if total > 0 else np.full(len(weights), 1.0 / len(weights))

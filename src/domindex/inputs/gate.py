@@ -15,7 +15,7 @@ from domindex.inputs.domain_data import DomainData, Task
 from domindex.inputs.layout import read_layout
 from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.names import check_domain_names, number_names, order_names
-from domindex.inputs.numbers import check_inputs
+from domindex.inputs.numbers import check_inputs, masked
 
 
 def check_domain_data(
@@ -61,17 +61,19 @@ def check_domain_data(
     is_source = domain_roles(domains, row_domains, source_domains)
     source_rows = is_source[row_domains]
     hidden = label_rules.hidden_marks(array, minus_one_hides=source_domains is None)
-    hidden |= label_rules.masked_rows(y)
+    mask = masked(y)
+    if mask is not None:  # what stands behind a mask is not read
+        hidden |= mask.reshape(len(mask), -1).any(axis=1)
     _require_labels(domains, row_domains, source_rows, hidden)
     chosen = task or label_rules.guess_task(array, source_rows)
     if chosen not in get_args(Task):
         raise InputError(f"task is {chosen!r}. Choose 'classification', 'regression' or None.")
-    classes: NDArray | None = None
+    classes: NDArray | None
     labels: NDArray
     if chosen == "classification":
         classes, labels = label_rules.encode_classes(array, source_rows)
     else:
-        labels = label_rules.encode_values(array, source_rows)
+        classes, labels = None, label_rules.encode_values(array, source_rows)
     return DomainData(
         inputs=inputs,
         labels=labels,
@@ -93,11 +95,25 @@ def domain_roles(
     """(domains,) by name, by row, or by the sign of their numbers; of both kinds at least one."""
     if source_domains is None:
         is_source = _sources_by_sign(domains)
-    elif _is_row_mask(source_domains, len(row_domains)):
+    elif (
+        getattr(getattr(source_domains, "dtype", None), "kind", None) == "b"
+        and getattr(source_domains, "shape", None) == row_domains.shape
+    ):
         is_source = _sources_by_row(domains, row_domains, np.asarray(source_domains))
     else:
         is_source = _sources_by_name(domains, source_domains)
-    _require_both_kinds(domains, is_source)
+    if not is_source.any():
+        raise InputError(
+            f"There is no source domain: sample_domain holds {preview(domains)}, none with labels. "
+            "Name at least one labelled domain in source_domains "
+            "(without it, domains with a number of 0 or more are the sources)."
+        )
+    if is_source.all():
+        raise InputError(
+            f"There is no target domain: all {len(domains)} domains ({preview(domains)}) are "
+            "sources. Leave the domains without labels out of source_domains "
+            "(without it, domains with a negative number are the targets)."
+        )
     return is_source
 
 
@@ -131,12 +147,6 @@ def _sources_by_name(
     return np.array([name in chosen for name in domains])
 
 
-def _is_row_mask(source_domains: Any, n_rows: int) -> bool:
-    """Whether it is an array with True or False for every row of X."""
-    kind = getattr(getattr(source_domains, "dtype", None), "kind", None)
-    return kind == "b" and getattr(source_domains, "shape", None) == (n_rows,)
-
-
 def _sources_by_row(
     domains: Sequence[Hashable], row_domains: NDArray[np.int64], mask: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
@@ -160,21 +170,6 @@ def _sources_by_sign(domains: Sequence[Hashable]) -> NDArray[np.bool_]:
             "Pass source_domains=[…] with the names of the labelled domains."
         )
     return np.array([name >= 0 for name in domains])  # type: ignore[operator]
-
-
-def _require_both_kinds(domains: Sequence[Hashable], is_source: NDArray[np.bool_]) -> None:
-    if not is_source.any():
-        raise InputError(
-            f"There is no source domain: sample_domain holds {preview(domains)}, none with labels. "
-            "Name at least one labelled domain in source_domains "
-            "(without it, domains with a number of 0 or more are the sources)."
-        )
-    if is_source.all():
-        raise InputError(
-            f"There is no target domain: all {len(domains)} domains ({preview(domains)}) are "
-            "sources. Leave the domains without labels out of source_domains "
-            "(without it, domains with a negative number are the targets)."
-        )
 
 
 def _require_labels(

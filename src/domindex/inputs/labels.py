@@ -49,7 +49,7 @@ def check_label_array(y: Any, n_rows: int) -> NDArray:
             f"y has {count}, but X has {n_rows} rows (inconsistent numbers of samples). "
             "Pass one label per row; targets may hold any placeholder."
         )
-    if array.ndim > 2:
+    if array.ndim > 2 or 0 in array.shape:
         raise InputError(
             f"y has shape {array.shape}. Pass (rows,) for one output, (rows, outputs) for several."
         )
@@ -60,8 +60,6 @@ def check_label_array(y: Any, n_rows: int) -> NDArray:
             f"y has dtype {array.dtype}, times. Pass numbers, such as days since the first: "
             "(y - y.min()) / numpy.timedelta64(1, 'D'); or, for classes, texts: y.astype(str)."
         )
-    if 0 in array.shape:
-        raise InputError(f"y has shape {array.shape}. Pass at least one output.")
     return array
 
 
@@ -116,7 +114,15 @@ def encode_classes(y: NDArray, source_rows: NDArray[np.bool_]) -> tuple[NDArray,
             "(a classifier can't train when only one class is present). "
             "Add a source domain that holds another class."
         )
-    _warn_of_alike(classes)
+    alike = read_alike([one for one in classes.tolist() if isinstance(one, str)])
+    if alike:
+        listed = "; ".join(" and ".join(map(repr, group)) for group in alike[:3])
+        warnings.warn(
+            f"Classes of y differ in capitals or blanks only, and count as several: {listed}. "
+            "Spell them alike if they are one, for example y.str.strip().str.lower().",
+            ClassNameWarning,
+            stacklevel=frames_inside(),
+        )
     labels = np.full(len(y), HIDDEN_CLASS, dtype=np.int64)
     labels[source_rows] = numbers
     return classes, labels
@@ -133,18 +139,6 @@ def read_alike(names: Iterable[str]) -> list[list[str]]:
 def folded(name: str) -> str:
     """A name without what readers overlook."""
     return " ".join(name.split()).casefold()
-
-
-def _warn_of_alike(classes: NDArray) -> None:
-    alike = read_alike([one for one in classes.tolist() if isinstance(one, str)])
-    if alike:
-        listed = "; ".join(" and ".join(map(repr, group)) for group in alike[:3])
-        warnings.warn(
-            f"Classes of y differ in capitals or blanks only, and count as several: {listed}. "
-            "Spell them alike if they are one, for example y.str.strip().str.lower().",
-            ClassNameWarning,
-            stacklevel=frames_inside(),
-        )
 
 
 def class_array(classes: list[Any], kind: str) -> NDArray:
@@ -182,32 +176,20 @@ def encode_values(y: NDArray, source_rows: NDArray[np.bool_]) -> NDArray[np.floa
 def hidden_marks(y: NDArray, minus_one_hides: bool) -> NDArray[np.bool_]:
     """Rows without a label: NaN or None, and by skada's convention also the class −1."""
     columns = y.reshape(len(y), -1)
-    hidden = np.asarray(_missing(columns).any(axis=1))
+    if columns.dtype == object:
+        missing = np.array([is_missing(one) for one in columns.ravel()], dtype=bool)
+        return np.asarray(missing.reshape(columns.shape).any(axis=1))
+    if columns.dtype.kind == "f":
+        return np.asarray(np.isnan(columns).any(axis=1))
     if minus_one_hides and columns.dtype.kind in "iu" and columns.shape[1] == 1:
-        hidden |= columns[:, 0] == HIDDEN_CLASS
-    return hidden
-
-
-def masked_rows(y: Any) -> NDArray[np.bool_] | bool:
-    """Rows whose label stands behind the mask of a masked array: what it hides is not read."""
-    mask = masked(y)
-    return False if mask is None else np.asarray(mask.reshape(len(mask), -1).any(axis=1))
-
-
-def _missing(values: NDArray) -> NDArray[np.bool_]:
-    if values.dtype.kind == "f":
-        return np.asarray(np.isnan(values))
-    if values.dtype != object:
-        return np.zeros(values.shape, dtype=bool)
-    missing = [is_missing(value) for value in values.ravel()]
-    return np.array(missing, dtype=bool).reshape(values.shape)
+        return np.asarray(columns[:, 0] == HIDDEN_CLASS)
+    return np.zeros(len(y), dtype=bool)
 
 
 def tame_labels(data: DomainData) -> DomainData:
     """The data with every value of y out of proportion moved to the nearest one that is not.
 
     A single one would decide on the scale of outputs and every mean. It warns by output and row.
-    Data without such values, and classes, come back as they are.
     """
     if data.task != "regression":
         return data
@@ -236,10 +218,8 @@ def _out_of_proportion(
 ) -> NDArray[np.bool_]:
     """(rows,) whether a distance from the median is beyond `factor` median distances.
 
-    Then it is no tail of any distribution but an error: 999999999999 for "not known", a unit that
-    was forgotten. None is where the others do not vary, or where more than `max_share` of the rows
-    are: these are a distribution of their own. The factor is far beyond whatever a column of the
-    benchmark holds; not tuned.
+    Then it is no tail of any distribution but an error, such as 999999999999 for "not known". None
+    is where the others do not vary, or where more than `max_share` of the rows are. Not tuned.
     """
     varying = distances[distances > 0]
     usual = float(np.median(varying)) if len(varying) else 0.0

@@ -29,13 +29,13 @@ def check_domain_names(sample_domain: Any, n_rows: int) -> list[Hashable]:
     """
     if sample_domain is None:
         raise InputError(
-            "sample_domain is missing: there are "
-            f"{n_rows} rows and no domain for any of them. "
+            f"sample_domain is missing: there are {n_rows} rows and no domain for any of them. "
             "Pass one domain name per row, for example sample_domain=table['hospital']."
         )
     names = _as_sequence(sample_domain)
     are_plain = set(map(type, names)) <= {str, int}
-    names = names if are_plain else [_plain(name) for name in names]
+    if not are_plain:
+        names = [name.item() if isinstance(name, np.generic) else name for name in names]
     if len(names) != n_rows:
         raise InputError(
             f"sample_domain has {len(names)} entries, but X has {n_rows} rows. "
@@ -49,7 +49,14 @@ def check_domain_names(sample_domain: Any, n_rows: int) -> list[Hashable]:
             f"sample_domain is empty (None or NaN) in {len(missing)} of {n_rows} rows, "
             f"the first at row {preview(missing)}. Name the domain of these rows or leave them out."
         )
-    _require_hashable(names)
+    for row, name in enumerate(names):
+        try:
+            hash(name)
+        except TypeError:
+            raise InputError(
+                f"sample_domain holds a {type(name).__name__} at row {row}, "
+                "which cannot name a domain. Use strings, integers or tuples."
+            ) from None
     return names
 
 
@@ -85,16 +92,16 @@ def warn_of_look_alikes(names: Iterable[Hashable], known: Iterable[Hashable]) ->
     new = set(names) - set(known)
     by_text = {str(name): name for name in known} if new else {}
     alike = [name for name in new if str(name) in by_text]
-    if not alike:
-        return
-    first = min(alike, key=str)
-    warnings.warn(
-        f"sample_domain holds {first!r}, which is not {by_text[str(first)]!r} of the fit: "
-        f"{len(alike)} domain(s) that read like known ones count as new. Convert the names to the "
-        f"type that fit saw ({type(by_text[str(first)]).__name__}).",
-        DomainNameWarning,
-        stacklevel=frames_inside(),
-    )
+    if alike:
+        first = min(alike, key=str)
+        meant = by_text[str(first)]
+        warnings.warn(
+            f"sample_domain holds {first!r}, which is not {meant!r} of the fit: {len(alike)} "
+            "domain(s) that read like known ones count as new. Convert the names to the type that "
+            f"fit saw ({type(meant).__name__}).",
+            DomainNameWarning,
+            stacklevel=frames_inside(),
+        )
 
 
 def number_names(names: Sequence[Hashable], domains: Sequence[Hashable]) -> NDArray[np.int64]:
@@ -146,23 +153,8 @@ def _as_sequence(sample_domain: Any) -> list[Any]:
         ) from None
 
 
-def _plain(name: Any) -> Any:
-    return name.item() if isinstance(name, np.generic) else name
-
-
 def is_missing(name: Any) -> bool:
     """None, NaN and the missing values of data frames, which differ from themselves or say so."""
     if name is None or type(name).__name__ in {"NAType", "NaTType"}:
         return True
     return isinstance(name, float) and name != name
-
-
-def _require_hashable(names: Sequence[Any]) -> None:
-    for row, name in enumerate(names):
-        try:
-            hash(name)
-        except TypeError:
-            raise InputError(
-                f"sample_domain holds a {type(name).__name__} at row {row}, "
-                "which cannot name a domain. Use strings, integers or tuples."
-            ) from None

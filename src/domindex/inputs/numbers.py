@@ -16,10 +16,7 @@ from domindex.inputs.streams import is_stream
 
 
 def require_moderate(numbers: NDArray, name: str, largest: float = 1e75) -> None:
-    """Refuse finite numbers that are too large to compute with.
-
-    Beyond 1e75 the fourth power of a number is none, and moments of rows are sums of such.
-    """
+    """Refuse numbers whose fourth powers, of which moments are sums, are beyond floats."""
     if numbers.dtype.itemsize < 8:  # cannot hold such
         return
     with np.errstate(invalid="ignore"):
@@ -35,11 +32,7 @@ def require_moderate(numbers: NDArray, name: str, largest: float = 1e75) -> None
 
 
 def require_finite_result(result: Any, what: str) -> Any:
-    """What an estimator gives, if it is finite; `InputError` with the first row where it is not.
-
-    Every input is finite behind the gate on the way in. One that is very far from those of the fit
-    can still be too much for arithmetic, and nobody should meet a NaN for it.
-    """
+    """What an estimator gives, if it is finite; inputs far from those of the fit may break that."""
     for part in result if isinstance(result, tuple) else (result,):
         if not isinstance(part, np.ndarray) or part.dtype.kind != "f":
             continue
@@ -50,11 +43,7 @@ def require_finite_result(result: Any, what: str) -> Any:
 
 
 def require_finite_table(table: pd.DataFrame, what: str) -> pd.DataFrame:
-    """A table with a row a domain, if its numbers are finite; `InputError` where they are not.
-
-    Columns of which nothing is known, such as the score of a flag that needs more domains than
-    there are, have to be left out.
-    """
+    """A table with a row a domain, if its numbers are finite."""
     numbers = table.select_dtypes("floating").to_numpy(dtype=np.float64)
     finite = np.asarray(np.isfinite(numbers).all(axis=1))
     if not finite.all():
@@ -86,7 +75,6 @@ def check_inputs(X: Any, name: str = "X") -> NDArray:
     Traceback (most recent call last):
     domindex.errors.InputError: X contains NaN: 1 value(s) are NaN or inf, the first at row 0, ...
     """
-    _require_rows(X, name)
     array = _to_array(X, name)
     if array.ndim < 2:
         raise InputError(
@@ -106,8 +94,7 @@ def check_inputs(X: Any, name: str = "X") -> NDArray:
     return floats
 
 
-def _require_rows(X: Any, name: str) -> None:
-    """A text or nothing at all is no array of any shape: a file that was not read, say."""
+def _to_array(X: Any, name: str) -> NDArray:
     if X is None:
         raise InputError(
             f"{name} is None. Pass the inputs, an array or a data frame with a row an observation: "
@@ -118,9 +105,6 @@ def _require_rows(X: Any, name: str) -> None:
             f"{name} is a text, {X!r:.60}. Expected 2D array: read the file first, for example "
             "with pandas.read_csv, or fit it by domindex.tables.fit_table."
         )
-
-
-def _to_array(X: Any, name: str) -> NDArray:
     if sparse.issparse(X):
         raise InputError(
             f"{name} is a sparse matrix of shape {X.shape}; only dense data is supported. "
@@ -137,7 +121,13 @@ def _to_array(X: Any, name: str) -> NDArray:
         return _frame_to_array(frame, name)
     if hasattr(X, "detach"):  # a torch tensor, without importing torch
         return tensor_to_array(X, name)
-    require_unmasked(X, name)
+    mask = masked(X)
+    if mask is not None and mask.any():  # the values behind it would be taken for data
+        raise InputError(
+            f"{name} is a masked array with {int(mask.sum())} masked value(s), the first at "
+            f"{_place(np.argwhere(mask)[0])}. Impute them, or drop these rows: X.filled(...) and "
+            "sklearn.impute.SimpleImputer do the former."
+        )
     return plain_array(X, name)
 
 
@@ -169,17 +159,6 @@ def tensor_to_array(tensor: Any, name: str) -> NDArray:
             f"{name} is a tensor of {tensor.dtype} on {tensor.device}, which cannot be read "
             f"({error}). Pass a dense tensor with values, for example X.to_dense().cpu()."
         ) from error
-
-
-def require_unmasked(values: Any, name: str) -> None:
-    """A masked array keeps its values behind the mask, and they would be taken for data."""
-    mask = masked(values)
-    if mask is not None and mask.any():
-        raise InputError(
-            f"{name} is a masked array with {int(mask.sum())} masked value(s), the first at "
-            f"{_place(np.argwhere(mask)[0])}. Impute them, or drop these rows: X.filled(...) and "
-            "sklearn.impute.SimpleImputer do the former."
-        )
 
 
 def masked(values: Any) -> NDArray[np.bool_] | None:
@@ -229,9 +208,8 @@ def _to_floats(array: NDArray, name: str) -> NDArray:
     try:
         return np.array(array, dtype=target)
     except (TypeError, ValueError, OverflowError) as error:
-        culprit = _first_unconvertible(array)
         raise InputError(
-            f"{name} holds values that are not numbers: {culprit} ({error}). "
+            f"{name} holds values that are not numbers: {_first_unconvertible(array)} ({error}). "
             "Encode text as numbers first, for example one-hot."
         ) from None
 
@@ -241,23 +219,18 @@ def _first_unconvertible(array: NDArray) -> str:
         try:
             float(value)
         except (TypeError, ValueError, OverflowError):
-            return f"{_shown(value)} at {_place(position)}"
+            shown = shortened(value)
+            if isinstance(value, int) and value.bit_length() > 200:  # may be too long to write
+                shown = f"a whole number of about {int(value.bit_length() * 0.30103) + 1} digits"
+            return f"{shown} at {_place(position)}"
     return f"dtype {array.dtype}"
-
-
-def _shown(value: Any) -> str:
-    """A value in a few characters; a whole number may be too long to be written at all."""
-    if isinstance(value, int) and value.bit_length() > 200:
-        return f"a whole number of about {int(value.bit_length() * 0.30103) + 1} digits"
-    return shortened(value)
 
 
 def _require_finite(floats: NDArray, name: str) -> None:
     bad = np.argwhere(~np.isfinite(floats))
     if not len(bad):
         return
-    has_nan = bool(np.isnan(floats[tuple(bad.T)]).any())
-    kind = "NaN" if has_nan else "infinity"
+    kind = "NaN" if np.isnan(floats[tuple(bad.T)]).any() else "infinity"
     places = "; ".join(_place(position) for position in bad[:3])
     raise InputError(
         f"{name} contains {kind}: {len(bad)} value(s) are NaN or inf, the first at {places}. "

@@ -21,33 +21,23 @@ def require_counts(holder: Any, *names: str, most: int = 10**9) -> None:
     for name in names:
         value = getattr(holder, name)
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not whole or value < 1:
-            raise InputError(f"{name} is {shortened(value)}. Choose a whole number of 1 or more.")
-        if value > most:
-            raise InputError(f"{name} is {shortened(value)}. Choose a whole number up to {most}.")
+        if not (whole and 1 <= value <= most):
+            wanted = f"up to {most}" if whole and value > most else "of 1 or more"
+            raise InputError(f"{name} is {shortened(value)}. Choose a whole number {wanted}.")
 
 
 def require_numbers(holder: Any, *names: str, above_zero: bool = False) -> None:
     """That these attributes are finite numbers of 0 or more, or above 0."""
     for name in names:
         value = getattr(holder, name)
-        usable = (
-            isinstance(value, numbers.Real)
-            and not isinstance(value, bool | np.bool_)
-            and math.isfinite(number := _as_float(value))
-            and (number > 0 if above_zero else number >= 0)
-        )
-        if not usable:
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+        try:
+            number = float(value) if is_number else math.nan
+        except OverflowError:  # a whole number beyond floats
+            number = math.nan
+        if not (math.isfinite(number) and (number > 0 if above_zero else number >= 0)):
             wanted = "a positive number" if above_zero else "0 or more"
             raise InputError(f"{name} is {shortened(value)}. Choose {wanted}.")
-
-
-def _as_float(number: numbers.Real) -> float:
-    """Infinity for whole numbers beyond floats."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf
 
 
 def require_texts(holder: Any, *names: str, none_too: bool = False) -> None:

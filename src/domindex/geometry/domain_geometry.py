@@ -67,7 +67,13 @@ def moving_directions(clouds: Sequence[Floats]) -> Subspace:
     directions = spread.search(min(MAP.max_directions, reduce.shape[1] - 1))
     if directions is None:
         directions = principal_components(np.concatenate(reduced), MAP.fallback_directions)
-    return Subspace(reduce @ _complete(directions, spread.within), directions.shape[1])
+    # With a complement, all of unit variance and uncorrelated within domains.
+    values, vectors = eigh(spread.within)
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    inverse_root = (vectors / np.sqrt(values)) @ vectors.T
+    own = np.linalg.qr(root @ directions)[0]
+    complete = inverse_root @ np.hstack([own, null_space(own.T)])
+    return Subspace(reduce @ complete, directions.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,15 +159,6 @@ def principal_components(rows: Floats, most: int) -> Floats:
     if not varying.any():
         return np.eye(n_features, most)
     return centred.T @ (vectors[:, varying] / np.sqrt(values[varying]))
-
-
-def _complete(directions: Floats, within: Floats) -> Floats:
-    """`directions` and a complement, all of unit variance and uncorrelated within domains."""
-    values, vectors = eigh(within)
-    root = (vectors * np.sqrt(values)) @ vectors.T
-    inverse_root = (vectors / np.sqrt(values)) @ vectors.T
-    own = np.linalg.qr(root @ directions)[0]
-    return inverse_root @ np.hstack([own, null_space(own.T)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +262,11 @@ class DomainGeometry:
         if map_rows is None:
             map_rows = [np.arange(len(cloud)) for cloud in clouds]
         shown = [cloud[rows] for cloud, rows in zip(clouds, map_rows)]
-        drawn = _drawn_domains(data, shown, most_drawn)
+        drawn = np.arange(data.n_domains)
+        if data.n_domains > most_drawn:
+            widest = principal_components(np.concatenate(shown), MAP.max_features)
+            reduced = [cloud @ widest for cloud in shown]
+            drawn = choose_landmarks(reduced, data.is_source, most_drawn)
         names = [data.domains[number] for number in drawn]
         drawn_clouds = [clouds[number] for number in drawn]
         drawn_shown = [shown[number] for number in drawn]
@@ -354,14 +355,6 @@ class DomainGeometry:
     @property
     def domain_map(self) -> DomainMap:
         return self.selected.domain_map
-
-
-def _drawn_domains(data: DomainData, shown: Sequence[Floats], most: int) -> Ints:
-    """Numbers of the domains that the geometry is solved on."""
-    if data.n_domains <= most:
-        return np.arange(data.n_domains)
-    widest = principal_components(np.concatenate(shown), MAP.max_features)
-    return choose_landmarks([cloud @ widest for cloud in shown], data.is_source, most)
 
 
 def scaled_clouds(data: DomainData, scaler: InputScaler) -> list[Floats]:

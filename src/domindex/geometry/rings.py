@@ -224,7 +224,11 @@ def find_loop(distances: ArrayLike) -> Loop | None:
     angles, rate = arc_angles(near, best.angles, best.reach)
     best = replace(best, angles=angles, rate=rate)
     loop = replace(best, angles=_all_angles(best, landmarks, matrix), distances=matrix)
-    return loop if rate > 0.0 and _is_on_ring(loop) else None
+    # On the ring: domains that follow each other, or share an angle, are close.
+    apart = np.abs(wrap_angle(loop.angles[:, None] - loop.angles[None, :]))
+    beside = matrix[apart <= TURN / len(loop.angles) / 2]
+    is_on_ring = max(loop.steps.max(), beside.max()) <= RING.max_off_ring * loop.death
+    return loop if rate > 0.0 and is_on_ring else None
 
 
 def _spread_out(distances: Floats) -> Ints:
@@ -263,13 +267,6 @@ def _all_angles(loop: Loop, landmarks: Ints, distances: Floats) -> Floats:
     return wrap_angle(angles if rises else -angles)
 
 
-def _is_on_ring(loop: Loop) -> bool:
-    """Whether domains that follow each other, or share an angle, are close."""
-    apart = np.abs(wrap_angle(loop.angles[:, None] - loop.angles[None, :]))
-    beside = loop.distances[apart <= TURN / len(loop.angles) / 2]
-    return bool(max(loop.steps.max(), beside.max()) <= RING.max_off_ring * loop.death)
-
-
 def comes_back(loop: Loop, clouds: Sequence[Floats]) -> bool:
     """Whether the loop closes among all inputs (rows, features) of each domain, too."""
     distances = transport_distances([thin(cloud) for cloud in clouds], method="sliced")
@@ -285,7 +282,12 @@ def opening(distances: Floats, angles: Floats) -> float:
     """
     first, second = np.triu_indices(len(angles), k=1)
     apart = np.abs(wrap_angle(angles[second] - angles[first]))
-    usual = _usual_angles(apart, distances[first, second])
+    # The mean angle between pairs that are as far apart as each, by an isotonic regression.
+    by_angle = np.argsort(apart, kind="stable")
+    rising = isotonic_regression(distances[first, second][by_angle])
+    levels, level = np.unique(rising, return_inverse=True)
+    means = np.bincount(level, apart[by_angle]) / np.bincount(level)
+    usual = np.interp(distances[first, second], levels, means)
     order = np.argsort(np.mod(angles, TURN), kind="stable")
     steps = np.mod(angles[np.roll(order, -1)] - angles[order], TURN)
     widest = 0.0
@@ -295,15 +297,6 @@ def opening(distances: Floats, angles: Floats) -> float:
         if across.any():
             widest = max(widest, float(np.median((usual - apart)[across])))
     return widest
-
-
-def _usual_angles(apart: Floats, distances: Floats) -> Floats:
-    """The mean angle between pairs that are as far apart as each, by an isotonic regression."""
-    order = np.argsort(apart, kind="stable")
-    rising = isotonic_regression(distances[order])
-    levels, level = np.unique(rising, return_inverse=True)
-    means = np.bincount(level, apart[order]) / np.bincount(level)
-    return np.interp(distances, levels, means)
 
 
 @dataclass(frozen=True)

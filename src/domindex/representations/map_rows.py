@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,25 +30,16 @@ def rows_for_map(data: DomainData) -> list[Ints] | None:
     clouds = [scaled[rows] for rows in data.rows_by_domain()]
     if not may_be_cut(clouds, data.is_source):
         return None
+    represented, n_features = [scaled], int(np.prod(data.inputs.shape[1:]))
+    if inputs_share_units(data):
+        kinds = [kind for kind in SHAPES if n_features >= kind.min_features]
+        represented += [kind.of(data).apply(PlacedRows.of_data(data)).features for kind in kinds]
     sources = data.row_is_source
-    weights = [
-        balancing_weights(rows[sources], rows[~sources]) for rows in _represented(data, scaled)
-    ]
+    weights = [balancing_weights(rows[sources], rows[~sources]) for rows in represented]
     of_rows = np.ones(data.n_rows)
     of_rows[sources] = max(weights, key=effective_sample_fraction)
     by_domain = [of_rows[rows] for rows in data.rows_by_domain()]
     return resembling_rows(clouds, data.is_source, by_domain)
-
-
-def _represented(data: DomainData, scaled: Floats) -> Iterator[Floats]:
-    """Rows as they are and, where features share their units, by their shapes."""
-    yield scaled
-    if not inputs_share_units(data):
-        return
-    n_features = int(np.prod(data.inputs.shape[1:]))
-    for kind in SHAPES:
-        if n_features >= kind.min_features:
-            yield kind.of(data).apply(PlacedRows.of_data(data)).features
 
 
 def balancing_weights(rows: Floats, goal: Floats) -> Floats:

@@ -7,8 +7,7 @@ import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.committee.learners.base import (
     PREDICTORS,
-    predictor_from_state,
-    predictor_state,
+    Predictor,
 )
 from domindex.committee.learners.estimators import BoostedLinearLearner, BoostedLinearPredictor
 from domindex.errors import PredictorError
@@ -48,15 +47,15 @@ def test_many_outputs_weights_and_its_state():
     fitted = learner.fit(features, values, None, 0, weights)
     half = learner.fit(features[:200], values[:200], None, 0)
     np.testing.assert_allclose(fitted.predict(features), half.predict(features), atol=1e-9)
-    revived = predictor_from_state(predictor_state(fitted))
+    revived = Predictor.from_entry(fitted.entry())
     assert isinstance(revived, BoostedLinearPredictor)
     assert revived.predict(features).tobytes() == fitted.predict(features).tobytes()
 
 
 def test_states_that_do_not_fit_together_are_refused():
     features, values = bent_line(60)
-    state = predictor_state(BoostedLinearLearner().fit(features, values, None, 0))
-    other = predictor_state(PREDICTORS["linear"].fit(features[:, :1], values, None, 0))
+    state = BoostedLinearLearner().fit(features, values, None, 0).entry()
+    other = PREDICTORS["linear"].fit(features[:, :1], values, None, 0).entry()
     with pytest.raises(ValueError, match="does not fit the trees"):
         BoostedLinearPredictor.from_state({**state["state"], "linear": other["state"]})
     damaged = {**state["state"]["linear"], "is_class": True}

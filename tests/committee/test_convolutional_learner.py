@@ -8,8 +8,7 @@ import torch
 
 from domindex.committee.learners.base import (
     PREDICTORS,
-    predictor_from_state,
-    predictor_state,
+    Predictor,
 )
 from domindex.committee.learners.convolutional import ConvolutionalLearner, ConvolutionalPredictor
 from domindex.errors import InputError
@@ -62,8 +61,8 @@ def test_a_rows_prediction_does_not_depend_on_those_beside_it(pulses, fitted):
 
 
 def test_it_comes_back_from_its_state(pulses, fitted):
-    tree, arrays = encode(predictor_state(fitted))
-    again = predictor_from_state(decode(json.loads(json.dumps(tree)), arrays))
+    tree, arrays = encode(fitted.entry())
+    again = Predictor.from_entry(decode(json.loads(json.dumps(tree)), arrays))
     assert isinstance(again, ConvolutionalPredictor)
     assert np.array_equal(again.predict(pulses[0]), fitted.predict(pulses[0]))
 

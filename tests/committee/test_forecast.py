@@ -167,5 +167,7 @@ def test_a_state_comes_back_and_a_damaged_one_is_refused(held_out_of):
     with pytest.raises(ValueError, match="do not fit"):
         Forecaster.from_state(forecaster.state() | {"coefficients": np.zeros(2)})
     for name, value in (("held_out_mean", "x"), ("spread", None), ("is_class", 1.0)):
-        with pytest.raises(ValueError, match="are no numbers"):
+        with pytest.raises(ValueError, match=f"the {name} is"):
             Forecaster.from_state(forecaster.state() | {name: value})
+    with pytest.raises(ValueError, match="are no numbers"):
+        Forecaster.from_state(forecaster.state() | {"spread": np.inf})

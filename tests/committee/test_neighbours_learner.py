@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from domindex.committee.learners.base import predictor_from_state, predictor_state
+from domindex.committee.learners.base import Predictor
 from domindex.committee.learners.estimators import NeighboursLearner
 from domindex.persistence.codec import decode, encode
 
@@ -50,8 +50,8 @@ def test_no_rows_give_no_predictions(groups):
 def test_it_comes_back_from_its_state(groups):
     rows, labels = groups
     learned = NeighboursLearner().fit(rows, labels, 3, 0)
-    plain, arrays = encode(predictor_state(learned))
-    again = predictor_from_state(decode(json.loads(json.dumps(plain)), arrays))
+    plain, arrays = encode(learned.entry())
+    again = Predictor.from_entry(decode(json.loads(json.dumps(plain)), arrays))
     assert np.array_equal(again.predict(rows), learned.predict(rows))
 
 
@@ -66,7 +66,7 @@ def test_it_comes_back_from_its_state(groups):
 )
 def test_a_damaged_state_is_refused(groups, name, damaged):
     rows, labels = groups
-    state = predictor_state(NeighboursLearner().fit(rows, labels, 3, 0))
+    state = NeighboursLearner().fit(rows, labels, 3, 0).entry()
     state["state"][name] = damaged
     with pytest.raises(ValueError, match=r"rows|prior|counts"):
-        predictor_from_state(state)
+        Predictor.from_entry(state)

@@ -8,9 +8,8 @@ import pytest
 from domindex.committee.learners.base import (
     PREDICTORS,
     Learner,
+    Predictor,
     list_predictors,
-    predictor_from_state,
-    predictor_state,
     register_predictor,
 )
 from domindex.committee.learners.estimators import KernelLearner
@@ -50,7 +49,7 @@ def test_they_learn_and_their_states_predict_the_same(rows, name, is_class):
         assert (predicted[:, [0, 4]] == 0).all()
     else:
         assert ((predicted - values) ** 2).mean() < 0.3 * values.var()
-    revived = predictor_from_state(predictor_state(fitted))
+    revived = Predictor.from_entry(fitted.entry())
     assert revived.predict(features).tobytes() == predicted.tobytes()
     again = PREDICTORS[name].fit(features, told, n_classes, 0).predict(features)
     assert again.tobytes() == predicted.tobytes()

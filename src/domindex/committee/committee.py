@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,23 +14,22 @@ from scipy.stats import norm
 from domindex.arrays import Floats
 from domindex.committee.candidates import Candidate, learn, predict_with
 from domindex.committee.folds import HeldOutRows, RepresentedFolds, temper
-from domindex.committee.learners.base import Predictor, predictor_from_state, predictor_state
+from domindex.committee.learners.base import Predictor
 from domindex.committee.weighing import OutputRange
 from domindex.geometry.rings import RingCoordinate
 from domindex.inputs.standardizing import OutputScaler
-from domindex.persistence.saved import require_distinct
+from domindex.persistence.saved import Saved, require_distinct
 from domindex.representations import (
     PlacedRows,
     Representation,
     RepresentedRows,
-    representation_named,
 )
 from domindex.vdi.alignments import FlowAlignment
 from domindex.vdi.fitted_indices import FittedIndices
 from domindex.vdi.module import EncodingModule, Latents
 
 
-class Member(ABC):
+class Member(Saved, ABC):
     """A fitted representation and predictor."""
 
     kind: ClassVar[str]
@@ -49,16 +48,20 @@ class Member(ABC):
         1 where they stay as they are."""
         return self.representation.apply(rows).spread / self.representation.spread_unit
 
-    @abstractmethod
-    def state(self) -> dict[str, Any]:
-        """All that `member_from_state` needs."""
+    def entry(self) -> dict[str, Any]:
+        return {"kind": self.kind, **self.state()}
+
+    @classmethod
+    def from_entry(cls, entry: dict[str, Any]) -> Member:
+        kinds = {kind.kind: kind for kind in (NetworkMember, PredictorMember, EncodedMember)}
+        kind = kinds[entry["kind"]]
+        if not issubclass(kind, cls):
+            raise ValueError(f"a {kind.__name__} is no {cls.__name__}")
+        return kind.from_state({key: part for key, part in entry.items() if key != "kind"})
 
     def with_domains(self, rows: PlacedRows) -> Member:
         """Itself, its representation knowing the new domains of these rows."""
         return replace(self, representation=self.representation.with_domains(rows))  # type: ignore[type-var]
-
-    def _representation_state(self) -> dict[str, Any]:
-        return {"name": self.representation.name, "state": self.representation.state()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,23 +101,6 @@ class NetworkMember(Member):
         alignment = self.module.alignment
         return isinstance(alignment, FlowAlignment) and alignment.is_straightened
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "representation": self._representation_state(),
-            "module": self.module.state(),
-            "outputs": None if self.outputs is None else self.outputs.state(),
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> NetworkMember:
-        outputs = state["outputs"]
-        return cls(
-            _representation(state),
-            EncodingModule.from_state(state["module"]),
-            None if outputs is None else OutputScaler.from_state(outputs),
-        )
-
     def _latents(self, rows: PlacedRows, indices: FittedIndices) -> list[Latents]:
         """The posterior means, a domain at a time."""
         features = torch.tensor(self.representation.apply(rows).features, dtype=torch.float64)
@@ -146,19 +132,6 @@ class PredictorMember(Member):
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         return self.representation.apply(rows).features
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "representation": self._representation_state(),
-            "predictor": predictor_state(self.predictor),
-            "is_class": self.is_class,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> PredictorMember:
-        predictor = predictor_from_state(state["predictor"])
-        return cls(_representation(state), predictor, bool(state["is_class"]))
-
 
 @dataclass(frozen=True, eq=False)
 class EncodedMember(Member):
@@ -181,30 +154,6 @@ class EncodedMember(Member):
 
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         return self.network.encode(rows, indices)
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "network": self.network.state(),
-            "predictor": predictor_state(self.predictor),
-            "is_class": self.is_class,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> EncodedMember:
-        predictor = predictor_from_state(state["predictor"])
-        return cls(NetworkMember.from_state(state["network"]), predictor, bool(state["is_class"]))
-
-
-def member_from_state(state: dict[str, Any]) -> Member:
-    """What a member's `state` described."""
-    kinds = {kind.kind: kind for kind in (NetworkMember, PredictorMember, EncodedMember)}
-    return kinds[state["kind"]].from_state(state)
-
-
-def _representation(state: dict[str, Any]) -> Representation:
-    described = state["representation"]
-    return representation_named(described["name"]).from_state(described["state"])
 
 
 def _gathered(rows: PlacedRows, parts: list[torch.Tensor]) -> Floats:
@@ -351,7 +300,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, eq=False)
-class Deviations:
+class Deviations(Saved):
     """How far values are off: further where members disagree."""
 
     unit: Floats  # (outputs,) spread of the sources' values
@@ -381,28 +330,17 @@ class Deviations:
         raw = np.sqrt((self.typical * spread) ** 2 + _variance(members, weights, mean))
         return np.maximum(raw * self.factors, self.least)
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "unit": self.unit,
-            "typical": self.typical,
-            "factors": self.factors,
-            "least": float(self.least),
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Deviations:
-        return cls(state["unit"], state["typical"], state["factors"], float(state["least"]))
-
 
 @dataclass(frozen=True, eq=False)
-class Committee:
+class Committee(Saved):
     """The weighted mean of its members' calibrated predictions."""
 
     members: tuple[Member, ...]  # the heaviest first
     weights: Floats  # (members,) summing to 1
     temperatures: Floats  # (members,) by which their probabilities are softened; 1 for values
     smoothing: float  # share of probabilities that is spread over all classes
-    output_range: OutputRange | None = None  # of each member; None for classes
+    # of each member; None for classes
+    output_range: OutputRange | None = field(default=None, metadata={"key": "reach"})
     deviations: Deviations | None = None  # of values; None for classes
     label_shift: LabelShift | None = None  # where following it helped in the folds
 
@@ -455,40 +393,15 @@ class Committee:
                 return member.network
         return None
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "members": {str(k): member.state() for k, member in enumerate(self.members)},
-            "weights": self.weights,
-            "temperatures": self.temperatures,
-            "smoothing": float(self.smoothing),
-            "reach": None if self.output_range is None else self.output_range.state(),
-            "deviations": None if self.deviations is None else self.deviations.state(),
-            "label_shift": None if self.label_shift is None else self.label_shift.state(),
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Committee:
-        described = state["members"]
-        members = tuple(member_from_state(described[str(k)]) for k in range(len(described)))
-        weights, temperatures = state["weights"], state["temperatures"]
+    def _check_state(self) -> None:
+        weights, temperatures, members = self.weights, self.temperatures, self.members
         if not members or weights.shape != (len(members),) or temperatures.shape != weights.shape:
             raise ValueError("the weights do not fit the members")
         if not ((weights >= 0).all() and (temperatures > 0).all()):
             raise ValueError("the weights are not usable numbers")
-        output_range = None if state["reach"] is None else OutputRange.from_state(state["reach"])
-        ends = None if output_range is None else output_range.least
+        ends = None if self.output_range is None else self.output_range.least
         if ends is not None and ends.ndim == 2 and len(ends) != len(members):
             raise ValueError("the range of the outputs does not fit the members")
-        deviations, shift = state["deviations"], state["label_shift"]
-        return cls(
-            members,
-            weights,
-            temperatures,
-            float(state["smoothing"]),
-            output_range,
-            None if deviations is None else Deviations.from_state(deviations),
-            None if shift is None else LabelShift.from_state(shift),
-        )
 
 
 def disagreement(members: Floats, weights: Floats, mean: Floats, unit: Floats | None) -> Floats:

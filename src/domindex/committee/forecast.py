@@ -19,6 +19,7 @@ from scipy.stats import t as student
 from domindex.arrays import Floats
 from domindex.committee.committee import Committee, ways_apart
 from domindex.committee.folds import HeldOutRows
+from domindex.persistence.saved import Saved
 from domindex.representations import PlacedRows
 from domindex.vdi.fitted_indices import FittedIndices
 
@@ -53,7 +54,7 @@ VALUES = ForecastSettings(signal_penalty=0.3, prior_spread=0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class Forecaster:
+class Forecaster(Saved):
     """Expected accuracy, or the logarithm of the expected squared error in units of spread."""
 
     is_class: bool  # which of the two
@@ -148,32 +149,17 @@ class Forecaster:
             return min(expected, home), min(low, home, self.ignorance), max(high, home)
         return max(expected, home), min(low, home), max(high, home, self.ignorance)
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "is_class": self.is_class,
-            "centre": self.centre,
-            "scale": self.scale,
-            "coefficients": self.coefficients,
-            "covariance": self.covariance,
-            "spread": float(self.spread),
-            "freedom": float(self.freedom),
-            "held_out_mean": float(self.held_out_mean),
-            "threshold": float(self.threshold),
-            "ignorance": self.ignorance,
-        }
-
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Forecaster:
-        shapes = [state[name].shape for name in ("centre", "scale", "coefficients", "covariance")]
-        if shapes != [(2,), (2,), (3,), (3, 3)]:
+        return super().from_state({"ignorance": None} | state)  # older models do not have it
+
+    def _check_state(self) -> None:
+        parts = (self.centre, self.scale, self.coefficients, self.covariance)
+        if [part.shape for part in parts] != [(2,), (2,), (3,), (3, 3)]:
             raise ValueError("the parts of the forecast do not fit each other")
-        figures = [state[name] for name in ("spread", "freedom", "held_out_mean", "threshold")]
-        if state.get("ignorance") is not None:
-            figures.append(state["ignorance"])
-        usable = [isinstance(one, float) and not math.isinf(one) for one in figures]
-        if not all(usable) or not isinstance(state["is_class"], bool):
+        figures = (self.spread, self.freedom, self.held_out_mean, self.threshold, self.ignorance)
+        if any(one is not None and math.isinf(one) for one in figures):
             raise ValueError("the figures of the forecast are no numbers")
-        return cls(**state)
 
 
 def _row_signal(predicted: Floats, disagreement: Floats, is_class: bool) -> Floats:

@@ -7,8 +7,7 @@ a little: the weights were chosen on the same rows.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -23,12 +22,12 @@ from domindex.committee.learners.base import Predictor
 from domindex.committee.parallel import Workers
 from domindex.inputs import DomainData
 from domindex.inputs.profiles import ColumnProfile, max_profiles
-from domindex.persistence.codec import table_from_state, table_state
+from domindex.persistence.saved import Saved
 from domindex.representations import RepresentedRows
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOutRecord:
+class HeldOutRecord(Saved):
     """Quality on held-out sources; a domain held out near and far counts for both.
 
     Attributes
@@ -83,29 +82,12 @@ class HeldOutRecord:
             coverage=_coverage(predicted, deviation, rows),
         )
 
-    def state(self) -> dict[str, Any]:
-        state = {one.name: getattr(self, one.name) for one in fields(self)}
-        return state | {
-            "domains": [int(number) for number in self.domains],
-            "by_rows": bool(self.by_rows),
-            "figures": dict(self.figures),
-            "plain_figures": dict(self.plain_figures),
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> HeldOutRecord:
-        given = {one.name: state[one.name] for one in fields(cls)}
-        domains = np.array(state["domains"], dtype=np.int64)
-        shapes = {state[name].shape for name in ("scores", "plain_scores")}
-        if domains.ndim != 1 or shapes != {domains.shape}:
+    def _check_state(self) -> None:
+        if {self.scores.shape, self.plain_scores.shape} != {self.domains.shape}:
             raise ValueError("the scores do not fit the held-out domains")
-        widths = {"calibration": 3, "residuals": 3, "coverage": 2}
-        if any(state[name].shape[1:] != (width,) for name, width in widths.items()):
+        curves = (self.calibration, self.residuals, self.coverage)
+        if [curve.shape[1:] for curve in curves] != [(3,), (3,), (2,)]:
             raise ValueError("the curves of held-out quality are not usable")
-        for name in ("figures", "plain_figures"):
-            given[name] = {str(key): float(value) for key, value in state[name].items()}
-        plain, by_rows = str(state["plain"]), bool(state["by_rows"])
-        return cls(**given | {"domains": domains, "plain": plain, "by_rows": by_rows})
 
 
 def _scores(predicted: Floats, rows: HeldOutRows) -> Floats:
@@ -323,7 +305,7 @@ def _quality(
 
 
 @dataclass(frozen=True, eq=False)
-class FitRecord:
+class FitRecord(Saved):
     """How good it was on held-out sources, what it rests on, and what the domains look like.
 
     Attributes
@@ -366,29 +348,14 @@ class FitRecord:
             measured = column_importance(explained, numbers, seed, workers)
         return cls(data.domain_sizes, held_out, _importance(labels, measured), profiles)
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "rows": [int(count) for count in self.rows],
-            "held_out": self.held_out.state(),
-            "importance": table_state(self.importance),
-            "profiles": {str(k): one.state() for k, one in enumerate(self.profiles)},
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> FitRecord:
-        """What `state` described; ValueError where its parts do not fit each other."""
-        described = state["profiles"]
-        profiles = [ColumnProfile.from_state(described[str(k)]) for k in range(len(described))]
-        rows = np.array(state["rows"], dtype=np.int64)
-        if any(len(one.counts) != len(rows) for one in profiles):
+    def _check_state(self) -> None:
+        if any(len(one.counts) != len(self.rows) for one in self.profiles):
             raise ValueError("the profiles do not fit the domains")
-        held_out = HeldOutRecord.from_state(state["held_out"])
-        if (held_out.domains < 0).any() or (held_out.domains >= len(rows)).any():
+        domains = self.held_out.domains
+        if (domains < 0).any() or (domains >= len(self.rows)).any():
             raise ValueError("the held-out domains are not among the domains")
-        importance = table_from_state(state["importance"])
-        if list(importance.columns) != ["column", "importance", "standard_error"]:
+        if list(self.importance.columns) != ["column", "importance", "standard_error"]:
             raise ValueError("the importance of columns is not usable")
-        return cls(rows, held_out, importance, tuple(profiles))
 
 
 def _importance(labels: Sequence[str], measured: Floats) -> pd.DataFrame:

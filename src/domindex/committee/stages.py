@@ -11,7 +11,7 @@ from domindex.committee.candidates import Candidate
 from domindex.committee.committee import PredictorMember
 from domindex.committee.context import FitContext
 from domindex.committee.folds import RepresentedFolds
-from domindex.committee.learners.base import predictor_from_state, predictor_state
+from domindex.committee.learners.base import Predictor
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import DomainData
@@ -62,14 +62,14 @@ class CandidateStages:
         if state is None:
             return None
         is_class = represented.data.classes is not None
-        return PredictorMember(represented.representation, predictor_from_state(state), is_class)
+        return PredictorMember(represented.representation, Predictor.from_entry(state), is_class)
 
     def store_member(self, candidate: Candidate, member: PredictorMember, seconds: float) -> None:
         """Where it took long, and can be written without pickle."""
         if self._cache.folder is None or seconds < self.min_seconds or not member.predictor.kind:
             return
         try:
-            state = predictor_state(member.predictor)
+            state = member.predictor.entry()
         except InputError:  # an estimator of the user's that skops does not know
             return
         self._cache.store(f"predictor {self._name(candidate)}", state)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from domindex.committee.learners.linear import LinearLearner, LinearMixture
 from domindex.committee.separability import Separability
 from domindex.committee.settings import ChoiceSettings
 from domindex.inputs import DomainData
+from domindex.persistence.saved import Saved
 from domindex.representations import representation_named
 from domindex.representations.normalised import outputs_share_units
 
@@ -392,7 +392,7 @@ def _table(
 
 
 @dataclass(frozen=True, eq=False)
-class OutputRange:
+class OutputRange(Saved):
     """The least and the largest value (outputs,) that an output is believed to take, or, where
     members of a committee are believed differently far, (members, outputs).
 
@@ -464,15 +464,10 @@ class OutputRange:
         outside = np.maximum(self.least - values, 0) + np.maximum(values - self.largest, 0)
         return (outside / unit).mean(axis=1)
 
-    def state(self) -> dict[str, Any]:
-        return {"least": self.least, "largest": self.largest}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> OutputRange:
-        least, largest = state["least"], state["largest"]
+    def _check_state(self) -> None:
+        least, largest = self.least, self.largest
         if least.ndim not in (1, 2) or least.shape != largest.shape or not (least <= largest).all():
             raise ValueError("the ends of the outputs are no range")
-        return cls(least, largest)
 
 
 @dataclass(frozen=True, eq=False)

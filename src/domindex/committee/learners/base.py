@@ -85,6 +85,17 @@ class Predictor(ABC):
     def from_state(cls, state: dict[str, Any]) -> Self:
         """What `state` described; ValueError where that is damaged."""
 
+    def entry(self) -> dict[str, Any]:
+        """Its state, with what it takes to find its class again."""
+        return {"kind": self.kind, "name": self.name, "state": self.state()}
+
+    @staticmethod
+    def from_entry(entry: dict[str, Any]) -> Predictor:
+        """What `entry` described; a class of the user's must be registered."""
+        known: Any = Predictor.kinds[entry["kind"]] if entry["kind"] else PREDICTORS[entry["name"]]
+        predictor: Predictor = known.from_state(entry["state"])
+        return predictor
+
 
 class Round(NamedTuple):
     """When the default tries a learner, and on how many representations besides raw inputs.
@@ -192,18 +203,6 @@ def list_predictors() -> list[str]:
     True
     """
     return PREDICTORS.names()
-
-
-def predictor_state(predictor: Predictor) -> dict[str, Any]:
-    """A fitted predictor, with what it takes to find its class again."""
-    return {"kind": predictor.kind, "name": predictor.name, "state": predictor.state()}
-
-
-def predictor_from_state(state: dict[str, Any]) -> Predictor:
-    """What `predictor_state` described; a class of the user's must be registered."""
-    known: Any = Predictor.kinds[state["kind"]] if state["kind"] else PREDICTORS[state["name"]]
-    predictor: Predictor = known.from_state(state["state"])
-    return predictor
 
 
 def weighted_rows(

@@ -17,12 +17,13 @@ from domindex.errors import InputError
 from domindex.geometry.grid_flow import shrink
 from domindex.inputs.layout import TABLE, InputLayout
 from domindex.inputs.standardizing import OutputScaler
+from domindex.persistence.saved import Saved
 from domindex.vdi.builtin_backbones import ConvolutionalFeatures
 from domindex.vdi.rng import TorchRng
 from domindex.vdi.weights import Sizes, count, network_from_state, network_state
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,16 @@ class ConvolutionalNetwork(nn.Module):
             "n_outputs": self.n_outputs,
         }
 
+    def state(self) -> dict[str, Any]:
+        return network_state(self, self.sizes)
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> ConvolutionalNetwork:
+        return network_from_state(cls.of_sizes, state)
+
 
 @dataclass(frozen=True, eq=False)
-class ConvolutionalPredictor(Predictor):
+class ConvolutionalPredictor(Saved, Predictor):
     """A trained network."""
 
     kind: ClassVar[str] = "convolutional"
@@ -112,37 +120,20 @@ class ConvolutionalPredictor(Predictor):
         result[:, self.present] = torch.softmax(torch.from_numpy(raw), dim=1).numpy()
         return result
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "layout": self.layout.state(),
-            "network": network_state(self.network, self.network.sizes),
-            "present": None if self.present is None else self.present.tolist(),
-            "n_outputs": self.n_outputs,
-            "outputs": None if self.outputs is None else self.outputs.state(),
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        layout = InputLayout.from_state(state["layout"])
-        network = network_from_state(ConvolutionalNetwork.of_sizes, state["network"])
-        n_outputs, present = state["n_outputs"], state["present"]
-        outputs = None if state["outputs"] is None else OutputScaler.from_state(state["outputs"])
-        if not layout.is_grid or _read_shape(layout) != network.input_shape:
+    def _check_state(self) -> None:
+        n_outputs, present, outputs = self.n_outputs, self.present, self.outputs
+        if not self.layout.is_grid or _read_shape(self.layout) != self.network.input_shape:
             raise ValueError("the network does not fit the shape of the rows")
-        known = n_outputs if present is None else len(present)
-        if type(n_outputs) is not int or known != network.n_outputs:
+        if (n_outputs if present is None else len(present)) != self.network.n_outputs:
             raise ValueError("the network does not fit its outputs")
         if (present is None) == (outputs is None):
             raise ValueError("the network predicts either classes or values")
-        if present is not None and not (
-            all(type(number) is int and 0 <= number < n_outputs for number in present)
-            and len(set(present)) == len(present)
+        if present is not None and (
+            len(np.unique(present)) < len(present) or not set(present) <= set(range(n_outputs))
         ):
             raise ValueError(f"the network knows the classes {present}")
         if outputs is not None and len(outputs.offset) != n_outputs:
             raise ValueError("the scale does not fit the outputs")
-        numbers = None if present is None else np.array(present, dtype=np.int64)
-        return cls(layout, network, numbers, n_outputs, outputs)
 
 
 @dataclass(frozen=True)

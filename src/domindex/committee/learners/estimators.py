@@ -43,6 +43,7 @@ from domindex.errors import InputError, PredictorError
 from domindex.inputs.domain_data import Task
 from domindex.inputs.layout import InputLayout
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
+from domindex.persistence.saved import Saved
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -408,7 +409,7 @@ class BoostedLinearLearner(Learner):
 
 
 @dataclass(frozen=True, eq=False)
-class NeighboursPredictor(Predictor):
+class NeighboursPredictor(Saved, Predictor):
     """Rows that are remembered."""
 
     kind: ClassVar[str] = "neighbours"
@@ -430,28 +431,15 @@ class NeighboursPredictor(Predictor):
             return share
         return (n_neighbours * share + self.prior) / (n_neighbours + 1)
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "rows": self.rows,
-            "answers": self.answers,
-            "weights": self.weights,
-            "prior": self.prior,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        rows, answers, weights = (
-            np.asarray(state[name], dtype=np.float64) for name in ("rows", "answers", "weights")
-        )
-        prior = None if state["prior"] is None else np.asarray(state["prior"], dtype=np.float64)
+    def _check_state(self) -> None:
+        rows, answers, weights = self.rows, self.answers, self.weights
         fits = rows.ndim == answers.ndim == 2 and weights.shape == (len(rows),)
         if not fits or len(rows) != len(answers) or not len(rows):
             raise ValueError("the rows do not fit their answers and weights")
-        if prior is not None and prior.shape != (answers.shape[1],):
+        if self.prior is not None and self.prior.shape != (answers.shape[1],):
             raise ValueError("the prior does not fit the classes")
         if not (weights > 0).all():
             raise ValueError("a row counts for nothing")
-        return cls(rows, answers, weights, prior)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from domindex.arrays import Floats
 from domindex.committee.learners.base import Learner, Predictor, Round, weighted_rows
 from domindex.errors import InputError
 from domindex.inputs.layout import InputLayout
+from domindex.persistence.saved import Saved
 
 if TYPE_CHECKING:
     from torch import nn
-    from typing_extensions import Self
 
 
 def solve_ridge(
@@ -38,7 +38,7 @@ def solve_ridge(
 
 
 @dataclass(frozen=True, eq=False)
-class LinearPredictor(Predictor):
+class LinearPredictor(Saved, Predictor):
     """y = (x − centre) · slopes + intercept."""
 
     kind: ClassVar[str] = "linear"
@@ -62,22 +62,15 @@ class LinearPredictor(Predictor):
             layer.bias.copy_(torch.tensor(self.intercept - self.centre @ self.slopes))
         return nn.Sequential(layer, nn.Softmax(dim=1)) if self.is_class else layer
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "centre": self.centre,
-            "slopes": self.slopes,
-            "intercept": self.intercept,
-            "is_class": self.is_class,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        centre, slopes, intercept = state["centre"], state["slopes"], state["intercept"]
-        if slopes.ndim != 2 or (*centre.shape, *intercept.shape) != slopes.shape:
+    def _check_state(self) -> None:
+        if (
+            self.slopes.ndim != 2
+            or (*self.centre.shape, *self.intercept.shape) != self.slopes.shape
+        ):
             raise ValueError("the slopes do not fit the intercept and the centre")
-        if centre.ndim != 1 or not np.isfinite(slopes).all() or not np.isfinite(centre).all():
+        usable = np.isfinite(self.slopes).all() and np.isfinite(self.centre).all()
+        if self.centre.ndim != 1 or not usable:
             raise ValueError("the slopes are no numbers")
-        return cls(centre, slopes, intercept, bool(state["is_class"]))
 
 
 @dataclass(frozen=True)

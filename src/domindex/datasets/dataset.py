@@ -41,10 +41,8 @@ class DomainDataset:
 
     Examples
     --------
-    >>> from domindex.datasets import make_circle
-    >>> dataset = make_circle(n_domains=4, n_sources=2, samples_per_domain=10)
-    >>> dataset.target_domains
-    [2, 3]
+    >>> data.target_domains
+    [3, 4]
     """
 
     name: str
@@ -64,18 +62,12 @@ class DomainDataset:
     period: float | None = None
 
     def __post_init__(self) -> None:
-        replaced = {
-            "X": read_only(self.X),
-            "y": read_only(self.y),
-            "sample_domain": read_only(self.sample_domain),
-            "true_index": None if self.true_index is None else read_only(self.true_index),
-            "source_domains": list(self.source_domains),
-            "domains": list(self.domains),
-            "graph": None if self.graph is None else nx.freeze(self.graph.copy()),
-            "levels": None if self.levels is None else dict(self.levels),
-        }
-        for field, value in replaced.items():
-            object.__setattr__(self, field, value)
+        copies: dict[str, Any] = dict.fromkeys(("X", "y", "sample_domain", "true_index"), read_only)
+        copies |= {"source_domains": list, "domains": list, "levels": dict}
+        copies |= {"graph": lambda graph: nx.freeze(graph.copy())}
+        for field, copy in copies.items():
+            value = getattr(self, field)
+            object.__setattr__(self, field, None if value is None else copy(value))
 
     @property
     def target_domains(self) -> list[Any]:

@@ -72,11 +72,7 @@ def load_rotating_digits() -> DomainDataset:
 
 
 def make_moving_digits(
-    motion: str = "zoom",
-    *,
-    n_domains: int = 12,
-    n_sources: int = 4,
-    random_state: Seed = 0,
+    motion: str = "zoom", *, n_domains: int = 12, n_sources: int = 4, random_state: Seed = 0
 ) -> DomainDataset:
     """scikit-learn's 8 by 8 digits, dealt to domains that move on along one `motion`.
 
@@ -85,7 +81,7 @@ def make_moving_digits(
 
     Examples
     --------
-    >>> from domindex.datasets import make_moving_digits
+
     >>> make_moving_digits("shift")
     DomainDataset('digits-shift': classification, X (1797, 8, 8), 12 domains, 4 of them sources)
     """

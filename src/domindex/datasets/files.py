@@ -21,10 +21,7 @@ DataHome = str | os.PathLike[str] | None
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file of the authors' repository, and what its content must hash to.
-
-    A "git blob id" is what git itself knows the content by.
-    """
+    """One file of the authors' repository, and what its content must hash to."""
 
     name: str
     folder: str

@@ -46,7 +46,7 @@ def make_hospitals(
 
     Examples
     --------
-    >>> from domindex.datasets import make_hospitals
+
     >>> table = make_hospitals(random_state=0)
     >>> table.shape
     (1440, 12)
@@ -63,13 +63,16 @@ def make_hospitals(
     n_rows = len(of_row)
     records = 100_000 + 7 * rng.permutation(n_rows)
     days = np.datetime64("2024-01-01") + rng.integers(0, 366, n_rows)
+    kinds = np.array(["medical", "surgical", "emergency"], dtype=object)
+    wards = rng.choice(kinds, n_rows, p=[0.5, 0.3, 0.2])
+    wards[rng.permutation(n_rows)[:4]] = "hyperbaric"
     table = pd.DataFrame(
         {
             "record": [f"R{number}" for number in records],
             "hospital": names[of_row],
             "postcode": 10_000 + 137 * of_row,
             "admitted": [pd.Timestamp(day).strftime("%d.%m.%Y") for day in days],
-            "ward": _wards(rng, n_rows),
+            "ward": wards,
         }
     )
     measured, outcome = _patients(rng, of_row / (n_hospitals - 1))
@@ -84,10 +87,7 @@ def make_hospitals(
 
 
 def _patients(rng: np.random.Generator, way: Floats) -> tuple[pd.DataFrame, NDArray]:
-    """What is measured of patients so far along the family, from 0 to 1, and what became of them.
-
-    The rule reads how ill they are, the table what their laboratory made of it.
-    """
+    """What is measured of patients so far along the family, 0 to 1, and what became of them."""
     ill = rng.normal(size=(len(way), len(LABORATORY)))
     pulse = 84.0 + 9.0 * (0.5 * ill[:, 0] + rng.normal(size=len(way)))
     age = 61.0 + 12.0 * way + 9.0 * rng.normal(size=len(way))
@@ -99,12 +99,3 @@ def _patients(rng: np.random.Generator, way: Floats) -> tuple[pd.DataFrame, NDAr
     values.insert(0, "age", age.round())
     values.insert(1, "pulse", pulse.round())
     return values, outcome
-
-
-def _wards(rng: np.random.Generator, n_rows: int) -> NDArray:
-    """Three common ones, and one of four patients in all."""
-    wards = rng.choice(["medical", "surgical", "emergency"], n_rows, p=[0.5, 0.3, 0.2]).astype(
-        object
-    )
-    wards[rng.permutation(n_rows)[:4]] = "hyperbaric"
-    return wards

@@ -35,16 +35,11 @@ CAR_FILE = "feature_resnet18_new_data.pkl"
 def load_circle(data_home: DataHome = None) -> DomainDataset:
     """Circle: 30 domains of 100 points in the plane, X (3000, 2)."""
     content = read_pickle(find_file("toy_d15_quarter_circle.pkl", data_home))
-    domains = list(range(30))
-    return DomainDataset(
+    return _toy(
+        content,
         name="circle",
-        X=content["data"],
-        y=content["label"].astype(int),
-        sample_domain=content["domain"].astype(int),
-        source_domains=domains[:6],
-        domains=domains,
-        task="classification",
-        true_index=np.array(domains, dtype=float)[:, None],
+        source_domains=list(range(6)),
+        true_index=np.arange(30.0)[:, None],
         index_names=("position",),
         graph=None,
         description=(
@@ -59,17 +54,15 @@ def load_domain_graph(name: str, data_home: DataHome = None) -> DomainDataset:
     """DG-15 or DG-60: domains of 100 points in the plane; the true index is an angle, 0 to pi."""
     file, sources = _GRAPH_FILES[name]
     content = read_pickle(find_file(file, data_home))
-    return DomainDataset(
+    graph = nx.empty_graph(len(content["A"]))  # without loops or weights
+    graph.add_edges_from(np.argwhere(np.triu(content["A"], k=1)).tolist())
+    return _toy(
+        content,
         name=name,
-        X=content["data"],
-        y=content["label"].astype(int),
-        sample_domain=content["domain"].astype(int),
         source_domains=sources,
-        domains=list(range(len(content["angle"]))),
-        task="classification",
         true_index=content["angle"][:, None],
         index_names=("angle",),
-        graph=_graph_of(content["A"]),
+        graph=graph,
         description=(
             "Two round clouds a domain, class 0 at the domain's angle and class 1 opposite, at a "
             "distance that grows with the angle. The closer two angles, the likelier an edge of "
@@ -78,20 +71,26 @@ def load_domain_graph(name: str, data_home: DataHome = None) -> DomainDataset:
     )
 
 
-def _graph_of(adjacency: Array) -> nx.Graph:
-    """The (domains, domains) matrix of the file as a graph without loops or weights."""
-    graph = nx.empty_graph(len(adjacency))
-    graph.add_edges_from(np.argwhere(np.triu(adjacency, k=1)).tolist())
-    return graph
+def _toy(content: dict[str, Array], **facts: Any) -> DomainDataset:
+    """Points with a class; domains are the numbers of the rows of `true_index`."""
+    y, names = content["label"].astype(int), content["domain"].astype(int)
+    facts |= {"domains": list(range(len(facts["true_index"]))), "task": "classification"}
+    return DomainDataset(X=content["data"], y=y, sample_domain=names, **facts)
 
 
 def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
     """TPT-48, west to east or north to south: X and y (windows, 6), in standard units."""
     months = read_pickle(find_file("month_temp_data.pkl", data_home))
     states, sources = sorted(months), SOURCE_STATES[name].split()
-    graph = _adjacency(find_file("usa_map.txt", data_home), states)
+    borders = find_file("usa_map.txt", data_home).read_text(encoding="utf-8").splitlines()
+    graph = nx.empty_graph(states)
+    # the file also knows the District of Columbia
+    graph.add_edges_from(pair for pair in map(str.split, borders) if set(pair) <= set(states))
+    hops = nx.multi_source_dijkstra_path_length(graph, set(sources))
+    # a year each, from January 2008: of sources one every month
     steps = [1 if state in sources else 12 for state in states]
-    windows = [_windows(months[state], step) for state, step in zip(states, steps, strict=True)]
+    years = [np.lib.stride_tricks.sliding_window_view(months[state], 12) for state in states]
+    windows = [every[::step] for every, step in zip(years, steps)]
     offset, scale = _standard_units(windows, steps)
     rows = (np.concatenate(windows) - offset) / scale
     return DomainDataset(
@@ -111,15 +110,11 @@ def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
             "All values are standardised by one mean (offset) and one deviation (scale) of the "
             "input months, in degrees Fahrenheit."
         ),
-        levels=_levels(graph, sources),
+        # borders to cross from the nearest source; 3 for more than two
+        levels={state: min(hops[state], 3) for state in states if state not in sources},
         offset=offset,
         scale=scale,
     )
-
-
-def _windows(series: Array, step: int) -> Array:
-    """(windows, 12) stretches of a year, one starting every `step` months from January 2008."""
-    return np.lib.stride_tricks.sliding_window_view(series, 12)[::step]
 
 
 def _standard_units(windows: list[Array], steps: list[int]) -> tuple[float, float]:
@@ -136,15 +131,6 @@ def _standard_units(windows: list[Array], steps: list[int]) -> tuple[float, floa
     return float(values.mean()), float(values.std())
 
 
-def _adjacency(path: Path, states: list[str]) -> nx.Graph:
-    """Which of `states` share a border; the file also knows the District of Columbia."""
-    borders = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
-    graph = nx.Graph()
-    graph.add_nodes_from(states)
-    graph.add_edges_from(pair for pair in borders if set(pair) <= set(states))
-    return graph
-
-
 def _positions(path: Path, states: list[str]) -> Array:
     """(states, 2) latitude and longitude, each scaled to [0, 1] by the authors."""
     with path.open(encoding="utf-8", newline="") as stream:
@@ -152,12 +138,6 @@ def _positions(path: Path, states: list[str]) -> Array:
     return np.array(
         [[float(rows[state]["latitude"]), float(rows[state]["longitude"])] for state in states]
     )
-
-
-def _levels(graph: nx.Graph, sources: list[str]) -> dict[str, int]:
-    """Borders to cross from the nearest source to each target: 1, 2, or 3 for more than two."""
-    hops = nx.multi_source_dijkstra_path_length(graph, set(sources))
-    return {state: min(hops[state], 3) for state in sorted(set(graph) - set(sources))}
 
 
 def load_compcars_features(data_home: DataHome = None) -> DomainDataset:

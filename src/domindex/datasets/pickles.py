@@ -85,16 +85,16 @@ def read_pickle(path: str | os.PathLike[str]) -> dict[str, Array]:
             raise _refusal(path, str(error) or type(error).__name__) from error
     if type(content) is not dict:
         raise _refusal(path, "it does not hold a dict of arrays")
-    return {name: _filled(path, name, form) for name, form in content.items()}
-
-
-def _filled(path: str | os.PathLike[str], name: str, form: object) -> Array:
-    if not isinstance(form, _ArrayForm):
-        raise _refusal(path, f"its entry {name!r} is not an array")
-    try:
-        return form.array()
-    except Exception as error:
-        raise _refusal(path, f"its entry {name!r} is not an array of numbers ({error})") from error
+    arrays = {}
+    for name, form in content.items():
+        if not isinstance(form, _ArrayForm):
+            raise _refusal(path, f"its entry {name!r} is not an array")
+        try:
+            arrays[name] = form.array()
+        except Exception as error:
+            reason = f"its entry {name!r} is not an array of numbers ({error})"
+            raise _refusal(path, reason) from error
+    return arrays
 
 
 def _refusal(path: str | os.PathLike[str], reason: str) -> DatasetError:

@@ -28,7 +28,6 @@ def list_datasets() -> list[str]:
 
     Examples
     --------
-    >>> from domindex.datasets import list_datasets
     >>> list_datasets()[:6]
     ['circle', 'dg-15', 'dg-60', 'tpt-48-w-e', 'tpt-48-n-s', 'rotating-digits']
     """
@@ -43,7 +42,6 @@ def load_dataset(name: str, data_home: DataHome = None) -> DomainDataset:
 
     Examples
     --------
-    >>> from domindex.datasets import load_dataset
     >>> dataset = load_dataset("rotating-digits")
     >>> dataset.X.shape, dataset.source_domains
     ((1797, 1, 8, 8), [0, 10, 20, 30, 40])

@@ -11,14 +11,7 @@ from scipy.spatial import cKDTree
 from scipy.stats import qmc
 
 from domindex.arrays import Floats
-from domindex.datasets.checks import (
-    Seed,
-    Sizes,
-    check_count,
-    check_noise,
-    check_seed,
-    check_sizes,
-)
+from domindex.datasets.checks import Seed, Sizes, check_count, check_noise, check_seed, check_sizes
 from domindex.datasets.dataset import DomainDataset
 
 Ints = NDArray[np.int64]
@@ -42,7 +35,7 @@ def make_circle(
 
     Examples
     --------
-    >>> from domindex.datasets import make_circle
+
     >>> make_circle(random_state=0)
     DomainDataset('make-circle': classification, X (3000, 2), 30 domains, 6 of them sources)
     """
@@ -84,9 +77,6 @@ def make_domain_graph(
 
     Examples
     --------
-    The sources have the smallest angles:
-
-    >>> from domindex.datasets import make_domain_graph
     >>> dataset = make_domain_graph(n_domains=8, n_sources=3, random_state=0)
     >>> angles = dataset.true_index[:, 0]
     >>> bool(angles[dataset.source_domains].max() < angles[dataset.target_domains].min())
@@ -136,8 +126,6 @@ def make_drift(
     Examples
     --------
     Without noise, a domain in the middle of the index is turned by a right angle:
-
-    >>> from domindex.datasets import make_drift
     >>> dataset = make_drift(n_domains=3, samples_per_domain=2, n_features=2, noise=0.0)
     >>> first, second = dataset.X[dataset.sample_domain == 1]
     >>> (second - first).round(6).tolist()
@@ -184,7 +172,7 @@ def make_seasonal(
 
     Examples
     --------
-    >>> from domindex.datasets import make_seasonal
+
     >>> dataset = make_seasonal(random_state=0)
     >>> dataset.true_index[[0, 11, 12], 0].tolist(), dataset.period
     ([0.0, 11.0, 0.0], 12.0)
@@ -236,8 +224,7 @@ def _directions(angles: Floats) -> Floats:
 def _disc(rng: np.random.Generator, n: int) -> Floats:
     """(n, 2) standard normal points given that they lie within 1 of the origin.
 
-    Half the squared length of a normal point is exponential, so the cut one is drawn by
-    inverting its distribution function; nothing is drawn in vain.
+    Half the squared length of a normal point is exponential: its distribution is inverted.
     """
     share = rng.uniform(0.0, -np.expm1(-0.5), n)
     lengths = np.sqrt(-2.0 * np.log1p(-share))

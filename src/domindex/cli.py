@@ -183,12 +183,9 @@ def fit(
         asked["settings"] = None if config is None else read_settings(config)
         how: dict[str, Any] = {"out": out, "report": report, "dask": dask, "force": force}
         run = fit_table(**asked, **how, progress=True, checkpoint=True)
-    if as_json:
-        _print_json({"run": run.folder, "report": run.report, **run.about})
-        return
-    typer.echo(f"Run: {run.folder}")
-    if run.report is not None:
-        typer.echo(f"Report: {run.report}")
+    written = "" if run.report is None else f"\nReport: {run.report}"
+    about = {"run": run.folder, "report": run.report, **run.about}
+    _answer(as_json, about, f"Run: {run.folder}{written}")
 
 
 @command
@@ -327,12 +324,9 @@ def add(
 
     form = _options(TextFormat, given)
     result = add_table(run, data, out=out, **form, force=force, progress=True)
-    if as_json:
-        domains = result.table.to_dict("records")
-        _print_json({"run": result.run.folder, "domains": domains, "off_map": result.off_map})
-        return
-    plural = "" if len(result.table) == 1 else "s"
-    typer.echo(f"Run: {result.run.folder} ({len(result.table)} domain{plural} added)")
+    folder, plural = result.run.folder, "" if len(result.table) == 1 else "s"
+    about = {"run": folder, "domains": result.table.to_dict("records"), "off_map": result.off_map}
+    _answer(as_json, about, f"Run: {folder} ({len(result.table)} domain{plural} added)")
 
 
 @command
@@ -346,10 +340,7 @@ def report(run: RunFolder, as_json: AsJson = False) -> None:
     from domindex.tables import draw_report
 
     written = draw_report(run)
-    if as_json:
-        _print_json({"report": written})
-    else:
-        typer.echo(f"Report: {written}")
+    _answer(as_json, {"report": written}, f"Report: {written}")
 
 
 @command
@@ -397,15 +388,12 @@ def demo(
     from domindex.tables import read_settings, run_demo
 
     settings = None if config is None else read_settings(config)
-    result = run_demo(
-        out, seed=seed, settings=settings, report=with_report, force=force, progress=True
-    )
+    how: dict[str, Any] = {"report": with_report, "force": force, "progress": True}
+    result = run_demo(out, seed=seed, settings=settings, **how)
     drawn = result.run.report
-    if as_json:
-        _print_json({"folder": out, "report": drawn, **result.figures})
-        return
-    typer.echo(result.summary())
-    typer.echo(f"Everything is in {out}" + ("" if drawn is None else f"; read {drawn}"))
+    where = f"Everything is in {out}" + ("" if drawn is None else f"; read {drawn}")
+    about = {"folder": out, "report": drawn, **result.figures}
+    _answer(as_json, about, f"{result.summary()}\n{where}")
 
 
 @command
@@ -424,17 +412,12 @@ def datasets(
 
     if name is None:
         names = list_datasets()
-        if as_json:
-            _print_json({"datasets": names})
-        else:
-            typer.echo("\n".join(names))
+        _answer(as_json, {"datasets": names}, "\n".join(names))
         return
     dataset = load_dataset(name, data_home)
-    if as_json:
-        facts = {"name": name, "task": dataset.task, "shape": dataset.X.shape}
-        _print_json(facts | {"domains": len(dataset.domains), "text": dataset.description})
-        return
-    typer.echo(f"{dataset!r}\n{dataset.description}")
+    about: dict[str, Any] = {"name": name, "task": dataset.task, "shape": dataset.X.shape}
+    about |= {"domains": len(dataset.domains), "text": dataset.description}
+    _answer(as_json, about, f"{dataset!r}\n{dataset.description}")
 
 
 @command
@@ -458,11 +441,11 @@ def figures(
 
 def _options(kind: Any, given: dict[str, Any]) -> dict[str, Any]:
     """The options that are fields of a request; of names by commas, a list."""
-    found = {one: given[one.name] for one in fields(kind) if given.get(one.name) is not None}
-    return {
-        one.name: _names(value) if one.metadata.get("by_commas") else value
-        for one, value in found.items()
-    }
+    found = {}
+    for one in fields(kind):
+        if (value := given.get(one.name)) is not None:
+            found[one.name] = _names(value) if one.metadata.get("by_commas") else value
+    return found
 
 
 def _names(text: str) -> list[str]:
@@ -473,6 +456,14 @@ def _names(text: str) -> list[str]:
 
 def _print_json(content: dict[str, Any]) -> None:
     typer.echo(json.dumps(_known(content), indent=1, default=str, allow_nan=False))
+
+
+def _answer(as_json: bool, content: dict[str, Any], text: str) -> None:
+    """What a command found: JSON for a script, or a text."""
+    if as_json:
+        _print_json(content)
+    else:
+        typer.echo(text)
 
 
 def _known(value: Any) -> Any:

@@ -81,7 +81,6 @@ def make_moving_digits(
 
     Examples
     --------
-
     >>> make_moving_digits("shift")
     DomainDataset('digits-shift': classification, X (1797, 8, 8), 12 domains, 4 of them sources)
     """

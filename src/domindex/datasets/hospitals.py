@@ -46,7 +46,6 @@ def make_hospitals(
 
     Examples
     --------
-
     >>> table = make_hospitals(random_state=0)
     >>> table.shape
     (1440, 12)

@@ -35,7 +35,6 @@ def make_circle(
 
     Examples
     --------
-
     >>> make_circle(random_state=0)
     DomainDataset('make-circle': classification, X (3000, 2), 30 domains, 6 of them sources)
     """
@@ -172,7 +171,6 @@ def make_seasonal(
 
     Examples
     --------
-
     >>> dataset = make_seasonal(random_state=0)
     >>> dataset.true_index[[0, 11, 12], 0].tolist(), dataset.period
     ([0.0, 11.0, 0.0], 12.0)

@@ -49,7 +49,6 @@ def index_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float:
 
     Examples
     --------
-
     >>> round(index_correlation([[3.0], [2.0], [1.0]], truth=[10.0, 20.0, 30.0]), 6)
     1.0
     """
@@ -68,7 +67,6 @@ def circular_correlation(angles: ArrayLike, truth: ArrayLike, period: float = 2 
 
     Examples
     --------
-
     >>> months = np.arange(12)
     >>> round(circular_correlation(1.5 - 2 * np.pi * months / 12, months, period=12), 6)
     1.0
@@ -109,7 +107,6 @@ def procrustes_agreement(coordinates: ArrayLike, truth: ArrayLike) -> float:
 
     Examples
     --------
-
     >>> square = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
     >>> round(procrustes_agreement(square, [[0.0, 0.0], [0.0, 1.0], [5.0, 1.0], [5.0, 0.0]]), 4)
     0.6923
@@ -176,7 +173,6 @@ def map_agreement(
 
     Examples
     --------
-
     >>> round(map_agreement(data, data.domains, -data.true_index)["index_auc"], 6)
     1.0
     """

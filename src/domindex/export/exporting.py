@@ -272,7 +272,6 @@ def _onnx_run(folder: Path, description: dict[str, Any]) -> Run:
 
 
 def _torch_run(folder: Path, description: dict[str, Any]) -> Run:
-
     program = torch.export.load(folder / PROGRAM).module()
     is_old, estimators = description["format_version"] == 1, []
     for number, described in enumerate(description["skops"]):

@@ -230,7 +230,6 @@ class Program(nn.Module):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-
         return ("probabilities",) if self.is_class else ("mean", "deviation")
 
     @property

@@ -293,7 +293,6 @@ def _domain_records(
 
 
 def _pictures(model: Any, given: GivenRows, notes: list[str]) -> dict[Hashable, str]:
-
     index, inputs = model.domain_index_, given.data.inputs
     if not are_pictures(inputs.shape[1:]):
         return {}

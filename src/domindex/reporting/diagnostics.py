@@ -30,7 +30,6 @@ def diagnose(
 
 
 def _on_domains(records: Sequence[DomainRecord], off_map: Sequence[str]) -> Iterator[str]:
-
     n_sources = sum(record.role == "source" for record in records)
     if n_sources == 1 and any(record.forecast is not None for record in records):
         yield (

@@ -108,7 +108,9 @@ class Pages:
     def __init__(self, served: ServedRun) -> None:
         self.served = served
         self.run = _run_values(served)
-        self.map = [_readable(record) for record in _records(_thinned(served.map))]
+        n_domains = len(served.map)  # of very many, some are drawn, spread evenly over their order
+        drawn = np.unique(np.linspace(0, n_domains - 1, min(n_domains, 3000)).astype(int))
+        self.map = [_readable(record) for record in _records(served.map.iloc[drawn])]
 
     async def page(self, request: Request) -> Response:
         return self._page()
@@ -251,17 +253,8 @@ def _json_values(answer: Answer) -> Values:
     }
 
 
-def _thinned(table: pd.DataFrame, max_drawn: int = 3000) -> pd.DataFrame:
-    """All domains, or of very many a part that is spread evenly over their order."""
-    if len(table) <= max_drawn:
-        return table
-    return table.iloc[np.unique(np.linspace(0, len(table) - 1, max_drawn).astype(int))]
-
-
 def _records(table: pd.DataFrame) -> list[Values]:
-    """A dictionary a row, of what JSON can hold."""
-    names = [str(name) for name in table.columns]
-    return [dict(zip(names, row)) for row in _rows(table)]
+    return [dict(zip(map(str, table.columns), row)) for row in _rows(table)]
 
 
 def _rows(table: pd.DataFrame) -> list[list[Any]]:
@@ -314,7 +307,11 @@ class KnownHosts:
             return False
         if name in self.names or is_loopback(name):
             return True
-        return not self.loopback and _is_address(name)
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return not self.loopback
 
 
 class Guard:
@@ -365,14 +362,6 @@ def is_foreign(headers: Headers) -> bool:
     return origin is not None and urlsplit(origin).netloc.lower() != headers["host"].lower()
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
 class UploadTooLarge(MultiPartException):
     """A request that is larger than what is accepted."""
 
@@ -410,9 +399,15 @@ def _upload(form: FormData) -> Upload:
     if not isinstance(file, UploadFile) or not file.filename:
         raise InputError("There is no table. Choose a file, or send one as the field 'table'.")
     name = file.filename.replace("\\", "/").rpartition("/")[2]
+    suffix = Path(name).suffix.lower()
+    if suffix not in SUFFIXES:  # packed tables too are refused, for they may be of any size
+        raise InputError(
+            f"{readable_name(name)} does not say what it is: names end in {', '.join(SUFFIXES)}. "
+            "Rename it, unpack it, or export the table as CSV or Parquet."
+        )
     return Upload(
         name=readable_name(name),
-        suffix=_suffix(name),
+        suffix=suffix,
         content=file.file,
         form=TextFormat(
             _chosen(form, "delimiter", DELIMITERS),
@@ -439,17 +434,6 @@ def _check_body(size: int, settings: ServeSettings) -> None:
             f"The table is larger than {settings.max_upload:g} MB. Allow more (domindex serve "
             "--max-upload MB), or predict it with `domindex predict`, which takes any size."
         )
-
-
-def _suffix(name: str) -> str:
-    """One of ours, as the name says; packed tables are refused, for they may be of any size."""
-    suffix = Path(name).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InputError(
-            f"{readable_name(name)} does not say what it is: names end in {', '.join(SUFFIXES)}. "
-            "Rename it, unpack it, or export the table as CSV or Parquet."
-        )
-    return suffix
 
 
 def _chosen(form: FormData, field: str, choices: dict[str, str | None]) -> str | None:

@@ -77,19 +77,9 @@ class ServeSettings:
                 raise InputError(f"{name} is {getattr(self, name)}. Choose more than 0.")
 
     @property
-    def max_bytes(self) -> int:
-
-        return int(self.max_upload * 1_000_000)
-
-    @property
     def max_body(self) -> int:
         """Bytes of a request: the table, the other fields of the form, and what separates them."""
-        return self.max_bytes + 100_000
-
-    @property
-    def max_unpacked(self) -> int:
-        """Bytes of a packed table in memory."""
-        return 10 * self.max_bytes
+        return int(self.max_upload * 1_000_000) + 100_000
 
 
 def is_loopback(host: str) -> bool:
@@ -145,7 +135,7 @@ def check_size(path: Path, settings: ServeSettings) -> None:
                 size = sum(part.file_size for part in packed.infolist())
         except (zipfile.BadZipFile, OSError, ValueError):
             return
-    if size > settings.max_unpacked:
+    if size > 10 * int(settings.max_upload * 1_000_000):
         raise InputError(
             f"{path} unpacks to {size / 1e6:,.0f} MB, more than this page accepts. Predict it with "
             "`domindex predict`."
@@ -256,7 +246,15 @@ class ServedRun:
         self.run = run
         self.settings = settings
         self.model: Any = run.model()
-        self.form, self.key = _format_and_key(run)
+        try:  # how the table of the fit was written, and the column that names its rows
+            self.form, self.key = run.form, run.about.get("key")
+            if not isinstance(self.key, str | None):
+                raise TypeError(f"key is a {type(self.key).__name__}")
+        except (TypeError, AttributeError, ValueError) as error:
+            raise InputError(
+                f"{run.folder / RUN} is damaged ({type(error).__name__}: {error}). Copy the run "
+                "again, or fit it anew."
+            ) from error
         self.map: pd.DataFrame = map_table(self.model)[0]
         self.ending = threading.Event()
         self._turn = threading.Lock()
@@ -317,11 +315,8 @@ class ServedRun:
             self.model.domain_index_, self.model.source_domains_, coordinates
         )
         columns["off_map"] = places["off_map"].tolist()
-        columns |= {
-            name.replace("_", ""): places[name].map(str).tolist()
-            for name in places.columns
-            if name.startswith("nearest_")
-        }
+        nearest = [name for name in places.columns if name.startswith("nearest_")]
+        columns |= {name.replace("_", ""): places[name].map(str).tolist() for name in nearest}
         is_source = np.array([one == "source" for one in role])
         expected = places[[self.model._forecast_column, "low", "high"]].to_numpy(dtype=np.float64)
         for name, values in zip(("expected", "low", "high"), expected.T):
@@ -329,20 +324,6 @@ class ServedRun:
         table = pd.DataFrame(columns)
         first = np.lexsort((~table["off_map"].to_numpy(bool), table["role"] != "new"))
         return table.iloc[first].reset_index(drop=True)
-
-
-def _format_and_key(run: Run) -> tuple[TextFormat, str | None]:
-    """How the table of the fit was written, and the column that names its rows."""
-    try:
-        form, key = run.form, run.about.get("key")
-        if not isinstance(key, str | None):
-            raise TypeError(f"key is a {type(key).__name__}")
-    except (TypeError, AttributeError, ValueError) as error:
-        raise InputError(
-            f"{run.folder / RUN} is damaged ({type(error).__name__}: {error}). Copy the run again, "
-            "or fit it anew."
-        ) from error
-    return form, key
 
 
 async def in_thread(work: Callable[[], Result], ending: threading.Event) -> Result | None:

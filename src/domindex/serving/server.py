@@ -106,18 +106,12 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.listen()
     except OSError as error:
         listening.close()
-        raise _not_bound(host, port, error) from None
+        reasons = {
+            errno.EADDRINUSE: f"Port {port} is in use. Name another (--port), end what listens "
+            "there, or pass 0 for a free one.",
+            errno.EACCES: f"Port {port} needs rights that you do not have. Choose one above 1023.",
+        }
+        other = f"{host}:{port} cannot be listened at ({error.strerror}). "
+        other += "Name an address of this machine."
+        raise InputError(reasons.get(error.errno or 0, other)) from None
     return listening
-
-
-def _not_bound(host: str, port: int, error: OSError) -> InputError:
-    if error.errno == errno.EADDRINUSE:
-        return InputError(
-            f"Port {port} is in use. Name another (--port), end what listens there, or pass 0 for "
-            "a free one."
-        )
-    if error.errno == errno.EACCES:
-        return InputError(f"Port {port} needs rights that you do not have. Choose one above 1023.")
-    return InputError(
-        f"{host}:{port} cannot be listened at ({error.strerror}). Name an address of this machine."
-    )

@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 from domindex.errors import InputError
 from domindex.evaluation import probe_classes, probe_values
-from domindex.evaluation.probes import best_linear_r2
+from domindex.evaluation.audit import best_linear_r2
 
 ROWS = 900
 

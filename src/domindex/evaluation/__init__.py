@@ -1,24 +1,29 @@
 """How good a map and its predictions are."""
 
-from domindex.evaluation.audit import Condition, IndexAudit, audit_index
+from domindex.evaluation.audit import (
+    ClassProbe,
+    Condition,
+    IndexAudit,
+    ValueProbe,
+    audit_index,
+    probe_classes,
+    probe_values,
+)
 from domindex.evaluation.cross_validation import DomainKFold, cross_validate_domains
 from domindex.evaluation.metrics import (
     MapStability,
+    accuracy,
     circular_correlation,
     distance_rank_correlation,
     graph_auc,
     index_correlation,
+    interval_coverage,
     linear_r2,
     map_agreement,
     map_stability,
     neighbour_agreement,
-    procrustes_agreement,
-)
-from domindex.evaluation.probes import ClassProbe, ValueProbe, probe_classes, probe_values
-from domindex.evaluation.scores import (
-    accuracy,
-    interval_coverage,
     paper_error,
+    procrustes_agreement,
     r2,
     scores_by_domain,
     scores_by_level,

@@ -222,10 +222,7 @@ def _profiles(model: Any, given: GivenRows | None, seed: int) -> tuple[ColumnPro
 
 
 def _facts(
-    model: Any,
-    given: GivenRows | None,
-    records: tuple[DomainRecord, ...],
-    seconds: float | None,
+    model: Any, given: GivenRows | None, records: tuple[DomainRecord, ...], seconds: float | None
 ) -> dict[str, Value]:
     n_sources = len(model.source_domains_)
     facts: dict[str, Value] = {

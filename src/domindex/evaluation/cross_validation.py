@@ -86,13 +86,8 @@ class DomainKFold(BaseCrossValidator):
     ) -> Iterator[tuple[Ints, Ints]]:
         """Numbers of the rows to fit on, and of those held out, fold by fold.
 
-        Parameters
-        ----------
-        X : only the number of rows is read
-        y : not read
-        groups : the domain of every row, where there is no `sample_domain`
-        sample_domain : a domain name per row, as in `fit`
-        source_domains : the labelled domains, as in `fit`
+        Of X only the number of rows is read, and nothing of y. `sample_domain` and `source_domains`
+        are as in `fit`; `groups` are the domains where there is no `sample_domain`.
         """
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         names = check_domain_names(groups if sample_domain is None else sample_domain, n_rows)

@@ -63,7 +63,7 @@ def plane(index: DomainIndex) -> Floats:
 
 
 def map_and_sources(
-    given: Any, source_domains: Collection[Hashable] | None
+    given: Any, source_domains: Collection[Hashable] | None = None
 ) -> tuple[DomainIndex, NDArray[np.bool_]]:
     """A map, or that of a fitted model, and (domains,) True for sources, named or the model's."""
     index = getattr(given, "domain_index_", given)
@@ -83,7 +83,8 @@ def source_marks(
     domains: Sequence[Hashable], source_domains: Collection[Hashable]
 ) -> NDArray[np.bool_]:
     """(domains,) True for sources."""
-    return np.array([name in source_domains for name in domains], dtype=bool)
+    sources = set(source_domains)
+    return np.array([name in sources for name in domains], dtype=bool)
 
 
 def kinds(sources: NDArray[np.bool_]) -> list[tuple[NDArray[np.bool_], str, str, str]]:

@@ -14,6 +14,7 @@ from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
 from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.profiles import ColumnProfile
+from domindex.reporting.canvas import map_and_sources
 from domindex.reporting.distances import distances_to_sources, nearest_domains
 from domindex.reporting.report_data import ColumnRecord, DifferenceRecord, MissingRecord
 
@@ -85,8 +86,8 @@ class Explanations:
 
 def compare(model: Any, profiles: Sequence[ColumnProfile]) -> list[Comparison]:
     """Every column, over all domains of the model's map."""
-    nearest, is_source = nearest_domains(model.domain_index_), source_roles(model)
-    return [Comparison.of(one, nearest, is_source) for one in profiles]
+    index, is_source = map_and_sources(model)
+    return [Comparison.of(one, nearest_domains(index), is_source) for one in profiles]
 
 
 def explain(model: Any, profiles: Sequence[ColumnProfile], most: int = 5) -> Explanations:
@@ -94,7 +95,7 @@ def explain(model: Any, profiles: Sequence[ColumnProfile], most: int = 5) -> Exp
 
     Columns with less than half a percent of missing values are not mentioned as lacking.
     """
-    is_source = source_roles(model)
+    _, is_source = map_and_sources(model)
     compared = compare(model, profiles)
     if not compared:
         return Explanations((), [()] * len(is_source), [()] * len(is_source))
@@ -113,18 +114,12 @@ def explain(model: Any, profiles: Sequence[ColumnProfile], most: int = 5) -> Exp
     )
 
 
-def source_roles(model: Any) -> NDArray[np.bool_]:
-    """(domains,) True for sources, in the order of the model's map."""
-    sources = set(model.source_domains_)
-    return np.array([name in sources for name in model.domain_index_.domains], dtype=bool)
-
-
 def map_table(model: Any) -> pd.DataFrame:
     """A row a domain: domain, role, index_1, …, std_1, …, distance, and angle where it closes."""
-    index = model.domain_index_
+    index, is_source = map_and_sources(model)
     columns: dict[str, Any] = {
         "domain": pd.Series(list(index.domains), dtype=object),
-        "role": np.where(source_roles(model), "source", "target").tolist(),
+        "role": np.where(is_source, "source", "target").tolist(),
     }
     columns |= {f"index_{n}": axis for n, axis in enumerate(index.coordinates.T, start=1)}
     columns |= {f"std_{n}": axis for n, axis in enumerate(model.domain_index_std_.T, start=1)}

@@ -20,8 +20,7 @@ from domindex.inputs.messages import with_readable_names
 from domindex.persistence.atomic import new_file
 from domindex.persistence.codec import parse_json
 from domindex.persistence.paths import read_bounded, usable_path
-from domindex.reporting.canvas import SOURCE_COLOR, TARGET_COLOR, plane
-from domindex.reporting.explaining import source_roles
+from domindex.reporting.canvas import SOURCE_COLOR, TARGET_COLOR, map_and_sources, plane
 from domindex.reporting.report_data import ReportData, pack
 
 CONTENT_FILE = "report.json"
@@ -135,7 +134,7 @@ def fill_template(text: str, **parts: str) -> str:
 
 def model_card(model: Any) -> str:
     """HTML of a fitted model; names of users are text, never markup."""
-    index = model.domain_index_
+    index, is_source = map_and_sources(model)
     n_sources = len(model.source_domains_)
     members = model.candidates_[model.candidates_["weight"] > 0].head(5)
     rows = "".join(
@@ -151,7 +150,7 @@ def model_card(model: Any) -> str:
     return (
         f"<div><b>{html.escape(type(model).__name__)}</b>, {words}"
         "<div style='display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start'>"
-        f"{map_thumbnail(plane(index), source_roles(model))}"
+        f"{map_thumbnail(plane(index), is_source)}"
         f"<table><thead><tr><th style='text-align:left'>who predicts</th><th>weight</th></tr>"
         f"</thead><tbody>{rows}</tbody></table></div>"
         f"<div>{html.escape(_expected(model))}</div></div>"
@@ -190,9 +189,8 @@ def map_thumbnail(points: Floats, is_source: NDArray[np.bool_]) -> str:
 def _expected(model: Any) -> str:
     """What to expect in the targets, in a sentence; empty where there are none."""
     frame = model.forecast_
-    for column, what in (("expected_accuracy", "accuracy"), ("expected_error", "error")):
-        if column in frame and len(frame):
-            low, high = frame[column].min(), frame[column].max()
-            mean = frame[column].mean()
+    for what in ("accuracy", "error"):
+        if f"expected_{what}" in frame and len(frame):
+            mean, low, high = frame[f"expected_{what}"].agg(["mean", "min", "max"])
             return f"Expected {what} in the targets: {mean:.3g}, from {low:.3g} to {high:.3g}."
     return ""

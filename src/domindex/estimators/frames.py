@@ -12,7 +12,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 from narwhals.exceptions import DuplicateError
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
 from domindex.errors import InputError, NoDomainWarning, PreparationWarning
@@ -29,11 +29,7 @@ from domindex.inputs.streams import is_stream
 
 @dataclass(frozen=True, eq=False)
 class PreparedFrame:
-    """A data frame that `fit` is given with how it becomes numbers, learned before.
-
-    The command line hands its tables over like this: there more can be asked of columns than a
-    frame can say.
-    """
+    """A data frame with how it becomes numbers: so tables of the command line come to `fit`."""
 
     frame: pd.DataFrame
     preparation: TablePreparation
@@ -41,28 +37,16 @@ class PreparedFrame:
 
 @dataclass(frozen=True, eq=False)
 class FitArguments:
-    """What `fit` was given, as everything behind it takes it.
+    """What `fit` was given, as everything behind it takes it."""
 
-    Attributes
-    ----------
-    X : without columns that name domains or hold labels
-    y : labels, one a row
-    sample_domain : names, one a row
-    sample_weight : how much each row counts
-    source_domains : names, or None where the signs of numbers say it
-    domain_column : the column of X that named the domains; None where they came by themselves
-    target_column : the column of X that held the labels
-    preparation : how X becomes numbers, where that was learned before
-    """
-
-    X: Any
+    X: Any  # without columns that name domains or hold labels
     y: Any
     sample_domain: Any
-    source_domains: Iterable[Hashable] | None
+    source_domains: Iterable[Hashable] | None  # None where the signs of numbers say it
     sample_weight: Any
-    domain_column: str | None = None
-    target_column: str | None = None
-    preparation: TablePreparation | None = None
+    domain_column: str | None = None  # of X, if one named the domains
+    target_column: str | None = None  # of X, if one held the labels
+    preparation: TablePreparation | None = None  # where it was learned before
 
 
 def complete_arguments(rows: FitArguments) -> FitArguments:
@@ -120,14 +104,7 @@ def scored_rows(rows: FitArguments) -> FitArguments:
             f"y holds no label in {len(hidden)} rows, so there is nothing to compare with. Pass "
             "rows whose labels are known."
         )
-    if not hidden.any():
-        return rows
-    warnings.warn(
-        f"Left out {int(hidden.sum())} rows without a label.",
-        PreparationWarning,
-        stacklevel=frames_inside(),
-    )
-    return only_rows(rows, np.flatnonzero(~hidden))
+    return _without(rows, hidden, "Left out {} rows without a label.")
 
 
 def fitted_rows(model: Any, rows: FitArguments) -> FitArguments:
@@ -137,8 +114,7 @@ def fitted_rows(model: Any, rows: FitArguments) -> FitArguments:
         return rows  # the gate says what is wrong
     names, sources = check_domain_names(rows.sample_domain, len(rows.X)), set(model.source_domains_)
     hidden = _hidden(rows.y, len(rows.X))
-    lost = np.array([gone and name in sources for gone, name in zip(hidden, names)])
-    return only_rows(rows, np.flatnonzero(~lost)) if lost.any() else rows
+    return _without(rows, [gone and name in sources for gone, name in zip(hidden, names)])
 
 
 def _hidden(y: Any, n_rows: int) -> NDArray[np.bool_]:
@@ -177,10 +153,7 @@ def is_frame(X: Any) -> bool:
 
 
 def frame_preparation(rows: FitArguments) -> TablePreparation | None:
-    """How a frame with texts or gaps becomes numbers; None where it is numbers.
-
-    What was done to its columns is said in a warning.
-    """
+    """How a frame with texts or gaps becomes numbers, with a warning; None where it is numbers."""
     if rows.preparation is not None or not is_frame(rows.X) or not _needs_preparation(rows.X):
         return rows.preparation
     names = check_domain_names(rows.sample_domain, len(rows.X))
@@ -203,10 +176,9 @@ def frame_preparation(rows: FitArguments) -> TablePreparation | None:
 def prepared_inputs(preparation: TablePreparation, X: Any) -> NDArray[np.float64]:
     """The inputs of a frame, as the preparation of the fit makes them."""
     if not is_frame(X):
-        names = preview(preparation.names)
         raise InputError(
             f"fit was given a data frame with texts or missing values, and X is a "
-            f"{type(X).__name__}. Pass a data frame with the columns {names}."
+            f"{type(X).__name__}. Pass a data frame with the columns {preview(preparation.names)}."
         )
     prepared = preparation.apply(pandas_frame(X)).values
     return np.asfortranarray(prepared)  # as frames of numbers are: sums have the same last bits
@@ -230,14 +202,24 @@ def warn_without_domain() -> None:
 
 
 def _needs_preparation(X: Any) -> bool:
-    frame = nw.from_native(X, eager_only=True)
-    for values in frame.iter_columns():
-        dtype = values.dtype
-        if not (dtype.is_numeric() or dtype == nw.Boolean):
-            return True
-        if values.null_count() or (dtype.is_float() and values.is_nan().any()):
-            return True
-    return False
+    """Whether any column has texts, dates or gaps."""
+    return any(
+        not (values.dtype.is_numeric() or values.dtype == nw.Boolean)
+        or values.null_count()
+        or (values.dtype.is_float() and values.is_nan().any())
+        for values in nw.from_native(X, eager_only=True).iter_columns()
+    )
+
+
+def _without(rows: FitArguments, lost: ArrayLike, note: str | None = None) -> FitArguments:
+    """Without the rows that are lost, of which a warning says how many."""
+    lost = np.asarray(lost, dtype=bool)
+    if not lost.any():
+        return rows
+    if note is not None:
+        said = note.format(int(lost.sum()))
+        warnings.warn(said, PreparationWarning, stacklevel=frames_inside())
+    return only_rows(rows, np.flatnonzero(~lost))
 
 
 def _take(X: Any, name: str, role: str) -> tuple[NDArray, Any]:
@@ -260,32 +242,17 @@ def _by_labels(rows: FitArguments, names: Sequence[Hashable]) -> FitArguments:
     if any(isinstance(name, numbers.Integral) and name < 0 for name in names) or not hidden.any():
         return rows
     sources = {name for name, gone in zip(names, hidden) if not gone}
-    lost = np.array([gone and name in sources for name, gone in zip(names, hidden)])
+    lost = [gone and name in sources for name, gone in zip(names, hidden)]
     rows = replace(rows, sample_domain=names, source_domains=list(sources) or None)
-    if not lost.any():
-        return rows
-    warnings.warn(
-        f"Left out {int(lost.sum())} rows of source domains that have no label; they can be "
-        "predicted.",
-        PreparationWarning,
-        stacklevel=frames_inside(),
-    )
-    return only_rows(rows, np.flatnonzero(~lost))
+    note = "Left out {} rows of source domains that have no label; they can be predicted."
+    return _without(rows, lost, note)
 
 
 def only_rows(rows: FitArguments, kept: NDArray[np.int64]) -> FitArguments:
     """Those with these numbers, in all that was given by row."""
-
-    def some(values: Any) -> Any:
-        return None if values is None else _safe_indexing(values, kept)
-
-    return replace(
-        rows,
-        X=some(rows.X),
-        y=some(rows.y),
-        sample_domain=some(rows.sample_domain),
-        sample_weight=some(rows.sample_weight),
-    )
+    by_row = {name: getattr(rows, name) for name in ("X", "y", "sample_domain", "sample_weight")}
+    some = {name: _safe_indexing(one, kept) for name, one in by_row.items() if one is not None}
+    return replace(rows, **some)
 
 
 def _row_is_source(

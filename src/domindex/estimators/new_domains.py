@@ -24,15 +24,11 @@ from domindex.vdi.fitted_indices import FittedIndices
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """Whether domains lie off the map.
+    """Whether domains lie off the map."""
 
-    Attributes
-    ----------
-    scores : (domains,) how far each is from the family, in units of what is flagged: above 1 is
-        off the map; NaN where there are too few known domains to say
-    """
-
-    names: tuple[Hashable | None, ...]  # of the domains
+    names: tuple[Hashable | None, ...]
+    # (domains,) how far each is from the family, in units of what is flagged: above 1 is off the
+    # map; NaN where there are too few known domains to say.
     scores: Floats
     off_map: NDArray[np.bool_]  # (domains,) False for every domain of the fit, whatever its score
 

@@ -61,7 +61,6 @@ class InputRequest:
 
     Examples
     --------
-    >>> from domindex.inputs.preparation import InputRequest
     >>> InputRequest(exclude=["note"], dates=True).dates
     True
     """
@@ -99,7 +98,6 @@ def input_names(
 
     Examples
     --------
-    >>> from domindex.inputs.preparation import InputRequest, input_names
     >>> input_names(["site", "age", "note", "y"], ["site", "y"], InputRequest(exclude=["note"]))
     ['age']
     """
@@ -141,8 +139,6 @@ class TablePreparation:
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from domindex.inputs.preparation import TablePreparation
     >>> table = pd.DataFrame({"age": [1.0, 2, 3, 4, 5, 6], "sex": list("fmfmfm")})
     >>> sites, is_source = list("aabbcc"), [True] * 4 + [False] * 2
     >>> preparation, notes = TablePreparation.fit(table, domains=sites, is_source=is_source)
@@ -305,9 +301,9 @@ def _column_from(content: Mapping[str, Any]) -> Column:
         if len(fills) != len(parts) or not set(parts) <= set(PARTS):
             raise ValueError("the parts of a date are unknown")
         return DateColumn(name, parts, fills, bool(content["month_first"]))
-    low, high = float(content.get("low", -np.inf)), float(content.get("high", np.inf))
-    reach = float(content.get("reach", 0.0))
-    return NumberColumn(name, float(content["fill"]), low, high, reach)
+    named = ("low", "high", "reach")
+    bounds = {key: float(content[key]) for key in named if key in content}
+    return NumberColumn(name, float(content["fill"]), **bounds)
 
 
 def _learn_all(

@@ -169,7 +169,7 @@ class Run:
 
     def _prepare(self, model: Any) -> None:
         """A model of format 1, which was given prepared inputs, is given what prepares them."""
-        path, content = self.folder / PREPARATION, _first_preparation(self.folder)
+        content = _first_preparation(self.folder)
         try:
             found = TablePreparation.from_dict(content)
             if (content["domain"], content["targets"]) != (self.domain, list(self.targets)):
@@ -177,7 +177,8 @@ class Run:
             if len(found.features) != model.n_features_in_:
                 raise ValueError("it does not fit the model")
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise _damaged(path, f"{type(error).__name__}: {error}") from error
+            why = f"{type(error).__name__}: {error}"
+            raise _damaged(self.folder / PREPARATION, why) from error
         model._preparation = found
         model.feature_names_in_ = np.array(found.names, dtype=object)
         model.n_features_in_ = len(found.names)

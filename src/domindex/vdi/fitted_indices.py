@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,12 +14,13 @@ from domindex.arrays import Floats
 from domindex.geometry import DomainIndex, DomainMap
 from domindex.inputs import group_rows
 from domindex.inputs.standardizing import InputScaler
+from domindex.persistence.saved import Saved
 from domindex.representations import PlacedRows
 from domindex.vdi.module import IndexModule, Indices
 
 
 @dataclass(frozen=True, eq=False)
-class FittedIndices:
+class FittedIndices(Saved):
     """q(u|x) and the map drawn from it, with q(β|u) around its points.
 
     Attributes
@@ -103,25 +103,14 @@ class FittedIndices:
         with torch.no_grad():
             return self.module.infer(x[None], _tensor(place)[None], sample=False)
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "scaler": self.scaler.state(),
-            "module": self.module.state(),
-            "domain_map": self.domain_map.state(),
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> FittedIndices:
-        scaler = InputScaler.from_state(state["scaler"])
-        module = IndexModule.from_state(state["module"])
-        domain_map = DomainMap.from_state(state["domain_map"])
-        if len(scaler.offset) != module.flatten.n_features:
+    def _check_state(self) -> None:
+        module, domain_map = self.module, self.domain_map
+        if len(self.scaler.offset) != module.flatten.n_features:
             raise ValueError("the scale does not fit the networks")
         if domain_map.coordinates.shape[1] != module.index_dim:
             raise ValueError("the map does not fit the networks")
         if any(cloud.shape[1:] != (module.local_dim,) for cloud in domain_map.clouds):
             raise ValueError("the clouds do not fit the networks")
-        return cls(scaler, module, domain_map)
 
 
 def _tensor(array: NDArray) -> Tensor:

@@ -265,7 +265,7 @@ class FittedCommittee(DomainEstimator):
                 raise ValueError("the preparation does not fit the inputs")
         if state.get("bounds") is not None:
             self._bounds = InputBounds.from_state(state["bounds"])
-            if self._bounds.columns.low.shape != self._input_shape:
+            if self._bounds.low.shape != self._input_shape:
                 raise ValueError("the bounds do not fit the inputs")
             if self._bounds.domains != indices.domain_map.index.domains:
                 raise ValueError("the bounds do not fit the map")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from domindex.errors import ExtremeValueWarning
 from domindex.inputs.domain_data import DomainData
 from domindex.inputs.messages import frames_inside, shortened
 from domindex.inputs.names import group_rows, number_names, order_names
+from domindex.persistence.saved import Saved
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def column_bounds(
 
 
 @dataclass(frozen=True, eq=False)
-class InputBounds:
+class InputBounds(Saved):
     """What is too far out, learned in a fit, and what it counts as, for rows of then and of later.
 
     A fit leaves out a row that holds one: whatever it counts as, it would pull its domain along.
@@ -90,7 +91,11 @@ class InputBounds:
     that a domain far out stays far out.
     """
 
-    columns: ColumnBounds  # for domains of the fit
+    low: (
+        Floats  # (columns,) bounds for domains of the fit, and `reach` for others: see ColumnBounds
+    )
+    high: Floats
+    reach: Floats
     domains: tuple[Hashable, ...]  # those of the fit first
     lowest: Floats  # (domains, columns) the ends of what each has within bounds
     highest: Floats
@@ -102,9 +107,9 @@ class InputBounds:
         """From the inputs of all domains, (rows, columns)."""
         found = column_bounds(data.inputs, data.row_domains)
         ends = [_ends(data.inputs[rows], found.low, found.high) for rows in data.rows_by_domain()]
-        lowest, highest = (np.stack(part) for part in zip(*ends))
+        lowest, highest = map(np.stack, zip(*ends))
         nobody = np.zeros((0, len(found.low)))
-        return cls(found, data.domains, lowest, highest, nobody, nobody)
+        return cls(*found, data.domains, lowest, highest, nobody, nobody)
 
     def apply(
         self,
@@ -132,10 +137,9 @@ class InputBounds:
         They can where they are few of their domain, one or `trimmed` of its rows, and not all that
         a class has. A row that differs in a column taken to be constant may stay.
         """
-        low, high, _ = self.columns
-        varies = low < high
-        inputs = data.inputs[:, varies]
-        spared = ((inputs < low[varies]) | (inputs > high[varies])).any(axis=1)
+        varies = self.low < self.high
+        inputs, low, high = data.inputs[:, varies], self.low[varies], self.high[varies]
+        spared = ((inputs < low) | (inputs > high)).any(axis=1)
         sizes, counts = data.domain_sizes, np.bincount(data.row_domains, spared, data.n_domains)
         few = counts <= np.minimum(np.maximum(1, SETTINGS.trimmed * sizes), sizes - 1)
         spared &= few[data.row_domains]
@@ -146,8 +150,9 @@ class InputBounds:
 
     def apply_by_row(self, inputs: NDArray) -> NDArray:
         """Rows whose domains are not asked for, drawn in to the bounds of the fit."""
-        low, high, _ = self.columns
-        return Limits(low, high, low, high).apply(inputs) if self._beyond(inputs).any() else inputs
+        if not self._beyond(inputs).any():
+            return inputs
+        return Limits(self.low, self.high, self.low, self.high).apply(inputs)
 
     def limits(self) -> Limits:
         """Of all known domains, (domains, columns) each."""
@@ -160,49 +165,41 @@ class InputBounds:
         low, high, lowest, highest = map(np.stack, zip(*new))
         old = (self.lowest, self.highest, self.added_low, self.added_high)
         grown = map(np.vstack, zip(old, (lowest, highest, low, high)))
-        return InputBounds(self.columns, (*self.domains, *order_names(names)), *grown)
+        domains = (*self.domains, *order_names(names))
+        return InputBounds(self.low, self.high, self.reach, domains, *grown)
 
     def _beyond(self, inputs: NDArray) -> NDArray[np.bool_]:
         """(rows,) whether a value of the row lies beyond the bounds of the fit."""
-        low, high, _ = self.columns
-        return np.asarray(((inputs < low) | (inputs > high)).any(axis=1))
+        return np.asarray(((inputs < self.low) | (inputs > self.high)).any(axis=1))
 
     def _of_known(self, number: int) -> Limits:
-        low, high, _ = self.columns
+        ends = self.lowest[number], self.highest[number]
         added = number - (len(self.domains) - len(self.added_low))
-        if added >= 0:
-            low, high = self.added_low[added], self.added_high[added]
-        return Limits(low, high, self.lowest[number], self.highest[number])
+        if added < 0:
+            return Limits(self.low, self.high, *ends)
+        return Limits(self.added_low[added], self.added_high[added], *ends)
 
     def _of_new(self, inputs: NDArray) -> Limits:
         """Of a domain with these rows: as far as its bulk takes it."""
-        low, high, reach = self.columns
         bulk_low, bulk_high = _bulk(np.sort(inputs.astype(np.float64), axis=0))
-        reach = np.maximum(reach, SETTINGS.widths * (bulk_high - bulk_low))
-        low, high = np.minimum(low, bulk_low - reach), np.maximum(high, bulk_high + reach)
+        reach = np.maximum(self.reach, SETTINGS.widths * (bulk_high - bulk_low))
+        low = np.minimum(self.low, bulk_low - reach)
+        high = np.maximum(self.high, bulk_high + reach)
         return Limits(low, high, *_ends(inputs, low, high))
 
-    def state(self) -> dict[str, Any]:
-        return self.columns._asdict() | {
-            field.name: getattr(self, field.name) for field in fields(self)[1:]
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> InputBounds:
-        columns = ColumnBounds(state["low"], state["high"], state["reach"])
-        domains, shape = tuple(state["domains"]), columns.low.shape
-        ends = state["lowest"], state["highest"]
-        added = state["added_low"], state["added_high"]
-        if any(part.ndim != 1 or part.shape != shape for part in columns):
+    def _check_state(self) -> None:
+        n_domains, shape = len(self.domains), self.low.shape
+        bounds, ends = (self.low, self.high), (self.lowest, self.highest)
+        added = (self.added_low, self.added_high)
+        if any(part.ndim != 1 or part.shape != shape for part in (*bounds, self.reach)):
             raise ValueError("the bounds do not fit each other")
-        if any(part.shape != (len(domains), *shape) for part in ends):
+        if any(part.shape != (n_domains, *shape) for part in ends):
             raise ValueError("the bounds do not fit the domains")
-        if any(part.shape[1:] != shape or len(part) > len(domains) for part in added):
+        if any(part.shape[1:] != shape or len(part) > n_domains for part in added):
             raise ValueError("the bounds do not fit the domains that were added")
-        for low, high in (columns[:2], ends, added):
+        for low, high in (bounds, ends, added):
             if low.shape != high.shape or not (low <= high).all():
                 raise ValueError("a lower bound lies above the upper one")
-        return cls(columns, domains, *ends, *added)
 
 
 def warn_of_drawn_in(

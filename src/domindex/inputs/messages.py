@@ -53,11 +53,7 @@ TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\x08\x0b
 
 
 def readable_name(name: str, most: int = 80) -> str:
-    """The name, without marks that turn text around, and cut where it is long.
-
-    What is cut ends in a few characters that are the name's own, so that two names that begin alike
-    stay two.
-    """
+    """The name without marks that turn text around; a long one is cut and ends in its own hash."""
     plain = TURNING.sub("\ufffd", name)
     if len(plain) <= most:
         return plain

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from functools import partial
+from itertools import groupby, islice, starmap
 from typing import Any, cast
 
 import numpy as np
@@ -20,7 +21,6 @@ from domindex.committee.committee import (
     Member,
     PredictorMember,
     disagreement,
-    estimate_shares,
     fit_predictor,
     helps_on_folds,
     source_shares,
@@ -62,15 +62,6 @@ class BuiltCommittee:
     forecaster: Forecaster  # what to expect of it in any domain
     held_out: HeldOutRecord  # how well it predicted held-out sources
     explained: Explained | None  # what importance is measured on; None with a network alone
-
-
-def _farthest_target(data: DomainData, distances: PointDistances) -> float:
-    """How far the target that lies farthest from every source is from the nearest one."""
-    sources = np.unique(data.row_domains[data.row_counts])
-    targets = np.setdiff1d(np.arange(len(data.domains)), sources)
-    if not len(targets):
-        return 0.0
-    return float(distances.to_nearest(targets, sources).max())
 
 
 class CommitteeBuilder:
@@ -116,9 +107,10 @@ class CommitteeBuilder:
         }
         self.output_range, self.known_outputs = None, None
         if data.classes is None:
-            self.output_range = OutputRange.of(
-                data, self.rows.folds, _farthest_target(data, distances)
-            )
+            sources = np.unique(data.row_domains[data.row_counts])
+            targets = np.setdiff1d(np.arange(data.n_domains), sources)
+            gaps = distances.to_nearest(targets, sources) if len(targets) else np.zeros(1)
+            self.output_range = OutputRange.of(data, self.rows.folds, float(gaps.max()))
             self.known_outputs = KnownOutputs.of(data, self.rows.folds)
         self.separability = self._measure_separability()
 
@@ -227,11 +219,8 @@ class CommitteeBuilder:
         return found
 
     def _validate(self, candidates: list[Candidate]) -> list[Trial]:
-        """A trial for each candidate; one whose predictor fails is left out with a warning.
-
-        Candidates that differ in their penalty alone are mixed. Where all fail, the last failure is
-        raised. What an earlier fit left in the checkpoint is not predicted again.
-        """
+        """Trials, those that differ in their penalty alone mixed; what fails is left out with a
+        warning, and where all fail, the last failure is raised."""
         if not candidates:
             return []
         predicted: dict[Candidate, Floats | PredictorError] = {}
@@ -246,11 +235,6 @@ class CommitteeBuilder:
             predicted[one] = result
             if not isinstance(result, PredictorError):
                 self.stages.store_held_out(one, result)
-        return self._trials(candidates, predicted)
-
-    def _trials(
-        self, candidates: Sequence[Candidate], predicted: dict[Candidate, Floats | PredictorError]
-    ) -> list[Trial]:
         named: dict[str, list[tuple[Trial, Floats]]] = {}
         failures: dict[str, PredictorError] = {}
         for one in candidates:
@@ -286,10 +270,7 @@ class CommitteeBuilder:
         ]
 
     def _validate_with_network(self, wanted: list[Candidate], alone: bool) -> list[Trial]:
-        """The network, and what is fitted on its encoding, from one training of its folds.
-
-        `alone` says that nothing else was tried.
-        """
+        """The network, and what is fitted on its encoding; `alone` where nothing else was tried."""
         represented = self.represented[wanted[0].representation]
         self.network = NetworkCandidate.begin(represented, self.indices, self.context)
         predicted, self.represented[ENCODED] = self.network.hold_out(self.rows)
@@ -378,12 +359,7 @@ class CommitteeBuilder:
         placed = PlacedRows.of_map(self.data, self.geometry.domain_map)
         targets = placed.only(set(self.data.target_domains))
         probabilities = committee.predict(targets, self.indices).mean
-        sources = source_shares(self.rows)
-        shares = {
-            name: estimate_shares(probabilities[members], sources)
-            for name, members, _ in targets.domains
-        }
-        return LabelShift(sources, shares)
+        return LabelShift(source_shares(self.rows), {}).with_domains(probabilities, targets)
 
     def _member(self, candidate: Candidate) -> Member:
         if not candidate.needs_network:
@@ -392,23 +368,21 @@ class CommitteeBuilder:
         return self.network.member(candidate, self.seed)
 
     def _predictor_member(self, candidate: Candidate) -> PredictorMember:
-        """What the candidate learned from all sources: now, before, or before a fit was cut off."""
-        if candidate not in self.fitted:
-            represented = self.represented[candidate.representation]
-            member, seconds = self.stages.member(candidate, represented), 0.0
-            if member is None:
-                member, seconds = timed(fit_predictor, candidate, represented, self.seed)
-                self.stages.store_member(candidate, member, seconds)
-            self.fitted[candidate] = member
+        """What the candidate learned from all sources."""
+        self._fit([candidate], in_threads=False)
         return self.fitted[candidate]
 
     def _fit_in_threads(self, candidates: Sequence[Candidate]) -> None:
-        """Those that may be and are not fitted yet, in parallel."""
-        if not self.workers.has_threads:
-            return
+        """Those that may be, in parallel."""
+        if self.workers.has_threads:
+            able = [one for one in candidates if one.in_threads and not one.needs_network]
+            self._fit(able, in_threads=True)
+
+    def _fit(self, candidates: Sequence[Candidate], *, in_threads: bool) -> None:
+        """Those that are not fitted yet, neither here nor before a fit was cut off."""
         left = []
         for one in candidates:
-            if one.needs_network or not one.in_threads or one in self.fitted:
+            if one in self.fitted:
                 continue
             member = self.stages.member(one, self.represented[one.representation])
             if member is None:
@@ -418,7 +392,8 @@ class CommitteeBuilder:
         jobs = [
             (fit_predictor, one, self.represented[one.representation], self.seed) for one in left
         ]
-        for one, (member, seconds) in zip(left, self.workers.run(timed, jobs, in_threads=True)):
+        run = partial(self.workers.run, in_threads=True) if in_threads else starmap
+        for one, (member, seconds) in zip(left, run(timed, jobs)):
             self.fitted[one] = member
             self.stages.store_member(one, member, seconds)
 
@@ -432,9 +407,8 @@ def attempt(
 ) -> Iterator[Floats | PredictorError]:
     """What each candidate predicts of held-out rows (n, columns), or why it failed, in their order.
 
-    Threads are given a fold at a time: the last candidates, of which some take several times as
-    long as others, then keep all of them busy. What is sent to other processes is a candidate with
-    all its folds, for its rows go with it.
+    Threads are given a fold at a time, which keeps all of them busy to the end; other processes a
+    candidate with all its folds, for its rows go with it.
     """
     for in_threads, group in groupby(candidates, key=lambda one: one.in_threads):
         named = list(group)
@@ -472,22 +446,19 @@ def chosen_flow(
     network = built.committee.network
     name = built.committee.members[0].representation.name
     follows = "flow" in used or (network is not None and network.follows_flow)
-    facts = _flow_facts(geometry, built.committee) if follows else None
+    facts = None
+    if follows:
+        selected = geometry.selected
+        followed = selected.around or selected
+        facts = {
+            "family": followed.flow.family,
+            "n_components": followed.flow.n_components,
+            "neighbors": list(selected.domain_map.neighbors),
+            "around": selected.around is not None,
+            "misfit": float(followed.misfit),
+            "straightened": network is not None and network.is_straightened,
+        }
     return used[0] if used[0] in ("flow", ENCODED) else name, facts
-
-
-def _flow_facts(geometry: DomainGeometry, committee: Committee) -> dict[str, Any]:
-    """What was chosen, in plain values."""
-    selected, network = geometry.selected, committee.network
-    followed = selected.around or selected
-    return {
-        "family": followed.flow.family,
-        "n_components": followed.flow.n_components,
-        "neighbors": list(selected.domain_map.neighbors),
-        "around": selected.around is not None,
-        "misfit": float(followed.misfit),
-        "straightened": network is not None and network.is_straightened,
-    }
 
 
 def grid_flow_facts(committee: Committee) -> dict[str, Any] | None:

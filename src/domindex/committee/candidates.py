@@ -53,7 +53,6 @@ class Candidate:
 
     @property
     def needs_network(self) -> bool:
-        """Whether the network has to be trained for it."""
         return self.learner is None or self.encoded
 
     @property
@@ -67,12 +66,10 @@ class Candidate:
 
     @property
     def in_threads(self) -> bool:
-        """Whether its learner may be fitted in threads."""
         return self.learner is not None and self.learner.in_threads
 
     @property
     def extrapolates(self) -> bool:
-        """Whether its learner continues beyond the rows that it has learned from."""
         return self.learner is not None and self.learner.extrapolates
 
     @property
@@ -99,9 +96,8 @@ def list_candidates(
 ) -> list[Candidate]:
     """Pairs that were asked for, or every predictor on every representation that makes sense.
 
-    A linear rule stands there once for each penalty: the folds mix them. The network is tried along
-    the flow; with a backbone, which needs rows of the inputs' shape, on raw inputs, or on the
-    representation that was asked for.
+    A linear rule stands there once for each penalty. The network is tried along the flow; with a
+    backbone, which needs rows of the inputs' shape, on raw inputs or what was asked for.
     """
     given_to_network = FlowAligned.name if geometry.has_flow and not has_backbone else Raw.name
     if requested is not None:
@@ -208,10 +204,9 @@ def fit_candidate(
 ) -> Predictor:
     """The candidate's learner on represented rows, which are the given rows of the data."""
     assert candidate.learner is not None
-    labels, n_classes = data.labels[rows], None
-    if data.classes is not None:
-        n_classes = len(data.classes)
-    else:
+    labels = data.labels[rows]
+    n_classes = None if data.classes is None else len(data.classes)
+    if n_classes is None:
         labels = train.normalize(labels)
     extra = {} if weights is None else {"weights": weights}
     return candidate.learner.fit(train.features, labels, n_classes, seed, **extra)
@@ -265,10 +260,7 @@ class Trial:
 def arrival_groups(
     distances: PointDistances, is_known: NDArray[np.bool_], others: Ints, max_groups: int = 4
 ) -> list[Ints]:
-    """The other domains in a few groups, those next on the map to what is known first.
-
-    A domain that has arrived is known to those after it.
-    """
+    """The other domains in a few groups, those next on the map to what has arrived first."""
     if not len(others):
         return []
     nearest = distances.to_nearest(others, np.flatnonzero(is_known))
@@ -295,8 +287,7 @@ def self_trained(
 ) -> Predictor:
     """The candidate's learner on known rows and on what it says itself of unlabelled domains.
 
-    `train` are the known rows as represented, `known` their numbers. Unlabelled are the targets
-    and, in a fold, the domains that are held out; a group of them adds `max_rows` at most.
+    These are the targets and, in a fold, `held_out`; a group of them adds `max_rows` at most.
     """
     data, rng = represented.data, np.random.default_rng(seed)
     assert candidate.learner is not None
@@ -330,10 +321,9 @@ def learn(
     held_out: Ints,
     seed: int,
 ) -> Predictor:
-    """The candidate on known rows, for rows that look like `goal`.
+    """The candidate on known rows (by their numbers, and as represented), for rows like `goal`.
 
-    `train` are the known rows as represented, `known` their numbers, and `held_out` the domains
-    that a fold puts in the targets' role.
+    `held_out` are the domains that a fold puts in the targets' role.
     """
     data = represented.data
     weights = None if data.weights is None else data.weights[known]

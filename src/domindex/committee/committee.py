@@ -44,8 +44,7 @@ class Member(Saved, ABC):
         """What predictions are made from, (rows, size)."""
 
     def spread(self, rows: PlacedRows) -> Floats:
-        """(rows, 1) in which the representation measures outputs, relative to that of all inputs;
-        1 where they stay as they are."""
+        """(rows, 1) in which the representation measures outputs, relative to all inputs."""
         return self.representation.apply(rows).spread / self.representation.spread_unit
 
     def entry(self) -> dict[str, Any]:
@@ -86,8 +85,7 @@ class NetworkMember(Member):
         return _gathered(rows, [latents.z[0] for latents in self._latents(rows, indices)])
 
     def represent(self, rows: PlacedRows, indices: FittedIndices) -> RepresentedRows:
-        """z as the features of another predictor, (rows, latent_dim), with the units of outputs in
-        what the network is given."""
+        """z as the features of another predictor, (rows, latent_dim)."""
         return replace(self.representation.apply(rows), features=self.encode(rows, indices))
 
     @property
@@ -184,12 +182,10 @@ def conformal_factors(
 ) -> Floats:
     """Factors (outputs,) for the deviations, so that they and their intervals hold what they say.
 
-    A network's variance is learned where it was trained; an unseen domain is further off. The
-    residuals (rows, outputs) are of predictions for source domains that were held out. The factor
-    is the larger of two. By the first, an interval of probability `coverage` holds that share of
-    them. Where errors have heavy tails, most of them are small and that share says nothing about
-    the few that are large: by the second, the deviation is no smaller than the root mean square of
-    the errors, as the word promises. For errors that are Gaussian the two agree.
+    The residuals (rows, outputs) are of held-out sources. The factor is the larger of two. By the
+    first, an interval of probability `coverage` holds that share of them. That says nothing of the
+    few large errors of heavy tails: by the second, the deviation is no smaller than the root mean
+    square of the errors. For Gaussian errors the two agree.
     """
     ratios = np.abs(residuals) / deviations
     order = np.argsort(ratios, axis=0)
@@ -248,8 +244,7 @@ class LabelShift:
 def estimate_shares(probabilities: Floats, sources: Floats, prior_rows: float = 20.0) -> Floats:
     """(classes,) shares of a domain whose rows have these probabilities under the sources'.
 
-    The sources' shares count for `prior_rows`, so that a domain of few rows moves little: a stated
-    prior, not tuned. What expectation and maximisation have found after 50 rounds is used.
+    The sources' shares count for `prior_rows`, so that few rows move little; not tuned.
     """
     shares = sources
     for _ in range(50):
@@ -273,8 +268,7 @@ def source_shares(rows: HeldOutRows) -> Floats:
 
 
 def helps_on_folds(held_out: Floats, rows: HeldOutRows) -> bool:
-    """Whether following the shares of held-out domains lowers the loss (n, classes): by two
-    standard errors over these domains."""
+    """Whether following held-out domains' shares lowers their loss by two standard errors."""
     sources = source_shares(rows)
     followed = np.empty_like(held_out)
     for part in range(len(rows.part_domains)):
@@ -320,11 +314,11 @@ class Deviations(Saved):
         residuals = rows.labels - mean
         least = 1e-12 * max(float(np.abs(rows.labels).max()), 1e-300)
         typical = np.sqrt(rows.row_weights @ (residuals / spread) ** 2)
-        raw = np.sqrt((typical * spread) ** 2 + _variance(members, weights, mean))
-        raw = np.maximum(raw, least)
-        factors = conformal_factors(residuals, raw, rows.row_weights, coverage)
         assert rows.unit is not None
-        return cls(rows.unit, typical, factors, least)
+        found = cls(rows.unit, typical, np.ones(len(typical)), least)
+        raw = found.apply(members, weights, spread, mean)
+        factors = conformal_factors(residuals, raw, rows.row_weights, coverage)
+        return replace(found, factors=factors)
 
     def apply(self, members: Floats, weights: Floats, spread: Floats, mean: Floats) -> Floats:
         raw = np.sqrt((self.typical * spread) ** 2 + _variance(members, weights, mean))
@@ -424,15 +418,14 @@ def ways_apart(
     """By domain, how far predictions differ that reach it the other way round.
 
     `predicted` (rows, columns) are those of the way that was taken. For classes the share of rows
-    whose class changes; for values the root mean squared difference in units of the outputs'
-    spread. 0 where only one way is in question, see `RingCoordinate.chance_of_other_way`: among the
-    sources, and close to them. None where no member runs along a ring.
+    whose class changes; for values the root mean squared difference in units of spread. 0 among the
+    sources and close to them, where one way is in question. None where no member runs along a ring.
     """
     ring = committee.ring
     if ring is None or rows.angles is None:
         return None
-    questions = [bool(ring.in_question(rows.angles[domain.name])) for domain in rows.domains]
-    asked = {domain.name for domain, one in zip(rows.domains, questions) if one}
+    angles = rows.angles
+    asked = {one.name for one in rows.domains if bool(ring.in_question(angles[one.name]))}
     apart: dict[Hashable | None, float] = {domain.name: 0.0 for domain in rows.domains}
     if not asked:
         return apart
@@ -441,11 +434,9 @@ def ways_apart(
     values = committee.predict(other, indices).mean
     for domain in other.domains:
         before, after = predicted[there[domain.name]], values[domain.rows]
-        apart[domain.name] = _apart(before, after, committee)
+        if committee.deviations is None:
+            apart[domain.name] = float((before.argmax(axis=1) != after.argmax(axis=1)).mean())
+        else:
+            gaps = (before - after) / committee.deviations.unit
+            apart[domain.name] = float(np.sqrt((gaps**2).mean()))
     return apart
-
-
-def _apart(before: Floats, after: Floats, committee: Committee) -> float:
-    if committee.deviations is None:
-        return float((before.argmax(axis=1) != after.argmax(axis=1)).mean())
-    return float(np.sqrt((((before - after) / committee.deviations.unit) ** 2).mean()))

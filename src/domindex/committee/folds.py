@@ -27,11 +27,7 @@ FoldKind = Literal["near", "far", "rows"]
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Some sources to learn from, and others, in the role of targets, to predict.
-
-    Near folds hold out any domains; far ones learn only from sources far from the one held out;
-    where there is a single source, rows of it are held out.
-    """
+    """Some sources to learn from, and others, in the role of targets, to predict."""
 
     kind: FoldKind
     train: Ints  # numbers of rows to learn from
@@ -51,67 +47,40 @@ def plan_folds(
     """Near folds: groups of sources, each predicted from the others. Far folds: a source predicted
     from the half of the other sources that lies farthest from it.
 
-    `distances` are those of the map. A held-out domain has the rows that targets
-    would have: `target_rows` says which of its rows resemble theirs, where sources hold more.
-    Two sources have near folds only; one has folds of its rows. Rows that count for nothing are in
-    no fold.
+    `target_rows` says which rows of a domain resemble those of targets, where sources hold more.
+    Two sources have near folds only; one has folds of its rows.
     """
     rng = np.random.default_rng(seed)
     sources = np.unique(data.row_domains[data.row_counts])
     if len(sources) == 1:
         return _row_folds(data, sources, settings, rng)
-    maker = _FoldMaker(data, distances, target_rows, settings, rng)
+    every = data.rows_by_domain()
+    counting = [rows[data.row_counts[rows]] for rows in every]
+
+    def like_targets(domain: int) -> Ints:
+        rows = counting[domain]
+        if target_rows is None:
+            return rows
+        alike = np.intersect1d(every[domain][target_rows[domain]], rows)
+        return alike if len(alike) else rows
+
+    def make(kind: FoldKind, train: Ints, held_out: Ints) -> Fold:
+        held_out = np.sort(held_out)
+        most = max(1, settings.max_held_out_rows // len(held_out))
+        to_predict = np.concatenate([_some(like_targets(k), most, rng) for k in held_out])
+        known = np.concatenate([counting[k] for k in train])
+        known = _some(known, settings.max_train_rows, rng)
+        distance = distances.to_nearest(held_out, train)
+        return Fold(kind, known, to_predict, held_out, distance, len(train))
+
     groups = np.array_split(rng.permutation(sources), min(settings.near_folds, len(sources)))
-    folds = [maker.make("near", np.setdiff1d(sources, group), group) for group in groups]
+    folds = [make("near", np.setdiff1d(sources, group), group) for group in groups]
     if len(sources) > 2:
         for held_out in rng.permutation(sources)[: settings.far_folds]:
             others = np.setdiff1d(sources, [held_out])
             order = others[np.argsort(-distances.row(held_out)[others], kind="stable")]
-            far = order[: (len(order) + 1) // 2]
-            folds.append(maker.make("far", far, np.array([held_out])))
+            folds.append(make("far", order[: (len(order) + 1) // 2], np.array([held_out])))
     return folds
-
-
-@dataclass(frozen=True, eq=False)
-class _FoldMaker:
-    data: DomainData
-    distances: PointDistances
-    target_rows: list[Ints] | None
-    settings: ChoiceSettings
-    rng: np.random.Generator
-
-    def make(self, kind: FoldKind, train: Ints, held_out: Ints) -> Fold:
-        held_out = np.sort(held_out)
-        most = max(1, self.settings.max_held_out_rows // len(held_out))
-        held_out_rows = [_some(self._like_targets(k), most, self.rng) for k in held_out]
-        train_rows = np.concatenate([self.counting_rows[k] for k in train])
-        return Fold(
-            kind,
-            _some(train_rows, self.settings.max_train_rows, self.rng),
-            np.concatenate(held_out_rows),
-            held_out,
-            self.distances.to_nearest(held_out, train),
-            len(train),
-        )
-
-    @cached_property
-    def rows(self) -> list[Ints]:
-        """Of every domain."""
-        return self.data.rows_by_domain()
-
-    @cached_property
-    def counting_rows(self) -> list[Ints]:
-        """Of every domain, those that count for something in learning."""
-        counts = self.data.row_counts
-        return [rows[counts[rows]] for rows in self.rows]
-
-    def _like_targets(self, domain: int) -> Ints:
-        rows = self.counting_rows[domain]
-        if self.target_rows is None:
-            return rows
-        alike = self.rows[domain][self.target_rows[domain]]
-        kept = np.intersect1d(alike, rows)
-        return kept if len(kept) else rows
 
 
 def _row_folds(
@@ -119,11 +88,11 @@ def _row_folds(
 ) -> list[Fold]:
     counting = np.flatnonzero(data.row_counts & (data.row_domains == sources[0]))
     rows = _some(counting, settings.max_train_rows, rng)
-    zero = np.zeros(1)
-    if len(rows) == 1:
-        return [Fold("rows", rows, rows, sources, zero)]
-    parts = KFold(min(5, len(rows)), shuffle=True, random_state=0).split(rows)
-    return [Fold("rows", rows[train], rows[test], sources, zero) for train, test in parts]
+    parts = [(rows, rows)]
+    if len(rows) > 1:
+        split = KFold(min(5, len(rows)), shuffle=True, random_state=0).split(rows)
+        parts = [(rows[train], rows[test]) for train, test in split]
+    return [Fold("rows", train, test, sources, np.zeros(1)) for train, test in parts]
 
 
 def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
@@ -131,16 +100,13 @@ def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
 
 
 def held_out_folds(domains: Ints, most: int) -> list[Ints]:
-    """Rows to hold out in turn: by domain, at most so many times, or, of one domain, by rows.
-
-    A single row is held out of itself: there is nothing else to learn from.
-    """
+    """Rows to hold out in turn: by domain, at most so many times, or, of one domain, by rows."""
     n_folds = min(len(np.unique(domains)), most)
     if n_folds > 1:
         return [test for _, test in GroupKFold(n_folds).split(domains, groups=domains)]
     if len(domains) > 1:
         return [test for _, test in KFold(min(5, len(domains))).split(domains)]
-    return [np.array([0]), np.array([0])]
+    return [np.array([0]), np.array([0])]  # nothing else to learn from
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,9 +214,8 @@ def temper(probabilities: Floats, temperature: float, smoothing: float) -> Float
 class RepresentedFolds:
     """A representation of all rows, and of the rows of any fold.
 
-    What a representation learns from inputs alone is learned once. What depends on roles is learned
-    anew in every fold, and a held-out domain that is cut to rows like the targets' is measured by
-    those rows, like a domain never seen.
+    What depends on roles is learned anew in every fold, and a held-out domain that is cut to rows
+    like the targets' is measured by those rows, like a domain never seen.
     """
 
     data: DomainData
@@ -271,40 +236,28 @@ class RepresentedFolds:
 
     def of(self, fold: Fold) -> tuple[RepresentedRows, RepresentedRows]:
         """The rows to learn from, and those to predict, in the order of the fold."""
-        if fold.kind == "rows":
-            return self.rows.part(fold.train), self.rows.part(fold.held_out)
-        if not (self.is_cut or self.representation.uses_roles):
+        if fold.kind == "rows" or not (self.is_cut or self.representation.uses_roles):
             return self.rows.part(fold.train), self.rows.part(fold.held_out)
         key = (fold.kind, *fold.domains.tolist())
-        if key not in self.kept:
-            self.kept[key] = self._anew(fold)
+        if key not in self.kept:  # it takes a while, and the next candidate asks again
+            representation, held_out = self.in_fold(fold)
+            train = self.rows.part(fold.train)
+            if self.representation.uses_roles:
+                train = representation.apply(self.learned_from(fold))
+            self.kept[key] = train, representation.apply(held_out)
         return self.kept[key]
-
-    def _anew(self, fold: Fold) -> tuple[RepresentedRows, RepresentedRows]:
-        """What takes a while; kept for the next candidate."""
-        if not self.representation.uses_roles:
-            held_out = self.representation.apply(self.held_out(fold))
-            return self.rows.part(fold.train), held_out
-        representation = self._in_roles(fold)
-        return (
-            representation.apply(self._placed(fold.train)),
-            representation.apply(self._placed(fold.held_out)),
-        )
 
     def balancing(
         self, train: RepresentedRows, goal: RepresentedRows, known: Ints, held_out: Ints
     ) -> Floats:
-        """(n,) weights that make known rows look like `goal`, those of the held-out domains.
-
-        Found once for all who ask, as rules do that differ in nothing but their penalty.
-        """
+        """(n,) weights that make known rows look like `goal`; found once for all who ask."""
         key = known.tobytes(), held_out.tobytes()
         if key not in self.balanced:
             self.balanced[key] = balancing_weights(train.features, goal.features) * len(known)
         return self.balanced[key]
 
     def held_out(self, fold: Fold) -> PlacedRows:
-        """The rows to predict, as they would come from domains never seen where they are cut."""
+        """The rows to predict, as from domains never seen where they are cut."""
         return self._placed(fold.held_out, as_new=self.is_cut)
 
     def in_fold(self, fold: Fold) -> tuple[Representation, PlacedRows]:
@@ -312,17 +265,16 @@ class RepresentedFolds:
         if fold.kind == "rows" or not self.representation.uses_roles:
             as_new = self.is_cut and fold.kind != "rows"
             return self.representation, self._placed(fold.held_out, as_new=as_new)
-        return self._in_roles(fold), self._placed(fold.held_out)
+        is_source = np.zeros(self.data.n_domains, dtype=bool)
+        is_source[np.unique(self.data.row_domains[fold.train])] = True
+        rows = np.concatenate([fold.train, fold.held_out])
+        data = self.data.select(rows, is_source)
+        representation = type(self.representation).fit(data, self.geometry)
+        return representation, self._placed(fold.held_out)
 
     def learned_from(self, fold: Fold) -> PlacedRows:
         """The rows to learn from, before they are represented."""
         return self._placed(fold.train)
-
-    def _in_roles(self, fold: Fold) -> Representation:
-        is_source = np.zeros(self.data.n_domains, dtype=bool)
-        is_source[np.unique(self.data.row_domains[fold.train])] = True
-        rows = np.concatenate([fold.train, fold.held_out])
-        return type(self.representation).fit(self.data.select(rows, is_source), self.geometry)
 
     def _placed(self, rows: Ints, as_new: bool = False) -> PlacedRows:
         numbers = self.data.row_domains[rows]

@@ -26,27 +26,17 @@ from domindex.vdi.fitted_indices import FittedIndices
 
 @dataclass(frozen=True)
 class ForecastSettings:
-    """What a forecast believes before any domain was held out.
+    """What a forecast believes before any domain was held out."""
 
-    Attributes
-    ----------
-    signal_penalty, distance_penalty : ridge penalties of the correction's slopes, per held-out
-        domain. Set with forecasts on the suite of real datasets in view
-    prior_spread : how far domains scatter about a forecast: five points of accuracy; a factor
-        e^±0.5 of the squared error. A stated prior, not tuned
-    farthest : standard deviations of held-out distances and signals beyond which a trend is not
-        continued; not tuned
-    share_of_agreement : exponent with which disagreement enters the forecast of a squared error:
-        half way between ignoring it and taking it at its word. Set on the suite of real datasets
-    """
-
-    signal_penalty: float
-    prior_spread: float
+    signal_penalty: float  # ridge penalty of the slope, per held-out domain; set on the real suite
+    prior_spread: float  # of domains about a forecast: accuracy, or log error; stated, not tuned
     probability: float = 0.8  # of the intervals; a definition
-    distance_penalty: float = 0.3
+    distance_penalty: float = 0.3  # as `signal_penalty`
     prior_domains: float = 3.0  # how many domains that belief counts for; not tuned
-    farthest: float = 3.0
-    share_of_agreement: float = 0.5
+    farthest: float = 3.0  # standard deviations beyond which a trend is not continued; not tuned
+    share_of_agreement: float = (
+        0.5  # exponent of disagreement: half its word; set on the real suite
+    )
 
 
 CLASSES = ForecastSettings(signal_penalty=0.01, prior_spread=0.05)
@@ -70,11 +60,7 @@ class Forecaster(Saved):
 
     @classmethod
     def fit(cls, held_out: Floats, disagreement: Floats, rows: HeldOutRows) -> Forecaster:
-        """From the committee's predictions (n, columns) of held-out rows.
-
-        `disagreement` (n,) is that of its members, in squared units of spread; not read for
-        classes.
-        """
+        """From the committee's predictions (n, columns) and disagreement (n,) of held-out rows."""
         is_class = rows.n_classes is not None
         signal = rows.by_part(_row_signal(held_out, disagreement, is_class))
         quality = rows.by_part(_row_quality(held_out, rows))
@@ -138,11 +124,8 @@ class Forecaster(Saved):
         return {name: float(np.exp(value)) for name, value in result.items()}
 
     def _away_from_home(self, expected: float, low: float, high: float) -> tuple[float, ...]:
-        """With one source nobody has seen what distance does: rules grow surer the further they go.
-
-        No better is expected than at home, and anything from there down to knowing nothing is
-        possible: chance, or an error as large as the spread of the outputs.
-        """
+        """With one source nobody has seen what distance does: anything from as good as at home down
+        to knowing nothing is possible."""
         assert self.ignorance is not None
         home = self.held_out_mean
         if self.is_class:
@@ -190,14 +173,9 @@ def forecast_table(
 ) -> pd.DataFrame:
     """What to expect in every domain of these rows.
 
-    Columns: domain, rows, nearest (source on the map), distance (to it); for classes
-    expected_accuracy, low, high (80 %), and for comparison held_out_mean and
-    thresholded_confidence; for values expected_error (root mean squared, in the units of a single
-    output, or of the outputs' spread), low, high and held_out_mean. `off_map` holds where a domain
-    is among those given as off the map: held-out sources say nothing of what to expect there.
-    Where members run along the ring of a map that closes, two_ways says how far predictions agree
-    that reach a domain one way round and the other, see `ways_apart`; the interval covers what the
-    other way may cost.
+    Its columns are those of `forecast_`; off_map, for held-out sources say nothing of domains off
+    the map; and, where members run along a ring, two_ways: how far predictions agree that reach a
+    domain one way round and the other, see `ways_apart`. The interval covers what that may cost.
     """
     predicted = committee.predict(rows, indices)
     assert predicted.disagreement is not None
@@ -214,15 +192,25 @@ def forecast_table(
         expected = forecaster.predict(
             predicted.mean[members], predicted.disagreement[members], float(gaps[nearest])
         )
-        if apart is not None:
-            expected = _with_other_way(expected, apart[name], forecaster.is_class)
+        other = 0.0 if apart is None else apart[name]  # what the other way round may cost
+        if forecaster.is_class:
+            expected["low"] = max(expected["low"] - other, 0.0)
+        else:
+            expected["high"] += other**2
+            expected = {what: unit * value**0.5 for what, value in expected.items()}
         record = {
             "domain": name,
             "rows": len(members),
             "nearest": sources[nearest],
             "distance": float(gaps[nearest]),
+            "expected_accuracy" if forecaster.is_class else "expected_error": expected["expected"],
+            "low": expected["low"],
+            "high": expected["high"],
+            "held_out_mean": expected["mean"],
         }
-        record |= _named(expected, forecaster.is_class, unit) | {"off_map": name in off_map}
+        if forecaster.is_class:
+            record["thresholded_confidence"] = expected["thresholded"]
+        record["off_map"] = name in off_map
         if apart is not None:
             record["two_ways"] = float(np.clip(1.0 - apart[name], 0.0, 1.0))
         records.append(record)
@@ -233,27 +221,3 @@ def forecast_table(
             for column in records[0]
         }
     )
-
-
-def _with_other_way(expected: dict[str, float], apart: float, is_class: bool) -> dict[str, float]:
-    """An interval that holds if the other way round was the right one for all that it changes."""
-    if is_class:
-        return expected | {"low": max(expected["low"] - apart, 0.0)}
-    return expected | {"high": expected["high"] + apart**2}
-
-
-def _named(expected: dict[str, float], is_class: bool, unit: float) -> dict[str, float]:
-    if is_class:
-        return {
-            "expected_accuracy": expected["expected"],
-            "low": expected["low"],
-            "high": expected["high"],
-            "held_out_mean": expected["mean"],
-            "thresholded_confidence": expected["thresholded"],
-        }
-    return {
-        "expected_error": unit * expected["expected"] ** 0.5,
-        "low": unit * expected["low"] ** 0.5,
-        "high": unit * expected["high"] ** 0.5,
-        "held_out_mean": unit * expected["mean"] ** 0.5,
-    }

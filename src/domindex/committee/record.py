@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 
 import numpy as np
 import pandas as pd
@@ -30,40 +31,28 @@ from domindex.representations import RepresentedRows
 class HeldOutRecord(Saved):
     """Quality on held-out sources; a domain held out near and far counts for both.
 
-    Attributes
-    ----------
-    scores, plain_scores : (held out,) accuracy, or root mean squared error in the unit of a single
-        output (several: in units of their spread), of the committee and of the best plain candidate
-    plain : name of that candidate; "" where no plain one was tried, and then `plain_scores` repeat
-        `scores`
-    figures, plain_figures : name to number: log_loss, brier, auc for classes; rmse, mae, r2, bias
-        for values; those that cannot be computed are left out
-    calibration : (bins, 3), mean of what was predicted, mean of what was found, share of the rows.
-        For two classes of the second one's probability, for more of the confidence and whether it
-        was right; for values of deciles of the prediction, the first output
-    confusion : (classes, classes) share of the rows of each true class by predicted class; empty
-        for values and for many classes
-    coverage : (levels, 2), what intervals should hold and what they held; empty for classes
+    Scores are accuracy, or root mean squared error in the unit of a single output (several: in
+    units of their spread). Figures are log_loss, brier and auc, or rmse, mae, r2 and bias, where
+    they can be computed.
     """
 
     domains: NDArray[np.int64]  # (held out,) numbers of domains
-    scores: Floats
-    plain_scores: Floats
-    plain: str
+    scores: Floats  # (held out,) of the committee
+    plain_scores: Floats  # (held out,) of the best plain candidate
+    plain: str  # its name; "" where none was tried, and then `plain_scores` repeat `scores`
     by_rows: bool  # whether there was one source, and rows of it were held out
     figures: Mapping[str, float]
     plain_figures: Mapping[str, float]
-    calibration: Floats
-    confusion: Floats
-    residuals: Floats  # (bins, 3), from, to, share of rows; empty for classes
-    coverage: Floats
+    calibration: Floats  # (bins, 3) mean predicted, mean found, share of rows; see `_calibration`
+    confusion: Floats  # (classes, classes) shares by true and predicted class; empty for many
+    residuals: Floats  # (bins, 3) from, to, share of rows; empty for classes
+    coverage: Floats  # (levels, 2) what intervals should hold and held; empty for classes
 
     @classmethod
     def of(
         cls, predicted: Floats, deviation: Floats | None, trials: Sequence[Trial], rows: HeldOutRows
     ) -> HeldOutRecord:
-        """From the committee's predictions (n, columns) of the held-out rows, with their deviations
-        where they are values, and all trials, among which the plain ones are looked for."""
+        """From the committee's predictions (n, columns) of held-out rows, and all trials."""
         plain = [trial for trial in trials if trial.candidate.is_plain]
         best = min(plain, key=lambda trial: trial.loss(rows)) if plain else None
         compared = predicted if best is None else best.predicted
@@ -141,7 +130,8 @@ def _calibration(
 ) -> Floats:
     """(bins, 3), bins of equal width for probabilities, of equal rows for values.
 
-    A bin of few rows is not shown: it would be chance, and close to the rows.
+    For two classes of the second one's probability, for more of the confidence and whether it was
+    right; of values the first output. A bin of few rows is not shown: it would be chance.
     """
     shares = np.linspace(0, 1, n_bins + 1)[1:-1]
     if rows.n_classes is None:
@@ -193,15 +183,10 @@ def _coverage(predicted: Floats, deviation: Floats | None, rows: HeldOutRows) ->
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """What column importance is measured on: the heaviest candidate that needs no network.
-
-    Attributes
-    ----------
-    candidate, temperature : which, and by what its probabilities are softened
-    """
+    """What column importance is measured on: the heaviest candidate that needs no network."""
 
     candidate: Candidate
-    temperature: float
+    temperature: float  # by which its probabilities are softened
     represented: RepresentedFolds  # rows in its representation, in any fold
     folds: tuple[Fold, ...]  # those on which it was validated
     smoothing: float  # share of a probability that is spread over all classes
@@ -223,23 +208,17 @@ def column_importance(
     rng = np.random.default_rng(seed)
     by_domain: dict[int, list[Floats]] = {}
     near = [fold for fold in explained.folds if fold.kind != "far"][:max_folds]
-    jobs = [(explained, fold, seed) for fold in near]
-    predictors: Iterator[Predictor] = (_learned(*job) for job in jobs)
-    if workers.has_threads and explained.candidate.in_threads:  # predictors would have to come back
-        predictors = workers.run(_learned, jobs, in_threads=True)
+    candidate, known = explained.candidate, explained.represented
+    jobs = [(candidate, known, *known.of(fold), fold.train, fold.domains, seed) for fold in near]
+    predictors: Iterator[Predictor] = starmap(learn, jobs)
+    if workers.has_threads and candidate.in_threads:  # predictors would have to come back
+        predictors = workers.run(learn, jobs, in_threads=True)
     for fold, predictor in zip(near, predictors):
         for domain, costs in _costs_in_fold(explained, fold, predictor, groups, rng):
             by_domain.setdefault(domain, []).append(costs)
     costs = np.stack([np.mean(parts, axis=0) for parts in by_domain.values()])
     error = costs.std(axis=0, ddof=1) / np.sqrt(len(costs)) if len(costs) > 1 else 0 * costs[0]
     return np.stack([costs.mean(axis=0), error], axis=1)
-
-
-def _learned(explained: Explained, fold: Fold, seed: int) -> Predictor:
-    """By the rows that a fold learns from."""
-    represented, candidate = explained.represented, explained.candidate
-    train, goal = represented.of(fold)
-    return learn(candidate, represented, train, goal, fold.train, fold.domains, seed)
 
 
 def _costs_in_fold(
@@ -257,7 +236,12 @@ def _costs_in_fold(
     fold = replace(fold, held_out=fold.held_out[chosen])
     representation, placed = represented.in_fold(fold)
     parts = [domain.rows for domain in placed.domains]
-    versions = [placed.inputs, *(_shuffled(placed.inputs, group, parts, rng) for group in groups)]
+    versions = [placed.inputs]
+    for group in groups:
+        flat = np.array(placed.inputs.reshape(len(placed.inputs), -1))
+        for part in parts:
+            flat[np.ix_(part, group)] = flat[np.ix_(rng.permutation(part), group)]
+        versions.append(flat.reshape(placed.inputs.shape))
     applied = [representation.apply(replace(placed, inputs=inputs)) for inputs in versions]
     quality = _quality(explained, predictor, applied, data.labels[fold.held_out])
     numbers = data.row_domains[fold.held_out]
@@ -271,16 +255,6 @@ def _costs_in_fold(
             cost = np.sqrt(after.mean(axis=1)) / base - 1.0
         costs.append((int(numbers[part[0]]), cost))
     return costs
-
-
-def _shuffled(
-    inputs: NDArray, group: NDArray, parts: Sequence[NDArray], rng: np.random.Generator
-) -> NDArray:
-    """The inputs (rows, ...) with some columns in another order within every domain."""
-    flat = np.array(inputs.reshape(len(inputs), -1))
-    for part in parts:
-        flat[np.ix_(part, group)] = flat[np.ix_(rng.permutation(part), group)]
-    return flat.reshape(inputs.shape)
 
 
 def _quality(
@@ -308,19 +282,15 @@ def _quality(
 class FitRecord(Saved):
     """How good it was on held-out sources, what it rests on, and what the domains look like.
 
-    Attributes
-    ----------
-    importance : DataFrame, a row a column of the inputs, the weightiest first: column, importance
-        (what is lost in held-out sources when it is shuffled: probability of the right class, or
-        the rise of the error as a share) and standard_error over domains. Empty where rows are
-        pictures or signals, or nothing but a network predicts
-    profiles : of the columns of the inputs; empty where rows are no table
+    `importance` has a row a column of the inputs, the weightiest first: column, importance (what is
+    lost in held-out sources when it is shuffled, see `column_importance`), standard_error. It is
+    empty where rows are pictures or signals, or nothing but a network predicts.
     """
 
     rows: NDArray[np.int64]  # (domains of the fit,) how many each has
-    held_out: HeldOutRecord  # quality on held-out sources
+    held_out: HeldOutRecord
     importance: pd.DataFrame
-    profiles: tuple[ColumnProfile, ...]
+    profiles: tuple[ColumnProfile, ...]  # of the columns of the inputs; empty without a table
 
     @classmethod
     def of(
@@ -373,12 +343,6 @@ def column_groups(names: Sequence[str]) -> list[tuple[str, NDArray[np.int64]]]:
     """Labels and numbers of columns that belong together: "kind=a", "kind=b" are one, "kind".
 
     So is "kind (others)", the feature of all rare categories of that column.
-
-    Examples
-    --------
-    >>> from domindex.committee.record import column_groups
-    >>> [(name, columns.tolist()) for name, columns in column_groups(["age", "kind=a", "kind=b"])]
-    [('age', [0]), ('kind', [1, 2])]
     """
     groups: dict[tuple[str, bool], list[int]] = {}
     for number, name in enumerate(names):
@@ -394,10 +358,7 @@ def column_groups(names: Sequence[str]) -> list[tuple[str, NDArray[np.int64]]]:
 def profile_features(
     inputs: NDArray, names: Sequence[str], row_domains: NDArray, n_domains: int
 ) -> tuple[ColumnProfile, ...]:
-    """A profile for each column of the user's, as many as `max_profiles` allows.
-
-    Features that are the categories of one column are one column again, as their user knows it.
-    """
+    """A profile for each column of the user's, whose categories are one column again."""
     found: list[ColumnProfile] = []
     most = max_profiles(n_domains)
     for label, columns in column_groups(names):

@@ -30,8 +30,7 @@ ONE_SOURCE = (
 def describe_candidate(row: pd.Series) -> str:
     """A row of the table of candidates, as a phrase."""
     where = _label(row["representation"])
-    prefix = row["candidate"].split(" on ")[0]
-    return f"{prefix} on {where}"
+    return f"{row['candidate'].split(' on ')[0]} on {where}"
 
 
 def describe_committee(table: pd.DataFrame) -> str:
@@ -91,18 +90,14 @@ def describe_left_out(table: pd.DataFrame) -> list[str]:
         where = where[:1].upper() + where[1:]
         if tried["left_out"]:
             reason = tried["left_out"]
-        elif tried["far_loss"] > 1.05 * best["far_loss"]:
-            reason = (
-                f"far sources are predicted worse (loss {tried['far_loss']:.3g} against "
-                f"{best['far_loss']:.3g})"
-            )
-        elif tried["near_loss"] > 1.05 * best["near_loss"]:
-            reason = (
-                f"held-out sources are predicted worse (loss {tried['near_loss']:.3g} against "
-                f"{best['near_loss']:.3g})"
-            )
         else:
             reason = "it is as good, and not better by enough to pay for the risk"
+            for kind, whose in (("near_loss", "held-out"), ("far_loss", "far")):
+                lost, least = tried[kind], best[kind]
+                if lost > 1.05 * least:
+                    reason = (
+                        f"{whose} sources are predicted worse (loss {lost:.3g} against {least:.3g})"
+                    )
         sentences.append(f"{where}: tried and left out; {reason}.")
     return sentences
 

@@ -6,22 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from domindex.estimators.classifier import VDIClassifier
-    from domindex.estimators.loading import load
+    from domindex.estimators.models import VDIClassifier, VDIRegressor, load
     from domindex.estimators.moment_flow import MomentFlow
-    from domindex.estimators.regressor import VDIRegressor
 
-_HOMES = {
-    "MomentFlow": "moment_flow",
-    "VDIClassifier": "classifier",
-    "VDIRegressor": "regressor",
-    "load": "loading",
-}
 __all__ = ["MomentFlow", "VDIClassifier", "VDIRegressor", "load"]
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use: `MomentFlow` starts without torch."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'domindex.estimators' has no attribute {name!r}")
-    return getattr(import_module(f"domindex.estimators.{_HOMES[name]}"), name)
+    home = "moment_flow" if name == "MomentFlow" else "models"
+    return getattr(import_module(f"domindex.estimators.{home}"), name)

@@ -89,16 +89,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array, data frame or tensor, (rows, features) or (rows, ...) for images. Of any size,
-            and learned from by a sample: a memory-mapped array; a torch `Dataset` of (x, y,
-            domain); a pyarrow dataset or reader, a LazyFrame or a Dask frame, of which `y` and
-            `sample_domain` name columns, and all others are inputs
-            Data frames may hold texts and missing values, which are prepared as of a table
-        y : labels, one per row, or the name of a column of a data frame; what stands in rows of
-            target domains is never read
-        sample_domain : a domain name per row, or the name of a column of a data frame
-        source_domains : names of the labelled domains; None where `sample_domain` holds integers,
-            negative for targets, or where labels of targets are NaN or None
+        X, y, sample_domain, source_domains : as in `VDIClassifier.fit`
 
         Examples
         --------
@@ -131,7 +122,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             given = complete_arguments(given)
             self._preparation = frame_preparation(given)
         elif is_stream(given.X):
-            given = sample_table(given, self._stream_seed())
+            seed = getattr(self, "random_state", None)  # of the sample: a generator is not used up
+            given = sample_table(given, int(seed) if isinstance(seed, numbers.Integral) else 0)
         else:
             given = self._sample_disk(given)
         self._domain_column, self._target_column = given.domain_column, given.target_column
@@ -153,7 +145,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         self._input_shape = data.inputs.shape[1:]
         data = self._within_bounds(data, has_row_numbers=in_memory)
         self._extractor = self._frozen_backbone(data.inputs)
-        return self._through_backbone(data)
+        if self._extractor is None:
+            return data
+        features = self._extractor.table(data.inputs)  # computed once
+        return replace(data, inputs=features, layout=read_layout(features.shape, "table"))
 
     def _set_data_attributes(self, data: DomainData) -> None:
         self.task_ = data.task
@@ -256,10 +251,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         given = getattr(self, "backbone", None)
         if given is None:
             return None
-        from domindex.vdi.backbones import (
-            as_backbone,  # torch, where it is needed
-            prepare_extractor,
-        )
+        from domindex.vdi.backbones import as_backbone, prepare_extractor  # torch, where needed
 
         backbone = as_backbone(given)
         if backbone is None or not backbone.frozen:
@@ -279,11 +271,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return TrainedBackbone(extractor, backbone.share)
 
     def _within_bounds(self, data: DomainData, *, has_row_numbers: bool) -> DomainData:
-        """Learn how far values may lie from the others; rows with values beyond do not count.
-
-        Or, where these are many, the values are drawn in. Either way with a warning.
-        `has_row_numbers` says whether rows are numbered as the user's are.
-        """
+        """Learn how far values may lie from the others; rows with values beyond do not count, or,
+        where these are many, are drawn in, with a warning that may name rows."""
         if self._extractor is not None or data.layout.is_grid or data.inputs.ndim != 2:
             return data
         self._bounds = InputBounds.fit(data)
@@ -299,13 +288,6 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
                 data.inputs, bounded, names, n_left_out, has_row_numbers=has_row_numbers
             )
         return replace(data, inputs=bounded).select(kept, data.is_source)
-
-    def _through_backbone(self, data: DomainData) -> DomainData:
-        """The data with the features of a frozen backbone as inputs: they are computed once."""
-        if self._extractor is None:
-            return data
-        features = self._extractor.table(data.inputs)
-        return replace(data, inputs=features, layout=read_layout(features.shape, "table"))
 
     def _task_to_fit(self) -> Task | None:
         """What kind of labels to expect; None to guess by the labels."""
@@ -330,11 +312,6 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             return self._stages.seed()
         return int(check_random_state(state).randint(np.iinfo(np.int32).max))
 
-    def _stream_seed(self) -> int:
-        """Of the sample: that of `random_state` where it is a number, without using it up."""
-        state = getattr(self, "random_state", None)
-        return int(state) if isinstance(state, numbers.Integral) else 0
-
     def _check_rows(self, X: Any) -> NDArray:
         """Rows as everything behind the gate takes them, whatever their domains."""
         inputs = self._read_rows(X)
@@ -348,11 +325,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return inputs if self._extractor is None else self._extractor.table(inputs)
 
     def _read_rows(self, X: Any) -> NDArray:
-        """Rows as numbers, with the columns of the fit.
-
-        Columns that named domains or held labels in `fit` are no inputs. What preparation asks for
-        is found by name; others beside it, and their order, do not matter.
-        """
+        """Rows as numbers, with the columns of the fit, without those of domains and labels."""
         check_is_fitted(self)
         X = without_columns(X, (self._domain_column, self._target_column))
         prepared = None if self._preparation is None else prepared_inputs(self._preparation, X)
@@ -380,10 +353,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             raise InputError(f"{error} Rename the columns of X.") from None
 
     def _input_names(self) -> list[str] | None:
-        """What the columns of the inputs are called, once prepared; None where they have no names.
-
-        A report and an explanation speak of these.
-        """
+        """What the columns of the inputs are called, once prepared; None without names."""
         if self._preparation is not None:
             return list(self._preparation.features)
         given = getattr(self, "feature_names_in_", None)

@@ -49,18 +49,11 @@ enough, not that it costs nothing."""
 
 @dataclass(frozen=True)
 class FitSize:
-    """What the time of a fit depends on.
-
-    Attributes
-    ----------
-    rows, source_rows : how many there are, and how many have labels
-    features : numbers in a row
-    domains : how many there are
-    """
+    """What the time of a fit depends on."""
 
     rows: int
-    source_rows: int
-    features: int
+    source_rows: int  # those with labels
+    features: int  # numbers in a row
     domains: int
 
     @classmethod
@@ -91,15 +84,7 @@ class FitSize:
 
 
 def estimate_seconds(size: FitSize, effort: str, speed: float = 1.0) -> float:
-    """Of a default fit with this effort, on a machine `speed` times as slow as the reference.
-
-    Examples
-    --------
-    >>> from domindex.estimators.cost import FitSize, estimate_seconds
-    >>> size = FitSize(rows=6000, source_rows=1200, features=8, domains=60)
-    >>> estimate_seconds(size, "full") > estimate_seconds(size, "quick") > 0
-    True
-    """
+    """Of a default fit with this effort, on a machine `speed` times as slow as the reference."""
     terms, coefficients = size.terms(), COEFFICIENTS[effort]
     return speed * sum(coefficients[name] * amount for name, amount in terms.items())
 
@@ -114,31 +99,19 @@ def machine_speed(
     seconds = []
     for _ in range(repeats):
         start = clock()
-        _tiny_work()
+        values = np.random.default_rng(0).normal(size=(300, 300))
+        for _ in range(4):
+            values = np.sort(values @ values / 300.0, axis=0)
+        sum(value * 0.5 for value in values.ravel().tolist())
         seconds.append(clock() - start)
     return float(np.median(seconds)) / reference
 
 
 def in_words(seconds: float) -> str:
-    """About how long, as one would say it.
-
-    Examples
-    --------
-    >>> from domindex.estimators.cost import in_words
-    >>> in_words(38), in_words(70), in_words(247), in_words(8000)
-    ('about 40 seconds', 'about a minute', 'about 4 minutes', 'about 2 hours')
-    """
+    """About how long, as one would say it."""
     for unit, length in (("hour", 3600.0), ("minute", 60.0)):
         if seconds >= 0.9 * length:
             count = round(seconds / length)
             one = "an hour" if unit == "hour" else "a minute"
             return f"about {one}" if count == 1 else f"about {count} {unit}s"
     return f"about {max(10, round(seconds, -1)):.0f} seconds"
-
-
-def _tiny_work() -> float:
-    """Sorting, products and plain Python, some hundredths of a second of them."""
-    values = np.random.default_rng(0).normal(size=(300, 300))
-    for _ in range(4):
-        values = np.sort(values @ values / 300.0, axis=0)
-    return float(sum(value * 0.5 for value in values.ravel().tolist()))

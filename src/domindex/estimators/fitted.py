@@ -293,10 +293,7 @@ class FittedCommittee(DomainEstimator):
         self._require_working()
 
     def _require_working(self) -> None:
-        """That the parts fit each other: a row of a known domain has a finite prediction.
-
-        Of classes, which are different ones, it has a probability each.
-        """
+        """That the parts fit each other: a row has a finite prediction, a probability a class."""
         row = np.zeros((1, *self._input_shape))
         if self._extractor is not None:
             row = self._extractor.table(row)

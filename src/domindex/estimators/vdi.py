@@ -34,15 +34,12 @@ from domindex.committee.candidates import (
 from domindex.committee.committee import NetworkMember, Prediction
 from domindex.committee.context import FitContext, fit_context
 from domindex.committee.forecast import forecast_table
-from domindex.committee.index_inference import (
-    infer_indices,
-    infer_paper_indices,
-)
+from domindex.committee.index_inference import infer_indices, infer_paper_indices
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.parallel import Workers, one_thread
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
-from domindex.committee.stages import load_map, store_map
+from domindex.committee.stages import fit_facts, load_map, store_map
 from domindex.committee.words import (
     describe_committee,
     describe_forecast,
@@ -62,7 +59,6 @@ from domindex.estimators.new_domains import (
     placement_table,
     warn_off_map,
 )
-from domindex.estimators.resuming import fit_facts
 from domindex.estimators.showing import ShownModel
 from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
@@ -453,10 +449,8 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         """What the inputs are called; None where a backbone's features stand for them."""
         if self._extractor is not None or data.inputs.ndim != 2:
             return None
-        given = self._input_names()
-        if given is None:
-            return [f"input {n + 1}" for n in range(data.inputs.shape[1])]
-        return [*given]
+        numbered = [f"input {n + 1}" for n in range(data.inputs.shape[1])]
+        return [*(self._input_names() or numbered)]
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         table = forecast_table(
@@ -587,10 +581,7 @@ def warn_of_collapse(
     indices: FittedIndices,
     rounding: float = 1e-6,
 ) -> None:
-    """Say so where all domains lie at one place, or where the network encodes all rows alike.
-
-    Differences below `rounding`, relative to the scale of the map and of z, count as none.
-    """
+    """Say so where all domains lie at one place, or where the network encodes all rows alike."""
     if len(coordinates) > 1 and np.ptp(coordinates, axis=0).max() <= rounding:
         warnings.warn(
             f"All {len(coordinates)} domains lie at one place of the map: their inputs are alike, "

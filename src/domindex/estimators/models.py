@@ -1,15 +1,23 @@
-"""Classification in domains without labels."""
+"""The classifier and the regressor, and `load`, which opens them again."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
+from domindex.arrays import Floats
+from domindex.errors import InputError
+from domindex.estimators.streaming import streams
 from domindex.estimators.vdi import BaseVDI
 from domindex.inputs.domain_data import Task
 from domindex.inputs.labels import class_array
+from domindex.persistence.model_folder import load_model
+from domindex.vdi.backbones import Backbone, give_template
 from domindex.vdi.settings import Network, Training
 
 
@@ -84,25 +92,12 @@ class VDIClassifier(BaseVDI):
 
     Examples
     --------
-    >>> from domindex import Training, VDIClassifier
-    >>> from domindex.datasets import make_circle
-    >>> data = make_circle(n_domains=6, n_sources=3, samples_per_domain=20)
-    >>> model = VDIClassifier(
-    ...     candidates=[("raw", "linear"), ("flow", "linear")],
-    ...     training=Training(steps=5, index_steps=5),
-    ...     random_state=0,
-    ... )
-    >>> model = model.fit(
-    ...     data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains
-    ... )
-    >>> model.domain_indices_.shape
-    (6, 2)
-    >>> model.predict_proba(data.X[:5], sample_domain=data.sample_domain[:5]).shape
-    (5, 2)
-    >>> bool(abs(model.candidates_["weight"].sum() - 1) < 1e-9)
-    True
+    >>> model = VDIClassifier(candidates=[("raw", "linear")], random_state=0)
+    >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
+    >>> model.domain_indices_.shape, model.predict_proba(data.X, **rows).shape
+    ((5, 2), (100, 2))
     >>> len(model.forecast_), "expected_accuracy" in model.forecast_
-    (3, True)
+    (2, True)
     """
 
     _task: ClassVar[Task] = "classification"
@@ -151,3 +146,113 @@ class VDIClassifier(BaseVDI):
     def _restore(self, state: dict[str, Any]) -> None:
         self.classes_ = class_array(state["classes"], state["class_type"])
         super()._restore(state)
+
+
+class VDIRegressor(BaseVDI):
+    """Infer where each domain lies, and predict values in the domains without labels.
+
+    A committee predicts: candidates, pairs of a representation and a predictor, are validated on
+    source domains held out along the map, and weighed by what they were worth there. Any number of
+    outputs; predictions and their deviations are in the units of `y`.
+
+    Parameters
+    ----------
+    inputs, index_dim, local_dim, flow, representation : as of `VDIClassifier`
+    predictor : "auto" also tries boosting on top of a linear rule; else as of `VDIClassifier`
+    candidates, effort, backbone, network, training, n_jobs, verbose : as of `VDIClassifier`
+    random_state : seed; the same seed gives the same model
+
+    Attributes
+    ----------
+    forecast_ : DataFrame, a row a target domain. Columns: domain, rows, nearest (source on the
+        map), distance (to it), expected_error (root mean squared; in units of y for one output, of
+        the outputs' spread for several) with low and high (80 %), and for comparison held_out_mean
+
+    All others are as of `VDIClassifier`, but for `classes_`.
+
+    Examples
+    --------
+    >>> model = VDIRegressor(candidates=[("raw", "linear")], random_state=0)
+    >>> model = model.fit(data.X, data.X[:, 0], **rows, source_domains=[0, 1, 2])
+    >>> model.forecast_[["domain", "expected_error"]].shape
+    (2, 2)
+    """
+
+    _task: ClassVar[Task] = "regression"
+
+    @overload
+    def predict(
+        self, X: Any, *, sample_domain: Any = ..., return_std: Literal[False] = ...
+    ) -> NDArray: ...
+
+    @overload
+    def predict(
+        self, X: Any, *, sample_domain: Any = ..., return_std: Literal[True]
+    ) -> tuple[Floats, Floats]: ...
+
+    @streams
+    def predict(
+        self, X: Any, *, sample_domain: Any = None, return_std: bool = False
+    ) -> NDArray | tuple[Floats, Floats]:
+        """Values (rows,) or (rows, outputs), with their deviations where asked for.
+
+        The deviation is that of an observation in a domain without labels. Domains never seen in
+        `fit` are placed on the map first; without `sample_domain` all rows are one new domain, with
+        a warning.
+
+        Examples
+        --------
+        >>> model = VDIRegressor(**few, random_state=0)
+        >>> model = model.fit(data.X, data.X[:, 0], **rows, source_domains=[0, 1, 2])
+        >>> mean, deviation = model.predict(data.X, **rows, return_std=True)
+        >>> mean.shape, bool((deviation > 0).all())
+        ((100,), True)
+        """
+        inputs, names = self._query_with_domains(X, sample_domain)
+        predicted = self._predict(inputs, names)
+        assert predicted.deviation is not None
+        mean, deviation = self._as_labels(predicted.mean), self._as_labels(predicted.deviation)
+        return (mean, deviation) if return_std else mean
+
+
+def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
+    """The estimator that was saved at `path`: a `VDIClassifier` or a `VDIRegressor`.
+
+    It predicts bit for bit what the saved one did. Opening a folder from a stranger runs no code.
+    A representation or predictor of your own must be registered first. A backbone of your own is
+    given again as `backbone`, the module or the callable that makes it: the folder holds its
+    weights, which replace those that the module has.
+
+    Examples
+    --------
+    >>> import domindex
+    >>> model.save("model")
+    >>> again = domindex.load("model").predict_proba(data.X, **rows)
+    >>> bool((again == model.predict_proba(data.X, **rows)).all())
+    True
+    """
+    kinds = (VDIClassifier, VDIRegressor)
+    return load_model(path, {kind.__name__: partial(_revived, kind, backbone) for kind in kinds})
+
+
+def _revived(kind: type[BaseVDI], backbone: Any, state: dict[str, Any]) -> BaseVDI:
+    """From its state, in which a backbone of the user's stands open."""
+    try:
+        needed = give_template(state, backbone)
+        model = kind.from_state(state)
+    except ValueError as error:
+        if backbone is None or isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"The backbone that was given is not the one that the model was saved with ({error}). "
+            "Give the module, or the callable, that it was fitted with."
+        ) from error
+    if needed:
+        given = backbone.module if isinstance(backbone, Backbone) else backbone
+        kept = model.backbone
+        model.backbone = Backbone(given, frozen=kept.frozen, rate=kept.rate, weights=kept.weights)
+    elif backbone is not None:
+        raise InputError(
+            "backbone was given, but the model was saved without one of your own. Leave it out."
+        )
+    return model

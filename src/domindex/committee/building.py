@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice, starmap
@@ -28,12 +29,11 @@ from domindex.committee.committee import (
 from domindex.committee.context import FitContext
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, plan_folds
 from domindex.committee.forecast import Forecaster
-from domindex.committee.learners.base import Round
+from domindex.committee.learners.base import Predictor, Round
 from domindex.committee.network import NetworkCandidate
 from domindex.committee.parallel import Workers
 from domindex.committee.record import Explained, HeldOutRecord
 from domindex.committee.separability import Separability, measure_separability
-from domindex.committee.stages import CandidateStages, timed
 from domindex.committee.weighing import (
     KnownOutputs,
     OutputRange,
@@ -43,11 +43,12 @@ from domindex.committee.weighing import (
     resolution,
     weigh,
 )
-from domindex.errors import PredictorError
+from domindex.errors import InputError, PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.neighbors import PointDistances
 from domindex.inputs import DomainData
-from domindex.representations import PlacedRows, representation_named
+from domindex.persistence.stage_cache import StageCache
+from domindex.representations import PlacedRows, Representation, representation_named
 from domindex.representations.base import Raw
 from domindex.representations.flow import GridFlowAligned
 from domindex.vdi.fitted_indices import FittedIndices
@@ -62,6 +63,74 @@ class BuiltCommittee:
     forecaster: Forecaster  # what to expect of it in any domain
     held_out: HeldOutRecord  # how well it predicted held-out sources
     explained: Explained | None  # what importance is measured on; None with a network alone
+
+
+class CandidateStages:
+    """What candidates predicted and learned, so that a fit that was cut off need not repeat it.
+
+    Candidates are known by their names, and by how many of that name were asked for before: they
+    come in the same order again. What took less than `min_seconds` is quicker made than read.
+    """
+
+    min_seconds = 0.5
+
+    def __init__(self, cache: StageCache) -> None:
+        self._cache = cache
+        self._names: dict[Candidate, str] = {}
+        self._counts: dict[str, int] = {}
+
+    def held_out(self, candidate: Candidate) -> Floats | None:
+        """(n, columns) what it predicted of held-out rows, if that was stored."""
+        return self._cache.load(f"held out {self._name(candidate)}")
+
+    def store_held_out(self, candidate: Candidate, predicted: Floats) -> None:
+        self._cache.store(f"held out {self._name(candidate)}", predicted)
+
+    def member(self, candidate: Candidate, represented: RepresentedFolds) -> PredictorMember | None:
+        """What it learned from all sources, if that was stored."""
+        state = self._cache.load(f"predictor {self._name(candidate)}")
+        if state is None:
+            return None
+        is_class = represented.data.classes is not None
+        return PredictorMember(represented.representation, Predictor.from_entry(state), is_class)
+
+    def store_member(self, candidate: Candidate, member: PredictorMember, seconds: float) -> None:
+        """Where it took long, and can be written without pickle."""
+        if self._cache.folder is None or seconds < self.min_seconds or not member.predictor.kind:
+            return
+        try:
+            state = member.predictor.entry()
+        except InputError:  # an estimator of the user's that skops does not know
+            return
+        self._cache.store(f"predictor {self._name(candidate)}", state)
+
+    def represented(
+        self, kind: type[Representation], data: DomainData, geometry: DomainGeometry, is_cut: bool
+    ) -> RepresentedFolds:
+        """All rows in a representation, which is stored where it took long."""
+        name = f"representation {kind.name}"
+        state = self._cache.load(name)
+        if state is not None:
+            representation = kind.from_state(state)
+            rows = representation.apply(PlacedRows.of_map(data, geometry.domain_map))
+            return RepresentedFolds(data, geometry, representation, rows, is_cut)
+        made, seconds = timed(RepresentedFolds.fit, kind, data, geometry, is_cut)
+        if seconds >= self.min_seconds and kind.__module__.startswith("domindex."):
+            self._cache.store(name, made.representation.state())
+        return made
+
+    def _name(self, candidate: Candidate) -> str:
+        if candidate not in self._names:
+            number = self._counts[candidate.name] = self._counts.get(candidate.name, -1) + 1
+            self._names[candidate] = f"{candidate.name} {number}"
+        return self._names[candidate]
+
+
+def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """What a function returns, and the seconds that it took."""
+    start = time.monotonic()
+    result = function(*arguments)
+    return result, time.monotonic() - start
 
 
 class CommitteeBuilder:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import BaseEstimator
+from torch import nn
 
 from domindex.committee.parallel import available_threads, one_thread
 from domindex.committee.settings import ChoiceSettings
@@ -19,46 +23,25 @@ from domindex.timings import Timings
 from domindex.vdi.backbones import TrainedBackbone, give_template
 from domindex.vdi.rng import TorchRng, preserve_generators
 from domindex.vdi.settings import Network, Training, TrainingSettings, find_device
-from domindex.vdi.training import (
-    Callback,
-    DivergenceAlarm,
-    History,
-    ProgressBar,
-    Trainer,
-)
+from domindex.vdi.training import Callback, DivergenceAlarm, History, ProgressBar, Trainer
+from domindex.versions import source_hash, versions
 
 
 @dataclass(frozen=True, eq=False)
 class FitContext:
-    """Settings, random generators, and what watches the training.
-
-    Attributes
-    ----------
-    network : sizes of the networks and weights of their objective
-    trainer : runs the phases of a training
-    history : the record of what they ran
-    rng : random numbers of NumPy, for this fit alone
-    progress : bars, perhaps silent
-    timings : seconds by stage
-    seed : of folds, draws and predictors
-    choices : every threshold by which something is chosen
-    n_threads : threads that work beside the networks may be shared among
-    backbone : a network before the others, where one is trained
-    stages : finished stages of the fit, stored where it may be cut off
-    torch_rng : random numbers of torch, for this fit alone
-    """
+    """Settings, random generators, and what watches the training."""
 
     network: Network
     trainer: Trainer
-    history: History
+    history: History  # of the phases that the trainer ran
     rng: np.random.Generator
     progress: Progress
     choices: ChoiceSettings = field(default_factory=ChoiceSettings)
     timings: Timings = field(default_factory=Timings)
-    seed: int = 0
-    n_threads: int = 1
-    backbone: TrainedBackbone | None = None
-    stages: StageCache = field(default_factory=StageCache)
+    seed: int = 0  # of folds, draws and predictors
+    n_threads: int = 1  # that work beside the networks may be shared among
+    backbone: TrainedBackbone | None = None  # before the other networks, where one is trained
+    stages: StageCache = field(default_factory=StageCache)  # finished, of a fit that may be cut off
     torch_rng: TorchRng = field(default_factory=lambda: TorchRng(0))
 
     @property
@@ -134,3 +117,59 @@ def fit_context(
             stages=stages or StageCache(),
             torch_rng=TorchRng(seed),
         )
+
+
+def fit_facts(model: BaseEstimator, data: DomainData, seed: int) -> dict[str, str]:
+    """Everything that determines a fit, as texts by the name that a user knows it by.
+
+    Not among them: parameters that change no result, and `random_state`, which the seed stands for.
+    """
+    parameters = {
+        name: _text(value)
+        for name, value in sorted(model.get_params(deep=True).items())
+        if name not in ("verbose", "n_jobs", "random_state")
+    }
+    return {
+        "the estimator": type(model).__name__,
+        "the data": data_checksum(data),
+        **parameters,
+        "the seed": str(seed),
+        "the code of domindex": source_hash(),
+        **{f"the version of {name}": number for name, number in versions().items()},
+    }
+
+
+def data_checksum(data: DomainData) -> str:
+    """Of rows, labels, domains and weights behind the gate."""
+    digest = hashlib.blake2b(digest_size=32)
+    for part in fields(data):
+        value = getattr(data, part.name)
+        digest.update(f"{part.name}:".encode())
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            digest.update(f"{value.dtype}{value.shape}".encode())
+            digest.update(np.ascontiguousarray(value).view(np.uint8).data)
+        else:
+            plain = value.tolist() if isinstance(value, np.ndarray) else value
+            digest.update(_text(plain).encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
+def _text(value: Any) -> str:
+    """A value by what it says, without its place in memory; networks by their weights."""
+    if isinstance(value, nn.Module):
+        digest = hashlib.blake2b(repr(value).encode(), digest_size=32)
+        for name, tensor in value.state_dict().items():
+            digest.update(name.encode())
+            digest.update(tensor.detach().cpu().float().numpy().tobytes())
+        return f"{type(value).__name__} {digest.hexdigest()}"
+    if isinstance(value, np.ndarray):
+        text = str(value.tolist()).encode(errors="surrogatepass")
+        return f"array{value.shape} {hashlib.sha256(text).hexdigest()}"
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        inner = sorted(value.get_params(deep=False).items())
+        return f"{type(value).__name__}({', '.join(f'{n}={_text(one)}' for n, one in inner)})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_text(k)}: {_text(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "(" + ", ".join(_text(one) for one in value) + ")"
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))

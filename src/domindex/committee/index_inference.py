@@ -70,6 +70,19 @@ def infer_paper_indices(
     return fitted, DomainGeometry.without_flow(data, scaler, directions, final)
 
 
+def load_map(context: FitContext) -> tuple[FittedIndices, DomainGeometry] | None:
+    """Indices and geometry, where they were stored."""
+    found = context.load_stage("map")
+    if found is None:
+        return None
+    geometry, module = found["geometry"], IndexModule.from_state(found["module"])
+    return FittedIndices(geometry.scaler, module, geometry.domain_map), geometry
+
+
+def store_map(context: FitContext, indices: FittedIndices, geometry: DomainGeometry) -> None:
+    context.store_stage("map", {"geometry": geometry, "module": indices.module.state()})
+
+
 def _train(
     module: IndexModule,
     rows: TrainingRows,

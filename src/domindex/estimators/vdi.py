@@ -32,14 +32,18 @@ from domindex.committee.candidates import (
     list_candidates,
 )
 from domindex.committee.committee import NetworkMember, Prediction
-from domindex.committee.context import FitContext, fit_context
+from domindex.committee.context import FitContext, fit_context, fit_facts
 from domindex.committee.forecast import forecast_table
-from domindex.committee.index_inference import infer_indices, infer_paper_indices
+from domindex.committee.index_inference import (
+    infer_indices,
+    infer_paper_indices,
+    load_map,
+    store_map,
+)
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.parallel import Workers, one_thread
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
-from domindex.committee.stages import fit_facts, load_map, store_map
 from domindex.committee.words import (
     describe_committee,
     describe_forecast,

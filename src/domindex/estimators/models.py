@@ -92,7 +92,7 @@ class VDIClassifier(BaseVDI):
 
     Examples
     --------
-    >>> model = VDIClassifier(candidates=[("raw", "linear")], random_state=0)
+    >>> model = VDIClassifier(**few, random_state=0)
     >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
     >>> model.domain_indices_.shape, model.predict_proba(data.X, **rows).shape
     ((5, 2), (100, 2))
@@ -172,7 +172,7 @@ class VDIRegressor(BaseVDI):
 
     Examples
     --------
-    >>> model = VDIRegressor(candidates=[("raw", "linear")], random_state=0)
+    >>> model = VDIRegressor(**few, random_state=0)
     >>> model = model.fit(data.X, data.X[:, 0], **rows, source_domains=[0, 1, 2])
     >>> model.forecast_[["domain", "expected_error"]].shape
     (2, 2)

@@ -28,10 +28,6 @@ def _has_estimator(self: WrappingEstimator) -> bool:
     return True
 
 
-def _gives_probabilities(self: WrappingEstimator) -> bool:
-    return hasattr(self.estimator, "predict_proba")
-
-
 def check_wrapped(estimator: Any) -> None:
     """Refuse what cannot be fitted and predict; None is no estimator at all."""
     if estimator is None:
@@ -92,7 +88,7 @@ class WrappingEstimator(DomainEstimator):
         restored = rows.restore(predicted.reshape(len(predicted), -1))
         return restored[:, 0] if self._single_output else restored
 
-    @available_if(_gives_probabilities)
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     @streams
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """The estimator's probabilities, in the order of `classes_`.

@@ -41,14 +41,10 @@ class DomainData:
     Examples
     --------
     >>> from domindex.inputs import check_domain_data
-    >>> X = [[0.0], [1.0], [5.0], [6.0], [7.0]]
-    >>> y = ["no", "yes", None, None, None]
-    >>> hospitals = ["north", "north", "south", "south", "south"]
+    >>> X, y, hospitals = [[0.0], [1.0], [5.0]], ["no", "yes", None], ["north", "north", "south"]
     >>> data = check_domain_data(X, y, hospitals, source_domains=["north"])
     >>> data.target_domains, data.domain_sizes.tolist()
-    (('south',), [2, 3])
-    >>> [rows.tolist() for rows in data.rows_by_domain()]
-    [[0, 1], [2, 3, 4]]
+    (('south',), [2, 1])
     """
 
     inputs: NDArray

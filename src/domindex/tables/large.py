@@ -240,21 +240,19 @@ def summarise_table(
     require_roles(stream.columns, {"domain": [domain], "target": targets, "inputs": inputs or ()})
     if inputs is None:
         inputs = [name for name in stream.columns if name not in {domain, *targets}]
-    return _summarise(stream, domain, targets, inputs, sources, categorical, seed)
+    roles = (domain, tuple(targets), tuple(inputs))
+    return _summarise(stream, roles, sources, categorical, seed)
 
 
 def _summarise(
     stream: RowStream,
-    domain: str,
-    targets: Sequence[str],
-    inputs: Sequence[str],
+    roles: tuple[str, tuple[str, ...], tuple[str, ...]],
     sources: Sequence[str] | None,
     categorical: Sequence[str],
     seed: int,
 ) -> StreamSummary:
     numbers = stream.numbers - set(categorical)
     is_source = None if sources is None else frozenset(sources).__contains__
-    roles = (domain, tuple(targets), tuple(inputs))
     return summarise(stream, StreamPlan(*roles, numbers, is_source, seed, LARGE.sample))
 
 
@@ -273,8 +271,8 @@ def read_sample(request: FitRequest) -> FitTable:
     require_roles(stream.columns, request.roles)
     reserved = [request.domain, *request.target]
     inputs = input_names(stream.columns, reserved, request)
-    roles = (request.domain, request.target, inputs, request.sources, request.categorical)
-    summary = _summarise(stream, *roles, request.seed)
+    roles = (request.domain, tuple(request.target), tuple(inputs))
+    summary = _summarise(stream, roles, request.sources, request.categorical, request.seed)
     sources = _sources(summary, request.sources)
     table = summary.sample(sources)
     rows = label_rows(

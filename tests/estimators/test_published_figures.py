@@ -43,6 +43,7 @@ def test_the_default_model_beats_the_paper(paper_data, name, effort, floor, shar
 
 
 @pytest.mark.full
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("name", "most"), [("tpt-48-w-e", 0.771)])
 def test_the_default_regressor_beats_the_paper_and_every_plain_method(paper_data, name, most):
     """`most` is the error of the best plain method, chosen in hindsight (results/paper.md). The

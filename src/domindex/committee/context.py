@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from sklearn.base import BaseEstimator
 from torch import nn
@@ -19,12 +21,59 @@ from domindex.committee.settings import ChoiceSettings
 from domindex.inputs import DomainData
 from domindex.persistence.stage_cache import StageCache
 from domindex.progress import Progress, show_progress
-from domindex.timings import Timings
 from domindex.vdi.backbones import TrainedBackbone, give_template
 from domindex.vdi.rng import TorchRng, preserve_generators
 from domindex.vdi.settings import Network, Training, TrainingSettings, find_device
 from domindex.vdi.training import Callback, DivergenceAlarm, History, ProgressBar, Trainer
 from domindex.versions import source_hash, versions
+
+
+class Timings:
+    """Seconds of named stages, in the order in which they were first entered.
+
+    A stage inside another takes its time out of the outer one, so that the sum is the whole. A
+    stage that is entered again goes on.
+
+    Examples
+    --------
+    >>> from domindex.committee.context import Timings
+    >>> ticks = iter([0.0, 1.0, 3.0, 3.5])
+    >>> timings = Timings(clock=lambda: next(ticks))
+    >>> with timings.stage("mapping"):
+    ...     with timings.stage("scaling"):
+    ...         pass
+    >>> timings.seconds
+    {'mapping': 1.5, 'scaling': 2.0}
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.seconds: dict[str, float] = {}
+        self._clock = clock
+        self._open: list[str] = []
+        self._since = 0.0
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count what happens inside for `name`, also if it ends by an error."""
+        self._turn()
+        self._open.append(name)
+        self.seconds.setdefault(name, 0.0)
+        try:
+            yield
+        finally:
+            self._turn()
+            self._open.pop()
+
+    def _turn(self) -> None:
+        now = self._clock()
+        if self._open:
+            self.seconds[self._open[-1]] += now - self._since
+        self._since = now
+
+    def table(self) -> pd.DataFrame:
+        """A row a stage, with its seconds."""
+        stages = pd.Series(list(self.seconds), dtype=object)
+        return pd.DataFrame({"stage": stages, "seconds": list(self.seconds.values())})
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from domindex.timings import Timings
+from domindex.committee.context import Timings
 
 
 def ticking(*times):

@@ -1,7 +1,7 @@
 """Which scores a suite wants. Target labels are read here, after the fit, and nowhere else.
 
-The scores themselves are those of `domindex.evaluation`; a suite chooses among the functions
-below, each from an `Outcome` to figures by name.
+The scores themselves are in `domindex.evaluation` and `domindex_bench.metrics`; a suite chooses
+among the functions below, each from an `Outcome` to figures by name.
 """
 
 from __future__ import annotations
@@ -13,18 +13,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import log_loss, roc_auc_score, silhouette_score
+from sklearn.metrics import log_loss, r2_score, roc_auc_score, silhouette_score
 
 from domindex.datasets import DomainDataset
-from domindex.evaluation import (
-    accuracy,
+from domindex.evaluation import accuracy, scores_by_domain, squared_error
+from domindex_bench.metrics import (
     interval_coverage,
     map_agreement,
     neighbour_agreement,
-    r2,
-    scores_by_domain,
     scores_by_level,
-    squared_error,
 )
 
 LOWER_IS_BETTER = frozenset({"error", "relative_error", "log_loss", "fit_seconds"})
@@ -164,7 +161,7 @@ def _output_unit(outcome: Outcome) -> float:
 
 def explained_figures(outcome: Outcome) -> dict[str, float | str]:
     """`r2` over all scored rows together."""
-    return {"r2": r2(outcome.truth, outcome.predicted)}
+    return {"r2": float(r2_score(outcome.truth, outcome.predicted))}
 
 
 def coverage_figures(outcome: Outcome) -> dict[str, float | str]:

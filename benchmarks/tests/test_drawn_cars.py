@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from domindex.errors import InputError
-from domindex.evaluation import neighbour_agreement
 from domindex_bench.data.compcars import CompCars
 from domindex_bench.data.drawn_cars import write_generated_compcars
+from domindex_bench.metrics import neighbour_agreement
 
 pytest.importorskip("PIL.Image", reason="pip install 'domindex[pictures]'")
 

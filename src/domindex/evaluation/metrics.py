@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import pdist, squareform
-from scipy.stats import norm, spearmanr
-from sklearn.metrics import r2_score, roc_auc_score
+from scipy.spatial.distance import pdist
+from sklearn.metrics import roc_auc_score
 
 from domindex.arrays import Floats
-from domindex.datasets import DomainDataset
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex
 from domindex.inputs import check_domain_names, group_rows
-from domindex.inputs.messages import preview
 
 Score = Callable[[Any, Any], float]
 
@@ -107,8 +102,8 @@ def procrustes_agreement(coordinates: ArrayLike, truth: ArrayLike) -> float:
     """How well the map becomes a true one by shift, rotation, reflection and one scale, 0 to 1.
 
     With both centred and of unit norm, (Σ singular values of AᵀB)²: the share of the true map's
-    variance that is explained; 1 where the shapes are the same. The number of components may
-    differ. With few domains chance is far from 0: three random points agree well with most others.
+    variance that is explained. The number of components may differ. Three random points agree well
+    with most others. Also says whether fits with different seeds draw the same map.
 
     Examples
     --------
@@ -116,164 +111,22 @@ def procrustes_agreement(coordinates: ArrayLike, truth: ArrayLike) -> float:
     >>> round(procrustes_agreement(square, [[0.0, 0.0], [0.0, 1.0], [5.0, 1.0], [5.0, 0.0]]), 4)
     0.6923
     """
-    points, known = _matching_maps(coordinates, truth)
-    overlap = np.linalg.svd(_unit_shape(points).T @ _unit_shape(known), compute_uv=False).sum()
-    return float(min(overlap, 1.0) ** 2)
-
-
-def distance_rank_correlation(coordinates: ArrayLike, truth: ArrayLike) -> float:
-    """Spearman's correlation of the distances on the map with those of a true index, −1 to 1.
-
-    Only the order of the distances counts, so a map that is bent but keeps near and far scores 1.
-
-    Examples
-    --------
-    >>> round(distance_rank_correlation([[0.0], [1.0], [5.0], [20.0]], [0.0, 1.0, 3.0, 7.0]), 6)
-    1.0
-    """
-    points, known = _matching_maps(coordinates, truth)
-    if len(points) < 3:
-        raise InputError(f"There are {len(points)} domains. Ranks of distances need 3 or more.")
-    distances, true_distances = _tied_distances(points), _tied_distances(known)
-    if np.ptp(distances) == 0.0 or np.ptp(true_distances) == 0.0:
-        raise InputError("All distances are equal in one of the two maps, so they have no order.")
-    return float(spearmanr(distances, true_distances).statistic)
-
-
-def neighbour_agreement(coordinates: ArrayLike, groups: ArrayLike) -> float:
-    """Share of the domains whose nearest other on the map is of the same group, 0 to 1.
-
-    `groups` has a number or a text for each domain, such as the viewpoint of its pictures.
-
-    Examples
-    --------
-    >>> neighbour_agreement([[0.0], [1.0], [5.0], [6.5], [8.5]], ["a", "a", "b", "b", "c"])
-    0.8
-    """
-    points, names = np.asarray(coordinates, dtype=np.float64), np.asarray(groups)
-    if points.ndim != 2 or names.shape != (len(points),) or len(points) < 2:
-        raise InputError(
-            f"coordinates has shape {points.shape} and groups {names.shape}. "
-            "Pass (domains, components) and one group per domain, of two domains or more."
-        )
-    if not np.isfinite(points).all():
-        raise InputError("A map holds NaN or infinity. Pass a finite point for every domain.")
-    apart = squareform(pdist(points))
-    np.fill_diagonal(apart, np.inf)
-    return float(np.mean(names[apart.argmin(axis=1)] == names))
-
-
-def map_agreement(
-    dataset: DomainDataset,
-    domains: Sequence[Hashable],
-    coordinates: ArrayLike,
-    angles: ArrayLike | None = None,
-) -> dict[str, float]:
-    """How well a map agrees with what is known of a dataset's domains; empty where nothing is.
-
-    A true index of several numbers is read off the map linearly (`index_<name>`, R²), a true graph
-    by closeness (`index_auc`), a single true number along the map's main axis
-    (`index_correlation`). A true number that repeats is also compared with the angles of a map that
-    closes (`index_circular`). `domains` are those on the map, in its order.
-
-    Examples
-    --------
-    >>> round(map_agreement(data, data.domains, -data.true_index)["index_auc"], 6)
-    1.0
-    """
-    order = [dataset.domains.index(name) for name in domains]
-    truth = None if dataset.true_index is None else dataset.true_index[order]
-    points = np.asarray(coordinates, dtype=np.float64)
-    found: dict[str, float] = {}
-    if truth is not None and truth.shape[1] > 1:
-        columns = zip(dataset.index_names, truth.T)
-        found = {f"index_{name}": linear_r2(points, column) for name, column in columns}
-    elif dataset.graph is not None:
-        distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
-        index = DomainIndex(tuple(domains), points.copy(), distances, np.zeros(len(domains)))
-        found = {"index_auc": graph_auc(index, dataset.graph)}
-    elif truth is not None:
-        found = {"index_correlation": index_correlation(points, truth)}
-    if angles is not None and dataset.period is not None and truth is not None:
-        found["index_circular"] = circular_correlation(angles, truth[:, 0], dataset.period)
-    return found
-
-
-@dataclass(frozen=True)
-class MapStability:
-    """Procrustes agreement over all pairs of maps: their mean, and the pair that agrees least.
-
-    Examples
-    --------
-    >>> MapStability(mean=0.98, worst=0.95).worst
-    0.95
-    """
-
-    mean: float
-    worst: float
-
-
-def map_stability(maps: Sequence[DomainIndex | ArrayLike]) -> MapStability:
-    """Whether fits with different seeds draw the same map.
-
-    `maps` are two or more `DomainIndex` values of the same domains, or arrays (domains, components)
-    with the domains in the same order.
-
-    Examples
-    --------
-    >>> round(map_stability([[[0.0], [1.0], [3.0]], [[0.0], [-2.0], [-6.0]]]).worst, 6)
-    1.0
-    """
-    if len(maps) < 2:
-        raise InputError(f"There are {len(maps)} maps. Pass the maps of two fits or more.")
-    pairs = combinations(_in_one_order(maps), 2)
-    agreements = [procrustes_agreement(one, other) for one, other in pairs]
-    return MapStability(mean=float(np.mean(agreements)), worst=min(agreements))
-
-
-def _in_one_order(maps: Sequence[DomainIndex | ArrayLike]) -> list[ArrayLike]:
-    """Coordinates of all maps, rows in the order of the first map's domains."""
-    named = [one for one in maps if isinstance(one, DomainIndex)]
-    if not named:
-        return list(maps)  # type: ignore[arg-type]
-    if len(named) < len(maps):
-        raise InputError("maps mixes DomainIndex values with plain arrays. Pass one kind only.")
-    domains = named[0].domains
-    for index in named[1:]:
-        if set(index.domains) != set(domains):
-            strange = list(set(index.domains) ^ set(domains))
-            raise InputError(
-                f"The maps show different domains: {strange[0]!r} is not on all of them. "
-                "Compare fits on the same domains."
-            )
-    return [index.coordinates[[index.domains.index(d) for d in domains]] for index in named]
-
-
-def _tied_distances(points: Floats) -> Floats:
-    """Distances in units of the largest; those that differ by rounding only are equal."""
-    distances = pdist(points)
-    return np.round(distances / distances.max(), 9)
-
-
-def _unit_shape(points: Floats) -> Floats:
-    centred = points - points.mean(axis=0)
-    return centred / np.linalg.norm(centred)
-
-
-def _matching_maps(coordinates: ArrayLike, truth: ArrayLike) -> tuple[Floats, Floats]:
-    points, known = np.array(coordinates, dtype=np.float64), np.array(truth, dtype=np.float64)
+    points, known = (np.array(one, dtype=np.float64) for one in (coordinates, truth))
     known = known[:, None] if known.ndim == 1 else known
     if points.ndim != 2 or known.ndim != 2 or len(points) != len(known):
         raise InputError(
             f"One map has shape {points.shape} and the other {known.shape}. "
             "Pass (domains, components) for both, with the same domains in the same order."
         )
-    for values in (points, known):
-        if not np.isfinite(values).all():
+    for one in (points, known):
+        if not np.isfinite(one).all():
             raise InputError("A map holds NaN or infinity. Pass a finite point for every domain.")
-        if not len(values) or not np.ptp(values, axis=0).any():
+        if not len(one) or not np.ptp(one, axis=0).any():
             raise InputError("All domains lie on one point of a map, so it has no shape.")
-    return points, known
+        one -= one.mean(axis=0)
+        one /= np.linalg.norm(one)
+    overlap = np.linalg.svd(points.T @ known, compute_uv=False).sum()
+    return float(min(overlap, 1.0) ** 2)
 
 
 def _matching(coordinates: ArrayLike, truth: ArrayLike) -> tuple[Floats, Floats]:
@@ -327,52 +180,6 @@ def squared_error(y: Any, predicted: Any) -> float:
     return float(((truth - guess) ** 2).reshape(len(truth), -1).sum(axis=1).mean())
 
 
-def r2(y: Any, predicted: Any) -> float:
-    """1 for perfect predictions, 0 for the mean of `y`; averaged over outputs.
-
-    Examples
-    --------
-    >>> r2([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), r2([1.0, 2.0, 3.0], [2.0, 2.0, 2.0])
-    (1.0, 0.0)
-    """
-    truth, guess = (_numbers(values) for values in _same_rows(y, predicted))
-    if len(truth) < 2:
-        raise InputError(
-            "R² compares with the spread of y, and there is one row. Pass two or more."
-        )
-    return float(r2_score(truth, guess))
-
-
-def interval_coverage(y: Any, mean: Any, deviation: Any, level: float = 0.9) -> float:
-    """Share of values inside the central Gaussian intervals that should hold `level` of them.
-
-    Examples
-    --------
-    >>> interval_coverage([0.0, 1.0, 5.0, 0.5], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0])
-    0.75
-    """
-    if not 0 < level < 1:
-        raise InputError(f"level is {level}. Choose a share between 0 and 1, such as 0.9.")
-    truth, centre = (_numbers(values) for values in _same_rows(y, mean))
-    _, width = (_numbers(values) for values in _same_rows(y, deviation))
-    return float((np.abs(truth - centre) <= norm.ppf((1 + level) / 2) * width).mean())
-
-
-def target_accuracy(dataset: DomainDataset, predicted: Any) -> float:
-    """Accuracy over all rows of target domains; `predicted` has a class for every row.
-
-    Examples
-    --------
-    >>> target_accuracy(data, np.where(data.is_source, 0, data.y))
-    1.0
-    """
-    _same_rows(dataset.y, predicted)
-    target = ~dataset.is_source
-    if not target.any():
-        raise InputError(f"{dataset.name} has no rows in target domains, so nothing to score.")
-    return accuracy(dataset.y[target], np.asarray(predicted)[target])
-
-
 def scores_by_domain(
     y: Any, predicted: Any, sample_domain: Any, score: Score = accuracy
 ) -> dict[Hashable, float]:
@@ -390,46 +197,6 @@ def scores_by_domain(
     return {
         name: float(score(truth[rows], guess[rows])) for name, rows in group_rows(names, len(truth))
     }
-
-
-def paper_error(y: Any, predicted: Any, sample_domain: Any) -> float:
-    """The error that the paper reports for regression.
-
-    Squared errors are added over outputs, averaged over a domain's rows, then over domains: a
-    domain with many rows counts no more than another. Pass `y` on the standardised scale, as the
-    datasets hold it, and the rows of target domains only.
-
-    Examples
-    --------
-    >>> paper_error([0.0, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0], ["TX", "FL", "FL", "FL"])
-    2.0
-    """
-    errors = scores_by_domain(y, predicted, sample_domain, squared_error)
-    return float(np.mean(list(errors.values())))
-
-
-def scores_by_level(
-    by_domain: Mapping[Hashable, float], levels: Mapping[Hashable, int] | None
-) -> dict[int, float]:
-    """The mean score of the domains at each level, as in `DomainDataset.levels`, nearest first.
-
-    Examples
-    --------
-    >>> scores_by_level({"NV": 0.5, "UT": 0.25, "ME": 2.0}, {"NV": 1, "UT": 1, "ME": 3})
-    {1: 0.375, 3: 2.0}
-    """
-    if not levels:
-        raise InputError("levels is empty or None: this dataset does not say how far targets lie.")
-    missing = [name for name in levels if name not in by_domain]
-    if missing:
-        raise InputError(
-            f"by_domain lacks {preview(missing)}, which levels names; it holds "
-            f"{preview(by_domain)}. Score every target domain first."
-        )
-    members: dict[int, list[float]] = {}
-    for name, level in levels.items():
-        members.setdefault(int(level), []).append(by_domain[name])
-    return {level: float(np.mean(members[level])) for level in sorted(members)}
 
 
 def _same_rows(y: Any, predicted: Any) -> tuple[NDArray, NDArray]:

@@ -4,7 +4,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from domindex.datasets import load_dataset
-from domindex.datasets.pickles import read_pickle
+from domindex.datasets.files import read_pickle
 
 
 def test_circles_classes_are_the_two_sides_of_a_circle(paper_data):

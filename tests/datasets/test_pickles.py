@@ -6,7 +6,7 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from domindex.datasets.pickles import read_pickle
+from domindex.datasets.files import read_pickle
 from domindex.errors import DatasetError
 
 
@@ -69,7 +69,7 @@ def test_a_pickle_that_would_run_a_command_runs_nothing(tmp_path):
         ("numpy", "load"),
         ("numpy", "ndarray.tofile"),
         ("numpy.core.multiarray", "scalar"),
-        ("domindex.datasets.pickles", "read_pickle"),
+        ("domindex.datasets.files", "read_pickle"),
     ],
 )
 def test_names_that_arrays_do_not_need_are_refused(tmp_path, module, name):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.datasets import DomainDataset
-from domindex.datasets.checks import check_count, check_seed
+from domindex.datasets.dataset import check_count, check_seed
 from domindex.datasets.files import DATA_HOME_VARIABLE, DataHome, data_folder
 from domindex.datasets.paper import CAR_DOMAINS, YEARS, car_facts
 from domindex.errors import DatasetError, InputError

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from domindex.arrays import Floats
-from domindex.datasets.checks import Seed, check_count, check_seed
+from domindex.datasets.dataset import Seed, check_count, check_seed
 from domindex.datasets.paper import YEARS
 from domindex.errors import InputError
 from domindex_bench.data.compcars import TYPES, VIEW_NUMBERS, pillow

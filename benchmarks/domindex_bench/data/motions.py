@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Floats
 from domindex.datasets import DomainDataset
-from domindex.datasets.checks import Seed, check_count, check_noise, check_seed
+from domindex.datasets.dataset import Seed, check_count, check_noise, check_seed
 from domindex.datasets.digits import along_a_line, draw_moved, move_pictures
 from domindex.datasets.files import DataHome
 from domindex_bench.data.real import load_real_dataset

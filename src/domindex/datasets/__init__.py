@@ -3,7 +3,7 @@
 from domindex.datasets.dataset import DomainDataset
 from domindex.datasets.digits import make_moving_digits
 from domindex.datasets.hospitals import make_hospitals
-from domindex.datasets.registry import list_datasets, load_dataset
+from domindex.datasets.paper import list_datasets, load_dataset
 from domindex.datasets.synthetic import make_circle, make_domain_graph, make_drift, make_seasonal
 
 __all__ = [

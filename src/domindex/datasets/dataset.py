@@ -1,16 +1,23 @@
-"""What every dataset of this library looks like, whether downloaded or generated."""
+"""What every dataset of this library looks like, and checks of what generators are asked for."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+
+from domindex.errors import InputError
 
 Array = NDArray[Any]
 Task = Literal["classification", "regression"]
+Sizes = int | Sequence[int] | NDArray[np.integer]
+Seed = int | np.random.Generator | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,12 +69,15 @@ class DomainDataset:
     period: float | None = None
 
     def __post_init__(self) -> None:
-        copies: dict[str, Any] = dict.fromkeys(("X", "y", "sample_domain", "true_index"), read_only)
+        copies: dict[str, Any] = dict.fromkeys(("X", "y", "sample_domain", "true_index"), np.array)
         copies |= {"source_domains": list, "domains": list, "levels": dict}
         copies |= {"graph": lambda graph: nx.freeze(graph.copy())}
         for field, copy in copies.items():
             value = getattr(self, field)
-            object.__setattr__(self, field, None if value is None else copy(value))
+            value = None if value is None else copy(value)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, field, value)
 
     @property
     def target_domains(self) -> list[Any]:
@@ -87,8 +97,52 @@ class DomainDataset:
         )
 
 
-def read_only(values: ArrayLike) -> Array:
-    """A copy of `values` that refuses to be written to."""
-    copy = np.array(values)
-    copy.setflags(write=False)
-    return copy
+def numbered_domains(**fields: Any) -> DomainDataset:
+    """Classes in domains that are called by the numbers of the rows of `true_index`."""
+    domains = list(range(len(fields["true_index"])))
+    return DomainDataset(domains=domains, task="classification", **fields)
+
+
+def check_count(name: str, value: object, low: int, high: int | None = None) -> int:
+    """`value` as a whole number from `low` to `high`, both included."""
+    whole = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if whole is None or whole < low or (high is not None and whole > high):
+        shown = value if whole is None else whole
+        allowed = f"at least {low}" if high is None else f"from {low} to {high}"
+        raise InputError(f"{name} is {shown!r}; give a whole number, {allowed}.")
+    return whole
+
+
+def check_noise(value: object, *, zero_allowed: bool) -> float:
+    """`value` as a finite spread; without any, some families have no classes to separate."""
+    spread = float(value) if isinstance(value, Real) else math.nan
+    if not 0 <= spread < math.inf or (spread == 0 and not zero_allowed):
+        allowed = "zero or more" if zero_allowed else "more than zero"
+        raise InputError(f"noise is {value!r}; give a finite number, {allowed}.")
+    return spread
+
+
+def check_sizes(samples_per_domain: Sizes, n_domains: int) -> NDArray[np.int64]:
+    """(n_domains,) rows of each domain, from one number for all or one for each."""
+    if np.ndim(samples_per_domain) == 0:
+        size = check_count("samples_per_domain", samples_per_domain, low=1)
+        return np.full(n_domains, size, dtype=np.int64)
+    sizes = list(samples_per_domain)  # type: ignore[arg-type]
+    if len(sizes) != n_domains:
+        raise InputError(
+            f"samples_per_domain has {len(sizes)} entries, but n_domains is {n_domains}. "
+            "Give one whole number for all domains, or one for each."
+        )
+    checked = [check_count(f"samples_per_domain[{i}]", n, low=1) for i, n in enumerate(sizes)]
+    return np.array(checked, dtype=np.int64)
+
+
+def check_seed(random_state: Seed) -> np.random.Generator:
+    """The generator to draw from; one that is handed in is used as it stands."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"random_state is {random_state!r}; give a whole number of zero or more, "
+            "a numpy.random.Generator, or None for a different draw each time."
+        ) from error

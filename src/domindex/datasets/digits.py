@@ -11,8 +11,7 @@ from scipy.linalg import expm
 from sklearn.datasets import load_digits
 
 from domindex.arrays import Floats
-from domindex.datasets.checks import Seed, check_count, check_seed
-from domindex.datasets.dataset import DomainDataset
+from domindex.datasets.dataset import DomainDataset, Seed, check_count, check_seed, numbered_domains
 from domindex.errors import InputError
 
 Motion = Callable[[float], Floats]
@@ -39,9 +38,7 @@ a quarter of the width (and some of the height), or of less contrast in the same
 def load_rotating_digits() -> DomainDataset:
     """X (1797, 1, 8, 8) in [0, 1], y the digit, domains the angle in degrees.
 
-    Every picture appears in one domain only, so no target picture was seen upright by a source. The
-    index has a period of 180 degrees: at this size a digit upside down looks like a digit, and
-    inputs alone do not show 170 degrees from -10.
+    The index has a period of 180: at this size a digit upside down looks like a digit.
     """
     pictures, labels = _digits()
     angles = list(range(0, 180, 10))
@@ -126,25 +123,21 @@ def draw_moved(pictures: Floats, matrix: Floats, shift: Floats, order: int = 1) 
     sides = np.array(pictures.shape[1:])
     middle = (sides - 1) / 2
     offset = middle + shift * sides / 2 - matrix @ middle
-    return np.stack(
-        [ndimage.affine_transform(one, matrix, offset, order=order) for one in pictures]
-    )
+    moved = [ndimage.affine_transform(one, matrix, offset, order=order) for one in pictures]
+    return np.stack(moved)
 
 
 def along_a_line(
     name: str, X: Floats, y: NDArray, of_row: NDArray, n_sources: int
 ) -> DomainDataset:
     """A dataset whose domains are numbered along a line, the first of them labelled."""
-    n_domains = int(of_row.max()) + 1
-    return DomainDataset(
+    return numbered_domains(
         name=name,
         X=X,
         y=y,
         sample_domain=of_row,
-        source_domains=list(range(n_sources)),
-        domains=list(range(n_domains)),
-        task="classification",
-        true_index=np.arange(n_domains, dtype=float)[:, None],
+        source_domains=range(n_sources),
+        true_index=np.arange(of_row.max() + 1.0)[:, None],
         index_names=("position",),
         graph=None,
         description="Rows that move on from domain to domain; the first domains are labelled.",

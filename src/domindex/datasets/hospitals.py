@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from domindex.arrays import Floats
-from domindex.datasets.checks import Seed, Sizes, check_count, check_seed, check_sizes
+from domindex.datasets.dataset import Seed, Sizes, check_count, check_seed, check_sizes
 
 TOWNS = (
     *("Ahlen", "Bruck", "Celle", "Dornach", "Étienne", "Fürth"),

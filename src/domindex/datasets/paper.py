@@ -1,18 +1,19 @@
-"""The datasets of the paper, read from the files its authors published."""
+"""The datasets that can be asked for by name, most of them read from files of the authors."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
-from pathlib import Path
+import difflib
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 
-from domindex.datasets.dataset import Array, DomainDataset
-from domindex.datasets.files import DataHome, find_file
-from domindex.datasets.pickles import read_pickle
+from domindex.datasets import digits, synthetic
+from domindex.datasets.dataset import Array, DomainDataset, numbered_domains
+from domindex.datasets.files import DataHome, find_file, read_pickle
 from domindex.errors import DatasetError
 
 _GRAPH_FILES = {
@@ -35,8 +36,10 @@ CAR_FILE = "feature_resnet18_new_data.pkl"
 def load_circle(data_home: DataHome = None) -> DomainDataset:
     """Circle: 30 domains of 100 points in the plane, X (3000, 2)."""
     content = read_pickle(find_file("toy_d15_quarter_circle.pkl", data_home))
-    return _toy(
-        content,
+    return numbered_domains(
+        X=content["data"],
+        y=content["label"].astype(int),
+        sample_domain=content["domain"].astype(int),
         name="circle",
         source_domains=list(range(6)),
         true_index=np.arange(30.0)[:, None],
@@ -56,8 +59,10 @@ def load_domain_graph(name: str, data_home: DataHome = None) -> DomainDataset:
     content = read_pickle(find_file(file, data_home))
     graph = nx.empty_graph(len(content["A"]))  # without loops or weights
     graph.add_edges_from(np.argwhere(np.triu(content["A"], k=1)).tolist())
-    return _toy(
-        content,
+    return numbered_domains(
+        X=content["data"],
+        y=content["label"].astype(int),
+        sample_domain=content["domain"].astype(int),
         name=name,
         source_domains=sources,
         true_index=content["angle"][:, None],
@@ -69,13 +74,6 @@ def load_domain_graph(name: str, data_home: DataHome = None) -> DomainDataset:
             "the graph. The six smallest angles are sources."
         ),
     )
-
-
-def _toy(content: dict[str, Array], **facts: Any) -> DomainDataset:
-    """Points with a class; domains are the numbers of the rows of `true_index`."""
-    y, names = content["label"].astype(int), content["domain"].astype(int)
-    facts |= {"domains": list(range(len(facts["true_index"]))), "task": "classification"}
-    return DomainDataset(X=content["data"], y=y, sample_domain=names, **facts)
 
 
 def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
@@ -91,7 +89,19 @@ def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
     steps = [1 if state in sources else 12 for state in states]
     years = [np.lib.stride_tricks.sliding_window_view(months[state], 12) for state in states]
     windows = [every[::step] for every, step in zip(years, steps)]
-    offset, scale = _standard_units(windows, steps)
+    # The scale of the published errors: mean and deviation of the months that are an input
+    # somewhere, each counted once. Those that a target has to foretell stay out of it.
+    inputs = np.concatenate(
+        [
+            np.append(part[:, 0], part[-1, 1:6]) if step == 1 else part[:, :6].ravel()
+            for part, step in zip(windows, steps)
+        ]
+    )
+    offset, scale = float(inputs.mean()), float(inputs.std())
+    places = pd.read_csv(find_file("longitude-latitude-normalize.csv", data_home)).set_index(
+        "state"
+    )
+    index_names = ("latitude", "longitude")  # each scaled to [0, 1] by the authors
     rows = (np.concatenate(windows) - offset) / scale
     return DomainDataset(
         name=name,
@@ -101,8 +111,8 @@ def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
         source_domains=sources,
         domains=states,
         task="regression",
-        true_index=_positions(find_file("longitude-latitude-normalize.csv", data_home), states),
-        index_names=("latitude", "longitude"),
+        true_index=np.ascontiguousarray(places.loc[states, list(index_names)], dtype=float),
+        index_names=index_names,
         graph=graph,
         description=(
             "Monthly mean temperatures of 48 American states, 2008 to 2019: six months foretell "
@@ -117,34 +127,8 @@ def load_temperatures(name: str, data_home: DataHome = None) -> DomainDataset:
     )
 
 
-def _standard_units(windows: list[Array], steps: list[int]) -> tuple[float, float]:
-    """Mean and deviation of the months that are an input somewhere, each counted once.
-
-    The months a target has to foretell stay out of it. This is the scale of the published errors.
-    """
-    inputs = [part[:, :6] for part in windows]
-    once = [
-        np.append(part[:, 0], part[-1, 1:]) if step == 1 else part.ravel()
-        for part, step in zip(inputs, steps, strict=True)
-    ]
-    values = np.concatenate(once)
-    return float(values.mean()), float(values.std())
-
-
-def _positions(path: Path, states: list[str]) -> Array:
-    """(states, 2) latitude and longitude, each scaled to [0, 1] by the authors."""
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = {row["state"]: row for row in csv.DictReader(stream)}
-    return np.array(
-        [[float(rows[state]["latitude"]), float(rows[state]["longitude"])] for state in states]
-    )
-
-
 def load_compcars_features(data_home: DataHome = None) -> DomainDataset:
-    """CompCars as the authors published it: X (pictures, 512), ResNet-18 features of photographs.
-
-    In their file, domain number d is viewpoint d mod 5 and year 2009 + d div 5.
-    """
+    """CompCars as the authors published it: X (pictures, 512), features of a ResNet-18."""
     data, label, domain = _checked_cars(read_pickle(find_file(CAR_FILE, data_home)))
     facts = car_facts([name for number, name in enumerate(CAR_DOMAINS) if (domain == number).any()])
     facts["description"] += " Inputs are the 512 features of a ResNet-18 for each photograph."
@@ -159,13 +143,9 @@ def load_compcars_features(data_home: DataHome = None) -> DomainDataset:
 
 def car_facts(domains: Sequence[str]) -> dict[str, Any]:
     """What is known of some of the thirty domains of CompCars, as fields of a `DomainDataset`."""
-    graph = nx.Graph()
-    graph.add_nodes_from(CAR_DOMAINS)
-    for year in YEARS:
-        nx.add_path(graph, [f"{view} {year}" for view in VIEWPOINTS])
-    for view in VIEWPOINTS:
-        nx.add_path(graph, [f"{view} {year}" for year in YEARS])
     places = {f"{view} {year}": (VIEWPOINTS[view], year) for year in YEARS for view in VIEWPOINTS}
+    graph = nx.grid_2d_graph(list(YEARS), list(VIEWPOINTS))
+    graph = nx.relabel_nodes(graph, {(year, view): f"{view} {year}" for year, view in graph})
     return {
         "source_domains": [CAR_DOMAINS[0]],
         "domains": list(domains),
@@ -203,3 +183,45 @@ def _checked_cars(content: dict[str, Array]) -> tuple[Array, Array, Array]:
             f"which is {CAR_DOMAINS[0]!r}, to {len(CAR_DOMAINS) - 1}."
         )
     return data, label.astype(int), numbers
+
+
+_LOADERS: dict[str, Callable[[DataHome], DomainDataset]] = {
+    "circle": load_circle,
+    "dg-15": partial(load_domain_graph, "dg-15"),
+    "dg-60": partial(load_domain_graph, "dg-60"),
+    "tpt-48-w-e": partial(load_temperatures, "tpt-48-w-e"),
+    "tpt-48-n-s": partial(load_temperatures, "tpt-48-n-s"),
+    "rotating-digits": lambda data_home: digits.load_rotating_digits(),
+    "seasonal": lambda data_home: synthetic.make_seasonal(),
+    "compcars-features": load_compcars_features,
+}
+
+
+def list_datasets() -> list[str]:
+    """The names that `load_dataset` knows.
+
+    Examples
+    --------
+    >>> list_datasets()[:6]
+    ['circle', 'dg-15', 'dg-60', 'tpt-48-w-e', 'tpt-48-n-s', 'rotating-digits']
+    """
+    return list(_LOADERS)
+
+
+def load_dataset(name: str, data_home: DataHome = None) -> DomainDataset:
+    """Load a dataset by name, downloading its files the first time.
+
+    Files are looked for in `data_home`, else in the folder named by the environment variable
+    DOMINDEX_DATA, else in the user's cache folder. "rotating-digits" and "seasonal" need no file.
+
+    Examples
+    --------
+    >>> dataset = load_dataset("rotating-digits")
+    >>> dataset.X.shape, dataset.source_domains
+    ((1797, 1, 8, 8), [0, 10, 20, 30, 40])
+    """
+    if name not in _LOADERS:
+        near = difflib.get_close_matches(str(name).lower(), _LOADERS, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]!r}?" if near else "Choose one of these."
+        raise DatasetError(f"There is no dataset {name!r}; there are {', '.join(_LOADERS)}. {hint}")
+    return _LOADERS[name](data_home)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.stats import qmc
 
-from domindex.arrays import Floats
-from domindex.datasets.checks import Seed, Sizes, check_count, check_noise, check_seed, check_sizes
-from domindex.datasets.dataset import DomainDataset
-
-Ints = NDArray[np.int64]
+from domindex.arrays import Floats, Ints
+from domindex.datasets.dataset import (
+    DomainDataset,
+    Seed,
+    Sizes,
+    check_count,
+    check_noise,
+    check_seed,
+    check_sizes,
+    numbered_domains,
+)
 
 
 def make_circle(
@@ -38,17 +41,16 @@ def make_circle(
     >>> make_circle(random_state=0)
     DomainDataset('make-circle': classification, X (3000, 2), 30 domains, 6 of them sources)
     """
-    n_sources, sizes = _checked(n_domains, n_sources, samples_per_domain)
+    n_sources, of_row = _checked(n_domains, n_sources, samples_per_domain)
     noise, rng = check_noise(noise, zero_allowed=False), check_seed(random_state)
-    of_row = np.repeat(np.arange(n_domains), sizes)
     centres = 5.0 * _directions(np.linspace(0.0, np.pi, n_domains))
     X = centres[of_row] + noise * _disc(rng, len(of_row))
-    return _classification(
+    return numbered_domains(
         name="make-circle",
         X=X,
         y=(np.hypot(X[:, 0], X[:, 1]) > 5.0).astype(int),
         sample_domain=of_row,
-        source_domains=list(range(n_sources)),
+        source_domains=range(n_sources),
         true_index=np.arange(n_domains, dtype=float)[:, None],
         index_names=("position",),
         graph=nx.path_graph(n_domains),
@@ -81,15 +83,14 @@ def make_domain_graph(
     >>> bool(angles[dataset.source_domains].max() < angles[dataset.target_domains].min())
     True
     """
-    n_sources, sizes = _checked(n_domains, n_sources, samples_per_domain)
+    n_sources, of_row = _checked(n_domains, n_sources, samples_per_domain)
     n_classes = check_count("n_classes", n_classes, low=2)
     noise, rng = check_noise(noise, zero_allowed=True), check_seed(random_state)
     angles = rng.uniform(0.0, np.pi, n_domains)
-    of_row = np.repeat(np.arange(n_domains), sizes)
-    y = _balanced_labels(sizes, n_classes)
+    y = _balanced_labels(of_row, n_classes)
     distances = (1.0 + 1.8 * angles / np.pi) / np.sin(np.pi / n_classes)
     centres = distances[of_row, None] * _directions(angles[of_row] + 2 * np.pi * y / n_classes)
-    return _classification(
+    return numbered_domains(
         name="make-domain-graph",
         X=centres + noise * _disc(rng, len(of_row)),
         y=y,
@@ -130,19 +131,18 @@ def make_drift(
     >>> (second - first).round(6).tolist()
     [0.0, 2.0]
     """
-    n_sources, sizes = _checked(n_domains, n_sources, samples_per_domain)
+    n_sources, of_row = _checked(n_domains, n_sources, samples_per_domain)
     n_features = check_count("n_features", n_features, low=2)
     index_dim = check_count("index_dim", index_dim, low=1, high=n_features - 1)
     noise, rng = check_noise(noise, zero_allowed=True), check_seed(random_state)
     index = _even_index(rng, n_domains, index_dim)
-    of_row = np.repeat(np.arange(n_domains), sizes)
-    y = _balanced_labels(sizes, n_classes=2)
-    return _classification(
+    y = _balanced_labels(of_row, n_classes=2)
+    return numbered_domains(
         name="make-drift",
         X=_drifted_rows(rng, index, of_row, y, n_features, noise),
         y=y,
         sample_domain=of_row,
-        source_domains=list(range(n_sources)),
+        source_domains=range(n_sources),
         true_index=index,
         index_names=tuple(f"index_{i}" for i in range(index_dim)),
         graph=_nearest_graph(index, k=2 * index_dim),
@@ -175,23 +175,22 @@ def make_seasonal(
     >>> dataset.true_index[[0, 11, 12], 0].tolist(), dataset.period
     ([0.0, 11.0, 0.0], 12.0)
     """
-    n_sources, sizes = _checked(n_domains, n_sources, samples_per_domain)
+    n_sources, of_row = _checked(n_domains, n_sources, samples_per_domain)
     period = check_count("period", period, low=3)
     n_features = check_count("n_features", n_features, low=2)
     noise, rng = check_noise(noise, zero_allowed=True), check_seed(random_state)
     month = np.arange(n_domains) % period
-    of_row = np.repeat(np.arange(n_domains), sizes)
-    y = _balanced_labels(sizes, n_classes=2)
+    y = _balanced_labels(of_row, n_classes=2)
     plane, _ = np.linalg.qr(rng.standard_normal((n_features, 2)))
     out = 3.0 + 0.7 * (2 * y - 1)
     centres = out[:, None] * _directions(2 * np.pi * month / period)[of_row]
     following = np.isin((month[:, None] - month[None]) % period, (0, 1, period - 1))
-    return _classification(
+    return numbered_domains(
         name="seasonal",
         X=centres @ plane.T + noise * rng.standard_normal((len(of_row), n_features)),
         y=y,
         sample_domain=of_row,
-        source_domains=list(range(n_sources)),
+        source_domains=range(n_sources),
         true_index=month.astype(float)[:, None],
         index_names=("month",),
         graph=nx.from_numpy_array(following & ~np.eye(n_domains, dtype=bool)),
@@ -201,17 +200,11 @@ def make_seasonal(
 
 
 def _checked(n_domains: int, n_sources: int | None, samples: Sizes) -> tuple[int, Ints]:
-    """How many domains are sources, a fifth where None, and (n_domains,) rows of each."""
+    """How many domains are sources, a fifth where None, and (rows,) the domain of each row."""
     n_domains = check_count("n_domains", n_domains, low=2)
     n_sources = max(1, n_domains // 5) if n_sources is None else n_sources
     n_sources = check_count("n_sources", n_sources, low=1, high=n_domains)
-    return n_sources, check_sizes(samples, n_domains)
-
-
-def _classification(**fields: Any) -> DomainDataset:
-    """A classification dataset whose domains are the numbers of the rows of `true_index`."""
-    domains = list(range(len(fields["true_index"])))
-    return DomainDataset(domains=domains, task="classification", **fields)
+    return n_sources, np.repeat(np.arange(n_domains), check_sizes(samples, n_domains))
 
 
 def _directions(angles: Floats) -> Floats:
@@ -220,19 +213,16 @@ def _directions(angles: Floats) -> Floats:
 
 
 def _disc(rng: np.random.Generator, n: int) -> Floats:
-    """(n, 2) standard normal points given that they lie within 1 of the origin.
-
-    Half the squared length of a normal point is exponential: its distribution is inverted.
-    """
+    """(n, 2) standard normal points given that they lie within 1 of the origin."""
+    # half the squared length of a normal point is exponential: its distribution is inverted
     share = rng.uniform(0.0, -np.expm1(-0.5), n)
     lengths = np.sqrt(-2.0 * np.log1p(-share))
     return lengths[:, None] * _directions(rng.uniform(0.0, 2 * np.pi, n))
 
 
-def _balanced_labels(sizes: Ints, n_classes: int) -> Ints:
+def _balanced_labels(of_row: Ints, n_classes: int) -> Ints:
     """Classes in turn, 0 1 .. 0 1 .., begun anew in every domain."""
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return within % n_classes
+    return (np.arange(len(of_row)) - np.searchsorted(of_row, of_row)) % n_classes
 
 
 def _angle_graph(rng: np.random.Generator, angles: Floats) -> nx.Graph:
@@ -240,8 +230,8 @@ def _angle_graph(rng: np.random.Generator, angles: Floats) -> nx.Graph:
     joined = rng.random(len(i)) < np.cos(angles[i] - angles[j])
     along = np.argsort(angles)
     graph = nx.empty_graph(len(angles))
-    graph.add_edges_from(zip(i[joined].tolist(), j[joined].tolist(), strict=True))
-    graph.add_edges_from(zip(along[:-1].tolist(), along[1:].tolist(), strict=True))
+    graph.add_edges_from(zip(i[joined].tolist(), j[joined].tolist()))
+    nx.add_path(graph, along.tolist())
     return graph
 
 

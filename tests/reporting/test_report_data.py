@@ -288,8 +288,8 @@ class Guess(RegressorMixin, BaseEstimator):
 
 def test_only_so_many_inputs_are_offered_and_images_as_one():
     notes, row_domains = [], np.array([0, 0, 0, 1, 1, 1])
-    columns = report_columns(Guess(), np.ones((6, 70)), [*"aaabbb"], None, row_domains, notes)
+    columns = report_columns(Guess(), np.ones((6, 70)), [*"aaabbb"], row_domains, None, notes)
     assert list(columns) == ["mean prediction", *(f"input {n}" for n in range(1, 61))]
     assert notes == ["10 of the columns are not offered for colouring the map."]
-    images = report_columns(Guess(), np.ones((6, 3, 3)), [*"aaabbb"], None, row_domains, notes)
+    images = report_columns(Guess(), np.ones((6, 3, 3)), [*"aaabbb"], row_domains, None, notes)
     assert images == {"mean prediction": (0.0, 0.0), "mean of the inputs": (1.0, 1.0)}

@@ -2,7 +2,6 @@
 
 from domindex.evaluation.audit import (
     ClassProbe,
-    Condition,
     IndexAudit,
     ValueProbe,
     audit_index,
@@ -24,7 +23,6 @@ from domindex.evaluation.metrics import (
 __all__ = [
     "cross_validate_domains",
     "ClassProbe",
-    "Condition",
     "DomainKFold",
     "IndexAudit",
     "ValueProbe",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import starmap
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from domindex.arrays import Ints
@@ -17,11 +16,13 @@ from domindex.committee.record import HeldOutRecord, profile_features
 from domindex.errors import InputError
 from domindex.estimators.frames import FitArguments, fitted_rows, pandas_frame
 from domindex.estimators.vdi import BaseVDI
+from domindex.evaluation import IndexAudit
 from domindex.inputs import DomainData, check_domain_data, check_domain_names
 from domindex.inputs.domain_data import Task
+from domindex.inputs.names import number_names
 from domindex.inputs.profiles import ColumnProfile
 from domindex.progress import Progress
-from domindex.reporting.audit import audit_record, audit_within, budget_of
+from domindex.reporting.audit import audit_record, audit_within
 from domindex.reporting.columns import input_names, profile_table, report_columns
 from domindex.reporting.diagnostics import diagnose
 from domindex.reporting.distances import distances_to_sources, nearest_domains
@@ -52,14 +53,12 @@ METHOD_OF_ROWS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class GivenRows:
+class GivenRows(NamedTuple):
     """The data of a fit as a report reads it."""
 
     data: DomainData  # checked; labels in source domains only
     names: list[Hashable]  # the domain of every row
     row_domains: Ints  # the number of every row's domain on the map
-    table: Any  # columns of the inputs as the user knows them; None takes those of X
 
 
 def report_data(
@@ -108,50 +107,52 @@ def report_data(
     if table is None and X is not None and model._preparation is not None:
         table = pandas_frame(X)[model._preparation.names]
     progress = progress or Progress(model.verbose > 0)
-    limit = budget_of(model, seconds, budget)
-    given = _given_rows(model, X, y, sample_domain, table, columns)
+    if budget is not None and not budget >= 0:
+        raise InputError(f"budget is {budget!r}. Give seconds, 0 or more, or None.")
+    given = _given_rows(model, X, y, sample_domain, (table, columns))
     notes: list[str] = []
     quality = _quality(model, notes)
     progress.say("Report: comparing the domains …")
-    why = explain(model, _profiles(model, given, random_state))
-    audit, no_audit = None, list[str]()
-    if given is None:
-        no_audit.append("The report was written without the data: there is no audit.")
-    else:
+    why = explain(model, _profiles(model, given, table, random_state))
+    audit: IndexAudit | str = "The report was written without the data: there is no audit."
+    if given is not None:
         progress.say("Report: auditing the index …")
-        audit = audit_within(limit, model, X, y, given.names, random_state, no_audit)
+        taken = model.timings_["seconds"].sum() if seconds is None else seconds
+        limit = 0.25 * float(taken) if budget is None else budget
+        audit = audit_within(limit, model, X, y, given.names, random_state)
+    importance = pd.DataFrame() if model._record is None else model._record.importance
     records = _domain_records(model, given, quality, why, notes)
-    off_map = [str(name) for name in getattr(model, "off_map_domains_", ())]
+    off_map = [str(name) for name in model.off_map_domains_]
+    found = audit if isinstance(audit, IndexAudit) else None
+    offered = {} if given is None else report_columns(model, X, *given[1:], columns, notes)
     return ReportData(
         title=title or f"Map of {len(records)} domains",
         task="classification" if is_classifier(model) else "regression",
         estimator=type(model).__name__,
         facts=_facts(model, given, records, seconds),
         domains=records,
-        columns={}
-        if given is None
-        else report_columns(model, X, given.names, columns, given.row_domains, notes),
+        columns=offered,
         held_out=quality,
-        audit=None if audit is None else audit_record(audit),
+        audit=None if found is None else audit_record(found),
         history=history_record(model.history_),
         trials=member_records(model.candidates_),
-        warnings=diagnose(model.domain_index_, records, audit, quality, off_map),
+        warnings=diagnose(model.domain_index_, records, found, quality, off_map),
         notes=tuple(notes),
         configuration={name: repr(value) for name, value in sorted(model.get_params().items())},
         versions=versions(),
         summary=tuple(model.summary().splitlines()),
         profiles=why.columns,
-        drivers=() if model._record is None else _drivers(model._record.importance),
+        drivers=tuple(starmap(DriverRecord, importance.itertuples(index=False))),
         preparation=tuple(preparation),
-        no_audit=" ".join(no_audit),
+        no_audit=audit if isinstance(audit, str) else "",
     )
 
 
 def _given_rows(
-    model: Any, X: Any, y: Any, sample_domain: Any, table: Any, columns: Any
+    model: Any, X: Any, y: Any, sample_domain: Any, more: tuple[Any, Any]
 ) -> GivenRows | None:
     if X is None:
-        if any(one is not None for one in (y, sample_domain, table, columns)):
+        if any(one is not None for one in (y, sample_domain, *more)):
             raise InputError(
                 "y, sample_domain, table or columns are given without X. Pass X, y and "
                 "sample_domain as they were fitted, or none of them."
@@ -166,9 +167,7 @@ def _given_rows(
             f"sample_domain names {data.n_domains} domains, and the model was fitted on "
             f"{len(model.domains_)} others or more. Pass the data that the model was fitted on."
         )
-    numbers = {name: number for number, name in enumerate(model.domain_index_.domains)}
-    row_domains = np.array([numbers[name] for name in data.domains])[data.row_domains]
-    return GivenRows(data, names, row_domains, table)
+    return GivenRows(data, names, number_names(names, model.domain_index_.domains))
 
 
 def _quality(model: Any, notes: list[str]) -> HeldOutQuality | None:
@@ -195,25 +194,23 @@ def _quality(model: Any, notes: list[str]) -> HeldOutQuality | None:
         scores=tuple(HeldOutScore(*one) for one in scores),
         figures=dict(record.figures),
         plain_figures=dict(record.plain_figures),
-        calibration=_rows(record.calibration),
-        confusion=_rows(record.confusion),
         classes=() if classes is None else tuple(str(one) for one in classes),
-        residuals=_rows(record.residuals),
-        coverage=_rows(record.coverage),
+        **{
+            name: tuple(map(tuple, getattr(record, name).tolist()))
+            for name in ("calibration", "confusion", "residuals", "coverage")
+        },
     )
 
 
-def _rows(table: NDArray) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row) for row in table.tolist())
-
-
-def _profiles(model: Any, given: GivenRows | None, seed: int) -> tuple[ColumnProfile, ...]:
+def _profiles(
+    model: Any, given: GivenRows | None, table: Any, seed: int
+) -> tuple[ColumnProfile, ...]:
     """Of the columns given, of the inputs, or of what the fit left of them."""
     if given is None:
         return () if model._record is None else model._record.profiles
     n_domains = len(model.domain_index_.domains)
-    if given.table is not None:
-        return profile_table(given.table, given.row_domains, n_domains, seed)
+    if table is not None:
+        return profile_table(table, given.row_domains, n_domains, seed)
     inputs = given.data.inputs
     if inputs.ndim != 2:
         return ()
@@ -239,7 +236,7 @@ def _facts(
     if is_classifier(model):
         facts["classes"] = len(model.classes_)
     facts["representation"] = str(model.representation_)
-    if model.flow_ is not None and model.flow_.get("family") is not None:
+    if model.flow_ and model.flow_.get("family") is not None:
         facts["flow"] = str(model.flow_["family"])
     if model.domain_index_.angles is not None:
         facts["map"] = "closes"
@@ -304,10 +301,10 @@ def _pictures(model: Any, given: GivenRows, notes: list[str]) -> dict[Hashable, 
 
 def member_records(candidates: pd.DataFrame) -> tuple[dict[str, Any], ...]:
     """The candidates that predict, in the order of the table: weight, near and far loss."""
+    names = {"weight": "weight", "near loss": "near_loss", "far loss": "far_loss"}
     return tuple(
-        {"candidate": str(row.candidate), "weight": _number(row.weight)}
-        | {"near loss": _number(row.near_loss), "far loss": _number(row.far_loss)}
-        for row in candidates[candidates["weight"] > 0].itertuples()
+        {"candidate": str(row["candidate"])} | {k: _number(row[v]) for k, v in names.items()}
+        for row in candidates[candidates["weight"] > 0].to_dict("records")
     )
 
 
@@ -317,16 +314,8 @@ def forecast_records(table: pd.DataFrame) -> dict[str, ForecastRecord]:
     if column not in table:
         return {}
     ways = table["two_ways"].tolist() if "two_ways" in table else [None] * len(table)
-    figures = zip(table["domain"], table[column], table["low"], table["high"], ways)
-    return {
-        str(name): ForecastRecord(float(mean), float(low), float(high), way)
-        for name, mean, low, high, way in figures
-    }
-
-
-def _drivers(table: pd.DataFrame) -> tuple[DriverRecord, ...]:
-    columns = (table[name].tolist() for name in ("column", "importance", "standard_error"))
-    return tuple(DriverRecord(str(name), mean, error) for name, mean, error in zip(*columns))
+    figures = zip(*(table[name].astype(float) for name in (column, "low", "high")), ways)
+    return {str(name): ForecastRecord(*one) for name, one in zip(table["domain"], figures)}
 
 
 def history_record(table: pd.DataFrame, max_epochs: int = 400) -> History:
@@ -335,14 +324,12 @@ def history_record(table: pd.DataFrame, max_epochs: int = 400) -> History:
         return History()
     rows = np.unique(np.linspace(0, len(table) - 1, min(len(table), max_epochs)).astype(int))
     thinned = table.iloc[rows]
-    terms = {
-        str(name): tuple(_number(value) for value in thinned[name])
-        for name in thinned.columns
-        if name not in ("phase", "step")
-    }
-    return History(phases=tuple(str(phase) for phase in thinned["phase"]), terms=terms)
+    terms = thinned.drop(columns=["phase", "step"], errors="ignore").items()
+    return History(
+        phases=tuple(map(str, thinned["phase"])),
+        terms={str(name): tuple(map(_number, values)) for name, values in terms},
+    )
 
 
 def _number(value: Any) -> float | None:
-    number = float(value)
-    return number if math.isfinite(number) else None
+    return float(value) if math.isfinite(value) else None

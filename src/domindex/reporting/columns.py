@@ -24,8 +24,8 @@ def report_columns(
     model: Any,
     X: Any,
     names: Sequence[Hashable],
-    extra: Any,
     row_domains: Ints,
+    extra: Any,
     notes: list[str],
     max_inputs: int = 60,
 ) -> Columns:

@@ -12,7 +12,7 @@ from domindex.committee.learners.base import (
 )
 from domindex.committee.learners.convolutional import ConvolutionalLearner, ConvolutionalPredictor
 from domindex.errors import InputError
-from domindex.inputs.layout import read_layout
+from domindex.inputs.domain_data import read_layout
 from domindex.persistence.codec import decode, encode
 
 

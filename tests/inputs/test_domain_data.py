@@ -5,7 +5,7 @@ import pytest
 
 from domindex.inputs import check_domain_data
 from domindex.inputs.domain_data import HIDDEN_CLASS
-from domindex.inputs.labels import with_row_weights
+from domindex.inputs.gate import with_row_weights
 
 NAMES = ["a", "b", "a", "b", "c", "c"]
 

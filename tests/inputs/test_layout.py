@@ -5,7 +5,7 @@ import pytest
 
 from domindex.errors import InputError
 from domindex.inputs import check_domain_data
-from domindex.inputs.layout import InputLayout, read_layout
+from domindex.inputs.domain_data import InputLayout, read_layout
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from domindex.errors import ExtremeValueWarning
 from domindex.inputs import check_domain_data
-from domindex.inputs.labels import tame_labels
+from domindex.inputs.gate import tame_labels
 
 
 def data_of(values):

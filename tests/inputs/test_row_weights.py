@@ -5,7 +5,7 @@ import pytest
 
 from domindex.errors import InputError
 from domindex.inputs import check_domain_data
-from domindex.inputs.labels import with_row_weights
+from domindex.inputs.gate import with_row_weights
 
 NAMES = ["s", "s", "s", "s", "t", "t"]
 

@@ -256,7 +256,7 @@ def test_the_flow_brings_the_domains_together(data, geometry, rows):
 def test_a_new_domain_goes_along_the_flow_from_its_place(data, geometry):
     fitted = FlowAligned.fit(data, geometry)
     assert geometry.selected.flow.family != "none"
-    cloud = data.inputs_by_domain()[4]
+    cloud = data.inputs[data.rows_by_domain()[4]]
     own = geometry.domain_map.coordinates[4]
     new = PlacedRows.of(cloud, None, {None: own})
     known = PlacedRows.of(cloud, [data.domains[4]] * len(cloud), {data.domains[4]: own})

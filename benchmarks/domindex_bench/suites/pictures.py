@@ -11,7 +11,7 @@ import numpy as np
 from domindex.datasets import DomainDataset, make_moving_digits
 from domindex.datasets.digits import MOTIONS
 from domindex.datasets.files import DataHome
-from domindex.inputs.layout import read_layout
+from domindex.inputs.domain_data import read_layout
 from domindex_bench.data.motions import load_moving_mnist, make_moving_waves
 from domindex_bench.data.real import load_real_dataset
 from domindex_bench.figures import (

@@ -42,9 +42,8 @@ from domindex.estimators.streaming import (
 )
 from domindex.inputs import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.inputs.bounds import InputBounds, warn_of_drawn_in
-from domindex.inputs.domain_data import Task
-from domindex.inputs.labels import tame_labels, with_row_weights
-from domindex.inputs.layout import read_layout
+from domindex.inputs.domain_data import Task, read_layout
+from domindex.inputs.gate import tame_labels, with_row_weights
 from domindex.inputs.names import group_rows, warn_of_look_alikes
 from domindex.inputs.streams import is_stream
 from domindex.persistence.stage_cache import StageCache

@@ -18,9 +18,8 @@ from sklearn.utils import _safe_indexing
 from domindex.errors import InputError, NoDomainWarning, PreparationWarning
 from domindex.estimators.row_sources import is_dataset, is_mapped
 from domindex.inputs import check_domain_names
-from domindex.inputs import labels as label_rules
 from domindex.inputs.domain_data import HIDDEN_CLASS
-from domindex.inputs.gate import domain_roles
+from domindex.inputs.gate import check_label_array, domain_roles, hidden_marks
 from domindex.inputs.messages import did_you_mean, frames_inside, preview
 from domindex.inputs.names import is_missing, number_names, order_names
 from domindex.inputs.preparation import InputRequest, TablePreparation
@@ -119,8 +118,8 @@ def fitted_rows(model: Any, rows: FitArguments) -> FitArguments:
 
 def _hidden(y: Any, n_rows: int) -> NDArray[np.bool_]:
     """(rows,) where there is no label."""
-    labels = label_rules.check_label_array(y, n_rows)
-    return label_rules.hidden_marks(labels, minus_one_hides=False)
+    labels = check_label_array(y, n_rows)
+    return hidden_marks(labels, minus_one_hides=False)
 
 
 def without_columns(X: Any, names: Iterable[str | None]) -> Any:
@@ -270,7 +269,7 @@ def _refuse_placeholders(
 
     Nor is it one where it fills domains, some sources among them, and is nowhere else.
     """
-    values = label_rules.check_label_array(rows.y, len(is_source))
+    values = check_label_array(rows.y, len(is_source))
     if values.dtype.kind not in "iu" or values.ndim != 1:
         return
     marked = values == HIDDEN_CLASS

@@ -15,7 +15,7 @@ from domindex.errors import InputError
 from domindex.estimators.streaming import streams
 from domindex.estimators.vdi import BaseVDI
 from domindex.inputs.domain_data import Task
-from domindex.inputs.labels import class_array
+from domindex.inputs.gate import class_array
 from domindex.persistence.model_folder import load_model
 from domindex.vdi.backbones import Backbone, give_template
 from domindex.vdi.settings import Network, Training

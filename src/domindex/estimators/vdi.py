@@ -69,8 +69,7 @@ from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.off_map import OffMapTest
 from domindex.inputs import DomainData
-from domindex.inputs.domain_data import Task
-from domindex.inputs.layout import check_inputs_kind
+from domindex.inputs.domain_data import Task, check_inputs_kind
 from domindex.inputs.messages import frames_inside
 from domindex.inputs.numbers import require_finite_table
 from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts, require_texts

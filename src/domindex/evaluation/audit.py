@@ -30,7 +30,7 @@ from domindex.arrays import Floats, Ints
 from domindex.committee.parallel import one_thread
 from domindex.errors import InputError
 from domindex.inputs import check_domain_names, check_inputs, group_rows
-from domindex.inputs.labels import check_label_array, encode_classes, encode_values, hidden_marks
+from domindex.inputs.gate import check_label_array, encode_classes, encode_values, hidden_marks
 from domindex.inputs.messages import preview
 from domindex.inputs.names import number_names
 

@@ -18,8 +18,7 @@ from domindex.arrays import Ints
 from domindex.errors import InputError, PreparationWarning
 from domindex.estimators.frames import FitArguments, only_rows, take_named
 from domindex.inputs import check_domain_names, group_rows
-from domindex.inputs.gate import domain_roles
-from domindex.inputs.labels import check_label_array, hidden_marks
+from domindex.inputs.gate import check_label_array, domain_roles, hidden_marks
 from domindex.inputs.messages import frames_inside, preview
 from domindex.inputs.names import number_names, order_names
 

@@ -1,28 +1,114 @@
-"""The value that everything behind the gate works on, and balanced batches of its rows."""
+"""The value that everything behind the gate works on, the layout of its rows, and batches."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from math import prod
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.inputs.layout import TABLE, InputLayout
+from domindex.arrays import Floats, Ints
+from domindex.errors import InputError
+from domindex.persistence.saved import Saved
 
 Task = Literal["classification", "regression"]
 
 HIDDEN_CLASS = -1
 """What stands in `DomainData.labels` where a class is not known to training."""
 
+Kind = Literal["table", "pictures", "signals"]
+KINDS = ("auto", *get_args(Kind))
+
+
+@dataclass(frozen=True)
+class InputLayout(Saved):
+    """What rows are: a table, pictures or signals, and where their channels stand."""
+
+    kind: Kind = "table"
+    shape: tuple[int, ...] = ()  # of a row, as the user gives it
+    channel_axis: int | None = None  # of a row; None where there is one channel only
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether neighbouring cells are neighbours: pictures and signals."""
+        return self.kind != "table"
+
+    @property
+    def grid_shape(self) -> tuple[int, ...]:
+        """(channels, *sides) of a row."""
+        return self.to_grid(np.empty((1, *self.shape), dtype=np.bool_)).shape[1:]
+
+    def to_grid(self, rows: NDArray) -> NDArray:
+        """Rows (n, ...), flat or not, as (n, channels, *sides)."""
+        shaped = rows.reshape(len(rows), *self.shape)
+        if self.channel_axis is None:
+            return shaped[:, None]
+        return np.moveaxis(shaped, 1 + self.channel_axis, 1)
+
+    def from_grid(self, rows: NDArray) -> NDArray:
+        """(n, channels, *sides) as a table (n, features), in the order of the user's rows."""
+        if self.channel_axis is not None:
+            rows = np.moveaxis(rows, 1, 1 + self.channel_axis)
+        return rows.reshape(len(rows), prod(self.shape))
+
+    def _check_state(self) -> None:
+        if any(side < 1 for side in self.shape):
+            raise ValueError(f"inputs of kind {self.kind!r} and shape {self.shape}")
+        if self.channel_axis is not None and not 0 <= self.channel_axis < len(self.shape):
+            raise ValueError(f"channels stand on axis {self.channel_axis} of {self.shape}")
+
+
+TABLE = InputLayout()  # rows whose features have no order
+
+
+def check_inputs_kind(kind: Any) -> None:
+    """Refuse what the parameter `inputs` cannot be."""
+    if kind not in KINDS:
+        raise InputError(f"inputs is {kind!r}. Choose one of {KINDS}.")
+
+
+def read_layout(shape: tuple[int, ...], kind: str = "auto") -> InputLayout:
+    """What rows of this shape are, the number of rows first; `kind` has the first word.
+
+    (rows, a, b) are pictures where a and b are 8 or more, else signals of b channels; four axes
+    are pictures; fewer or more are a table.
+    """
+    check_inputs_kind(kind)
+    row, max_channels = tuple(int(side) for side in shape[1:]), 4
+    if kind == "auto":
+        kind = "pictures" if len(row) == 3 else "table"
+        if len(row) == 2:
+            kind = "pictures" if min(row) >= 8 else "signals"
+    if kind == "table":
+        return InputLayout("table", row)
+    if kind == "signals" and len(row) in (1, 2):
+        return InputLayout("signals", row, 1 if len(row) == 2 else None)
+    if kind == "pictures" and len(row) == 2:
+        return InputLayout("pictures", row)
+    if kind == "pictures" and len(row) == 3:
+        for axis in (2, 0):
+            if row[axis] <= max_channels:
+                return InputLayout("pictures", row, axis)
+        raise InputError(
+            f"X has shape {shape}, and neither its second nor its last axis can be the channels of "
+            f"pictures: these are at most {max_channels}. Pass (rows, height, width, channels) or "
+            "(rows, channels, height, width), or inputs='table' for rows that are no pictures."
+        )
+    allowed = "(rows, time) or (rows, time, channels)"
+    if kind == "pictures":
+        allowed = "(rows, height, width), with channels before or after"
+    raise InputError(f"inputs is {kind!r}, but X has shape {shape}. Pass {allowed}.")
+
 
 @dataclass(frozen=True, eq=False)
 class DomainData:
     """Rows of many domains, with labels in the source domains only.
 
-    Target labels do not exist here: the gate replaces them by `HIDDEN_CLASS` (classification) or
-    NaN (regression), so nothing downstream can train on them by mistake.
+    Target labels do not exist here: the gate replaces them by `HIDDEN_CLASS` or NaN, so nothing
+    can train on them by mistake.
 
     Attributes
     ----------
@@ -49,13 +135,13 @@ class DomainData:
 
     inputs: NDArray
     labels: NDArray
-    row_domains: NDArray[np.int64]
+    row_domains: Ints
     domains: tuple[Hashable, ...]
     is_source: NDArray[np.bool_]
     task: Task
     classes: NDArray | None = None
     single_output: bool = True
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
     layout: InputLayout = TABLE
 
     def __post_init__(self) -> None:
@@ -97,10 +183,10 @@ class DomainData:
         return tuple(name for name, source in zip(self.domains, self.is_source) if not source)
 
     @property
-    def domain_sizes(self) -> NDArray[np.int64]:
+    def domain_sizes(self) -> Ints:
         return np.bincount(self.row_domains, minlength=self.n_domains)
 
-    def select(self, rows: NDArray[np.int64], is_source: NDArray[np.bool_]) -> DomainData:
+    def select(self, rows: Ints, is_source: NDArray[np.bool_]) -> DomainData:
         """Some of the rows, with other roles: `is_source` (domains,) of all domains.
 
         Labels of rows that are no source's now are hidden; domains without rows are left out.
@@ -119,25 +205,17 @@ class DomainData:
             weights=None if self.weights is None else self.weights[rows],
         )
 
-    def rows_by_domain(self) -> list[NDArray[np.int64]]:
+    def rows_by_domain(self) -> list[Ints]:
         """Row numbers of each domain, in the order of `domains`."""
         order = np.argsort(self.row_domains, kind="stable")
         return np.split(order, np.cumsum(self.domain_sizes)[:-1])
-
-    def inputs_by_domain(self) -> list[NDArray]:
-        """The inputs of each domain flattened to (rows, features), in the order of `domains`."""
-        flat = self.inputs.reshape(self.n_rows, -1)
-        return [flat[rows] for rows in self.rows_by_domain()]
 
 
 class DomainBatches:
     """Draws row numbers of shape (domains, batch_size).
 
-    A domain with fewer rows than a batch needs repeats them as evenly as possible; a larger one is
-    gone through in a fresh random order before any of its rows comes again. With `weights` (rows,)
-    every row of a domain is drawn as often as its weight says instead.
-
-    `queues` holds, for each domain, the rows that are to come before any comes again.
+    Each domain is gone through in a random order before any of its rows comes again. With `weights`
+    (rows,) every row of a domain is drawn as often as its weight says instead.
     """
 
     def __init__(
@@ -145,28 +223,28 @@ class DomainBatches:
         data: DomainData,
         batch_size: int,
         rng: np.random.Generator,
-        weights: NDArray[np.float64] | None = None,
+        weights: Floats | None = None,
     ) -> None:
         self._rows = data.rows_by_domain()
         self._weights = weights
         self._batch_size = batch_size
         self._rng = rng
-        self.queues = [np.empty(0, dtype=np.int64) for _ in self._rows]
+        self._queues = [np.empty(0, dtype=np.int64) for _ in self._rows]
 
-    def draw(self, domains: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    def draw(self, domains: Ints | None = None) -> Ints:
         """Row numbers (domains, batch_size), of all domains or of those given."""
         chosen = range(len(self._rows)) if domains is None else domains
         return np.stack([self._draw_domain(int(domain)) for domain in chosen])
 
-    def _draw_domain(self, domain: int) -> NDArray[np.int64]:
+    def _draw_domain(self, domain: int) -> Ints:
         rows = self._rows[domain]
         if self._weights is not None:
             chances = self._weights[rows]
             if not chances.sum() > 0:  # all count alike
                 chances = np.ones(len(rows))
             return self._rng.choice(rows, self._batch_size, p=chances / chances.sum())
-        queue = self.queues[domain]
+        queue = self._queues[domain]
         while len(queue) < self._batch_size:
             queue = np.concatenate([queue, self._rng.permutation(rows)])
-        self.queues[domain] = queue[self._batch_size :]
+        self._queues[domain] = queue[self._batch_size :]
         return queue[: self._batch_size]

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.arrays import Floats
-from domindex.inputs.domain_data import DomainData
-from domindex.inputs.layout import InputLayout
+from domindex.inputs.domain_data import DomainData, InputLayout
 from domindex.persistence.saved import Saved
 
 SAME_UNITS = 3.0

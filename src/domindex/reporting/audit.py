@@ -12,7 +12,7 @@ from domindex.arrays import Ints
 from domindex.errors import InputError
 from domindex.evaluation import ClassProbe, IndexAudit, audit_index
 from domindex.inputs import group_rows
-from domindex.inputs.labels import check_label_array
+from domindex.inputs.gate import check_label_array
 from domindex.reporting.report_data import AuditRecord, ConditionRecord
 
 CAVEAT = "Information is in nats, as far as these models can read it; there may be more."

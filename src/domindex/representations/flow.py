@@ -14,7 +14,7 @@ from domindex.geometry.flow import AffineFlow
 from domindex.geometry.grid_flow import GridFlow
 from domindex.geometry.rings import RingCoordinate
 from domindex.inputs import DomainData
-from domindex.inputs.layout import InputLayout
+from domindex.inputs.domain_data import InputLayout
 from domindex.inputs.standardizing import InputScaler
 from domindex.persistence.saved import Saved
 from domindex.representations.base import (

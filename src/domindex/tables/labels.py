@@ -23,7 +23,7 @@ from domindex.inputs.columns import (
     texts_of,
 )
 from domindex.inputs.domain_data import Task
-from domindex.inputs.labels import folded, read_alike
+from domindex.inputs.gate import folded, read_alike
 from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.streams import text_of
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Floats
 from domindex.errors import InputError
-from domindex.inputs.domain_data import Task
-from domindex.inputs.layout import InputLayout
+from domindex.inputs.domain_data import InputLayout, Task
 from domindex.inputs.parameters import Registry
 
 if TYPE_CHECKING:

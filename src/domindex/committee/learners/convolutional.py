@@ -15,7 +15,7 @@ from domindex.committee.learners.base import Learner, Predictor, Round, weighted
 from domindex.committee.parallel import one_thread
 from domindex.errors import InputError
 from domindex.geometry.grid_flow import shrink
-from domindex.inputs.layout import TABLE, InputLayout
+from domindex.inputs.domain_data import TABLE, InputLayout
 from domindex.inputs.standardizing import OutputScaler
 from domindex.persistence.saved import Saved
 from domindex.vdi.builtin_backbones import ConvolutionalFeatures

@@ -40,8 +40,7 @@ from domindex.committee.learners.base import (
 )
 from domindex.committee.learners.linear import LinearLearner, LinearPredictor
 from domindex.errors import InputError, PredictorError
-from domindex.inputs.domain_data import Task
-from domindex.inputs.layout import InputLayout
+from domindex.inputs.domain_data import InputLayout, Task
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.saved import Saved
 

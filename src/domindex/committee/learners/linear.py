@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from domindex.arrays import Floats
 from domindex.committee.learners.base import Learner, Predictor, Round, weighted_rows
 from domindex.errors import InputError
-from domindex.inputs.layout import InputLayout
+from domindex.inputs.domain_data import InputLayout
 from domindex.persistence.saved import Saved
 
 if TYPE_CHECKING:

@@ -379,7 +379,7 @@ def tame_labels(data: DomainData) -> DomainData:
 def with_row_weights(data: DomainData, sample_weight: Any, class_weight: Any) -> DomainData:
     """The data with weights of mean 1 over source rows, if any are asked for.
 
-    `class_weight` is None, "balanced" (every class counts alike), or a mapping from class to weight.
+    `class_weight` is None, "balanced" (classes count alike), or a mapping from class to weight.
     """
     if sample_weight is None and class_weight is None:
         return data

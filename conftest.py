@@ -1,6 +1,9 @@
 """Fixtures that several tests share."""
 
 import os
+import pickle
+from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,29 @@ def paper_data() -> Path:
     if not (folder / "month_temp_data.pkl").exists():
         pytest.skip("the paper's data files are not here; set DOMINDEX_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _equal_flows_are_solved_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Half of a small fit is spent on its flow, and many tests fit the same rows: `make test`
+    remembers the flow of each input, byte for byte. `make test-all` solves every one anew.
+    """
+    if request.config.option.markexpr != "not full":
+        yield
+        return
+    from domindex.geometry import flow  # not above: torch comes with it
+
+    solve, solved = flow.solve_flow, {}
+
+    def remembered(*inputs, **more):
+        key = pickle.dumps((inputs, more))
+        if key not in solved:
+            solved[key] = solve(*inputs, **more)
+        return deepcopy(solved[key])
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(flow, "solve_flow", remembered)
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,8 +17,12 @@ import domindex
 from domindex import Training, VDIClassifier, VDIRegressor
 from domindex.errors import InputError
 from domindex.persistence.codec import to_plain
-from domindex.persistence.manifest import MANIFEST, write_manifest
-from domindex.persistence.model_folder import FORMAT_VERSION, save_model
+from domindex.persistence.model_folder import (
+    FORMAT_VERSION,
+    MANIFEST,
+    save_model,
+    write_manifest,
+)
 
 QUICK = {
     "predictor": "network",

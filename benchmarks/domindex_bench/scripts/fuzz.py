@@ -35,7 +35,7 @@ import pandas as pd
 import domindex
 from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
 from domindex.errors import DomindexError
-from domindex.persistence.manifest import write_manifest
+from domindex.persistence.model_folder import write_manifest
 from domindex.tables import (
     Run,
     TextFormat,

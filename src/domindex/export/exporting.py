@@ -29,7 +29,7 @@ from domindex.inputs.bounds import InputBounds
 from domindex.inputs.messages import preview
 from domindex.persistence.atomic import check_free, existing_folder, new_folder
 from domindex.persistence.codec import decode, read_json, to_plain, write_json
-from domindex.persistence.manifest import check_manifest, write_manifest
+from domindex.persistence.model_folder import check_manifest, write_manifest
 from domindex.persistence.paths import read_bounded
 from domindex.vdi.backbones import FeatureExtractor
 from domindex.vdi.fitted_indices import FittedIndices

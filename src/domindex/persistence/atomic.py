@@ -27,8 +27,7 @@ LOCK = "lock"
 def new_folder(path: str | os.PathLike[str], *, marker: str, overwrite: bool) -> Iterator[Path]:
     """A folder beside `path` to write into, which takes its name once the block has ended.
 
-    A block that raises leaves nothing behind and whatever stood at `path` as it was. Only a folder
-    that holds a file named `marker` is ever replaced: `overwrite` cannot cost a user other files.
+    Only a folder that holds a file named `marker` is ever replaced.
     """
     goal = check_free(path, marker=marker, overwrite=overwrite)
     with _draft_beside(goal) as draft:
@@ -55,7 +54,10 @@ def _draft_beside(goal: Path) -> Iterator[Path]:
     """A folder on the same disk as `goal`, gone when the block has ended."""
     try:
         goal.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(goal)
+        for old in goal.parent.glob(f".{glob.escape(goal.name)}{DRAFT}*"):
+            with suppress(OSError):  # left behind by a kill: nothing takes a day to be written
+                if time.time() - old.stat().st_mtime > 24 * 3600.0:
+                    shutil.rmtree(old, ignore_errors=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{goal.name}{DRAFT}", dir=goal.parent))
     except OSError as error:
         raise _not_writable(goal, error) from error
@@ -68,10 +70,7 @@ def _draft_beside(goal: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file that appears complete or not at all; OSError where it cannot be written.
-
-    It is not synced: for what carries a checksum and can be made again after a power cut.
-    """
+    """Write a file that can be made again after a power cut: complete or not at all, not synced."""
     draft = path.with_name(f".{path.name}{DRAFT}")
     try:
         with draft.open("wb") as file:
@@ -84,11 +83,7 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
 
 
 def require_folder(path: str | os.PathLike[str], *, marker: str) -> Path:
-    """A folder to write files into over a long time, made where there is none.
-
-    Refused before any work where it cannot be written to, or holds other things than what goes
-    with a file named `marker`.
-    """
+    """A folder to write into over a long time; refused where it holds other things."""
     folder = usable_path(path).resolve()
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file. Name a folder, or one that does not exist yet.")
@@ -105,10 +100,7 @@ def require_folder(path: str | os.PathLike[str], *, marker: str) -> Path:
 
 
 def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) -> Path:
-    """Where a folder can be written, links followed; refused where something stands in the way.
-
-    Called before long work as well, so that its result has somewhere to go.
-    """
+    """Where a folder can be written, links followed; refused where something stands in the way."""
     goal = usable_path(path).resolve()
     _require_writable(goal)
     recover(goal)
@@ -141,11 +133,7 @@ def _require_writable(goal: Path) -> None:
 
 
 def _swap(draft: Path, goal: Path) -> None:
-    """Give `draft` the name of `goal`; what stood there goes only once the new one is in place.
-
-    Where the system can exchange two names at once, there is no moment without a folder of that
-    name. Elsewhere there is one, and `recover` mends what a kill in it leaves behind.
-    """
+    """Give `draft` the name of `goal`; `recover` mends a kill in the midst of it."""
     if not goal.exists():
         os.rename(draft, goal)
     elif not _exchange_names(draft, goal):
@@ -174,10 +162,7 @@ def _exchange_names(first: Path, second: Path) -> bool:
 
 
 def recover(goal: Path) -> None:
-    """Put a folder back that was set aside when its replacement was killed between two renames.
-
-    Nothing is touched while something stands at `goal`.
-    """
+    """Put a folder back that was set aside when its replacement was killed between two renames."""
     if os.path.lexists(goal) or not goal.parent.is_dir():
         return
     set_aside = [
@@ -198,14 +183,6 @@ def existing_folder(path: str | os.PathLike[str]) -> Path:
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}. Name one that model.save(path) wrote.")
     return folder
-
-
-def _sweep(goal: Path, seconds: float = 24 * 3600.0) -> None:
-    """Remove drafts of `goal` that a kill left behind: no model takes a day to be written."""
-    for draft in goal.parent.glob(f".{glob.escape(goal.name)}{DRAFT}*"):
-        with suppress(OSError):
-            if time.time() - draft.stat().st_mtime > seconds:
-                shutil.rmtree(draft, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +60,15 @@ def _encode(value: Any, path: str, arrays: Arrays) -> Any:
     if isinstance(value, Mapping):
         pairs = enumerate(value.items())
         return {"items": [[part(f"{k}.key", key), part(k, one)] for k, (key, one) in pairs]}
+    if type(value) is np.ndarray and value.dtype.kind in "UO":
+        inner = [part(k, one) for k, one in enumerate(value.ravel().tolist())]
+        return {"objects": {"type": value.dtype.kind, "shape": list(value.shape), "parts": inner}}
     if type(value) is np.ndarray:
-        return _encode_array(value, path, arrays)
+        if value.dtype.kind not in "biuf" or not value.dtype.isnative or value.itemsize > 8:
+            raise NotEncodable(path, value.dtype)
+        name = path if path not in arrays else f"{path}#{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
     if isinstance(value, np.random.RandomState):
         _, keys, position, has_gauss, cached = value.get_state(legacy=True)
         state = [*np.asarray(keys).tolist(), position, has_gauss]
@@ -73,24 +80,10 @@ def _encode(value: Any, path: str, arrays: Arrays) -> Any:
     raise NotEncodable(path, value)
 
 
-def _encode_array(array: NDArray, path: str, arrays: Arrays) -> Any:
-    if array.dtype.kind in "UO":
-        parts = [
-            _encode(one, f"{path}.{k}", arrays) for k, one in enumerate(array.ravel().tolist())
-        ]
-        return {"objects": {"type": array.dtype.kind, "shape": list(array.shape), "parts": parts}}
-    if array.dtype.kind not in "biuf" or not array.dtype.isnative or array.itemsize > 8:
-        raise NotEncodable(path, array.dtype)
-    name = path if path not in arrays else f"{path}#{len(arrays)}"
-    arrays[name] = array
-    return {"array": name}
-
-
 def decode(tree: Any, arrays: Mapping[str, NDArray] | None = None, *, values: bool = False) -> Any:
     """What `encode` was given; one of `DAMAGE` where tree and arrays are not its work.
 
-    Frozen values of this library are made only with `values`: for files that this process trusts,
-    since their own checks are not run.
+    Dataclasses are made only with `values`, for trusted files: their own checks are not run.
     """
     remaining = dict(arrays or {})
 
@@ -102,10 +95,8 @@ def decode(tree: Any, arrays: Mapping[str, NDArray] | None = None, *, values: bo
         if not isinstance(part, dict) or len(part) != 1:
             raise ValueError(f"{str(part)[:80]} is not a saved value")
         ((kind, content),) = part.items()
-        if kind == "list":
-            return [made(one) for one in content]
-        if kind == "tuple":
-            return tuple(made(one) for one in content)
+        if kind in ("list", "tuple"):
+            return (list if kind == "list" else tuple)(map(made, content))
         if kind == "dict":
             return {key: made(one) for key, one in content.items()}
         if kind == "items":
@@ -115,12 +106,10 @@ def decode(tree: Any, arrays: Mapping[str, NDArray] | None = None, *, values: bo
         if kind == "array":
             return remaining.pop(content)
         if kind == "objects":
-            return _objects(
-                content["type"], content["shape"], [made(one) for one in content["parts"]]
-            )
+            return _objects(content["type"], content["shape"], list(map(made, content["parts"])))
         if kind == "value" and values:
-            parts = {key: made(one) for key, one in content["fields"].items()}
-            return _value(content["kind"], parts)
+            fields_made = {key: made(one) for key, one in content["fields"].items()}
+            return _value(content["kind"], fields_made)
         raise ValueError(f"{str(part)[:80]} is not a saved value")
 
     value = made(tree)
@@ -185,8 +174,7 @@ def not_saveable(value: Any, what: str) -> InputError:
 
 
 def describe_arrays(arrays: Arrays) -> dict[str, Any]:
-    """Shape, type and order of memory of each: products of the same numbers in another order may be
-    summed differently. Files hold them in C order."""
+    """Shape, type and order of memory of each, on which the last bits of sums depend."""
     return {
         name: {
             "shape": list(array.shape),
@@ -236,17 +224,13 @@ def from_bytes(content: bytes, *, values: bool = False) -> Any:
 
 
 def parse_json(content: bytes, max_nodes: int = 10_000_000) -> Any:
-    """JSON as standards have it; ValueError for other content, and where it has too many parts.
-
-    They are counted by the signs between them before anything is made: two bytes of a file can take
-    a hundred of memory.
-    """
+    """JSON as standards have it; ValueError for other content, and where it has too many parts."""
+    # Counted before anything is made: two bytes of a file can take a hundred of memory.
     if sum(content.count(sign) for sign in (b",", b"[", b"{")) > max_nodes:
         raise ValueError(f"it has more than {max_nodes} parts")
     try:
-        return json.loads(
-            content.decode("utf-8"), parse_constant=_no_number, parse_float=_finite_number
-        )
+        text = content.decode("utf-8")
+        return json.loads(text, parse_constant=_finite, parse_float=_finite)
     except RecursionError as error:
         raise ValueError(str(error)) from None
 
@@ -278,26 +262,21 @@ def read_json(path: Path, *, form: str, newest: int) -> dict[str, Any]:
     return content
 
 
-def _finite_number(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _no_number(text)
-
-
-def _no_number(text: str) -> NoReturn:
-    """For what Python reads beyond JSON, and `write_json` never writes."""
-    raise ValueError(f"{text:.20} is no number")
+def _finite(text: str) -> float:
+    """A number; NaN and infinity, which Python reads beyond JSON, are never written."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text:.20} is no number")
+    return number
 
 
 def table_state(frame: pd.DataFrame) -> dict[str, Any]:
     """A small table by columns; a missing number is None."""
+    columns = [frame[name] for name in frame.columns]
     return {
         "columns": [str(name) for name in frame.columns],
-        "numeric": [frame[name].dtype.kind == "f" for name in frame.columns],
-        "objects": [frame[name].dtype == object for name in frame.columns],
-        "values": [
-            [None if value != value else value for value in frame[name].tolist()]
-            for name in frame.columns
-        ],
+        "numeric": [one.dtype.kind == "f" for one in columns],
+        "objects": [one.dtype == object for one in columns],
+        "values": [[None if v != v else v for v in one.tolist()] for one in columns],
     }
 
 

@@ -1,10 +1,7 @@
-"""Fitted scikit-learn estimators as bytes, without pickle.
+"""Fitted scikit-learn estimators as bytes of skops, a zip of JSON and arrays, without pickle.
 
-The bytes are those of skops: a zip of JSON and arrays. Opening them makes objects of listed classes
-only, whose code is known not to run the file's, and checks first whatever compiled code would
-follow blindly. Left out of the list on purpose is what hands arrays of the file to compiled code
-and is not checked here: search trees of nearest neighbours, spline bases, the older gradient
-boosting. Functions and methods are left out too.
+Opening them makes objects of listed classes only, and checks first whatever compiled code would
+follow blindly. Classes whose arrays are not checked here are left out of the list on purpose.
 """
 
 from __future__ import annotations
@@ -97,10 +94,7 @@ _LOADERS = {
 
 
 def estimator_bytes(estimator: Any, what: str) -> Bytes:
-    """The estimator, or a list of them, as bytes (n,); refused where it could not be opened again.
-
-    `what` names it in the refusal.
-    """
+    """The estimator, or a list of them, as bytes (n,); `what` names it where it is refused."""
     import skops.io
 
     try:
@@ -121,8 +115,7 @@ def estimator_from_bytes(packed: Bytes) -> Any:
 
     data = np.asarray(packed, dtype=np.uint8).tobytes()
     try:
-        trusted = _require_trusted(data)
-        loaded = skops.io.loads(data, trusted=trusted)
+        loaded = skops.io.loads(data, trusted=_require_trusted(data))
         _check_loaded(loaded)
     except ValueError:
         raise
@@ -154,8 +147,7 @@ def _require_trusted(data: bytes) -> list[str]:
 def _require_one_meaning(nodes: list[dict[str, Any]]) -> None:
     """That what is checked is what is made: of nodes with the same number skops makes the first.
 
-    Shared objects have a number in common. Simple ones, without parts, are then written alike; the
-    parts of a tree are never shared, nor are arrays of objects.
+    Simple ones, without parts, are then written alike; parts of a tree are never shared.
     """
     simple = {"JsonNode", "NdArrayNode", "TypeNode"}
     groups: dict[Any, list[dict[str, Any]]] = {}
@@ -203,9 +195,17 @@ def _check_loaded(loaded: Any) -> None:
     checked: set[int] = set()
     for holder, value in _objects(loaded, None, set(), 0):
         if isinstance(value, BaseDecisionTree):
-            checked |= _check_decision_tree(value)
+            tree = vars(value).get("tree_")  # itself seen to before
+            if tree is not None:
+                if not isinstance(tree, Tree) or tree.n_features != _n_features(value):
+                    raise ValueError("a tree is not for the features of its estimator")
+                checked.add(id(tree))
         elif isinstance(value, BaseForest):
-            _check_forest(value)
+            for one in vars(value).get("estimators_", []):
+                if not isinstance(one, BaseDecisionTree):
+                    raise ValueError("there is something else than trees in a forest")
+                if _n_features(one) != _n_features(value) or "tree_" not in vars(one):
+                    raise ValueError("a tree is not for the features of its forest")
         elif isinstance(value, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
             checked |= _check_boosting(value)
         elif isinstance(value, SVC | NuSVC | SVR | NuSVR) and "support_vectors_" in vars(value):
@@ -223,10 +223,9 @@ def _check_attributes(value: Any) -> None:
         _, _, place, *_ = value.get_state(legacy=True)
         if not 0 <= int(place) <= 624:
             raise ValueError("a random state is beyond its end")
-    if isinstance(value, np.random.Generator):
-        found = type(value.bit_generator)
-        if found is not np.random.PCG64:
-            raise ValueError(f"there is a {found.__name__} instead of a PCG64")
+    generator = getattr(value, "bit_generator", None)
+    if isinstance(value, np.random.Generator) and type(generator) is not np.random.PCG64:
+        raise ValueError(f"there is a {type(generator).__name__} instead of a PCG64")
     for name in getattr(value, "__dict__", {}):
         if hasattr(type(value), name):
             raise ValueError(f"an attribute takes the place of {type(value).__name__}.{name}")
@@ -240,25 +239,19 @@ def _objects(value: Any, holder: Any, seen: set[int], depth: int) -> Iterator[tu
         raise ValueError("objects are nested too deeply")
     seen.add(id(value))
     yield holder, value
-    for part in _parts(value):
+    parts: Any = getattr(value, "__dict__", {}).values()
+    if isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, list | tuple):
+        parts = value
+    elif isinstance(value, np.ndarray):
+        parts = value.ravel() if value.dtype == object else []
+    for part in parts:
         yield from _objects(part, value, seen, depth + 1)
 
 
-def _parts(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    if isinstance(value, list | tuple):
-        return list(value)
-    if isinstance(value, np.ndarray):
-        return list(value.ravel()) if value.dtype == object else []
-    return list(getattr(value, "__dict__", {}).values())
-
-
 def _check_tree_state(state: dict[str, Any], archive: zipfile.ZipFile) -> None:
-    """ValueError where a tree in a file, as skops describes it, is none.
-
-    Before it is made: already the making reads its arrays as if they were right.
-    """
+    """ValueError where a tree in a file, which skops has yet to make, is none."""
     described = state["content"]["content"]
     nodes, values = (_array(described[name], archive) for name in ("nodes", "values"))
     n_features, n_classes, n_outputs = state["__reduce__"]["args"]["content"]
@@ -277,10 +270,7 @@ def _check_tree_state(state: dict[str, Any], archive: zipfile.ZipFile) -> None:
 
 
 def check_nodes(left: NDArray, right: NDArray, feature: NDArray, n_features: int) -> None:
-    """That inner nodes, whose children and features these are, lead to later nodes: to an end.
-
-    Compiled code follows them without looking. All arrays are (nodes,); a leaf's child is −1.
-    """
+    """That inner nodes lead to later ones; all arrays are (nodes,), and a leaf's child is −1."""
     if not len(left):
         raise ValueError("a tree has no nodes")
     left, right, feature = (np.asarray(part, dtype=np.int64) for part in (left, right, feature))
@@ -306,25 +296,6 @@ def _count(state: dict[str, Any]) -> int:
     if type(number) is not int or not 1 <= number < 2**31:
         raise ValueError("a tree counts with something else than whole numbers")
     return number
-
-
-def _check_decision_tree(estimator: Any) -> set[int]:
-    """The estimator's own tree, itself seen to before; none where it was not fitted."""
-    tree = vars(estimator).get("tree_")
-    if tree is None:
-        return set()
-    if not isinstance(tree, Tree) or tree.n_features != _n_features(estimator):
-        raise ValueError("a tree is not for the features of its estimator")
-    return {id(tree)}
-
-
-def _check_forest(forest: Any) -> None:
-    """Its trees are given rows that nobody counts the features of again."""
-    for estimator in vars(forest).get("estimators_", []):
-        if not isinstance(estimator, BaseDecisionTree):
-            raise ValueError("there is something else than trees in a forest")
-        if _n_features(estimator) != _n_features(forest) or "tree_" not in vars(estimator):
-            raise ValueError("a tree is not for the features of its forest")
 
 
 def _check_boosting(estimator: Any) -> set[int]:
@@ -360,11 +331,7 @@ def _n_features(estimator: Any) -> int:
 
 
 def _check_machine(machine: SVC | NuSVC | SVR | NuSVR, n_features: int) -> None:
-    """libsvm takes the sizes of its arrays on trust: ValueError where they do not fit each other.
-
-    With l support vectors of k classes: vectors (l, n_features), coefficients (k − 1, l), and one
-    intercept a pair of classes. A machine for values is one for two classes.
-    """
+    """libsvm takes the sizes of its arrays on trust; a machine for values has two classes."""
     found = vars(machine)
     n_classes = len(found["classes_"]) if isinstance(machine, SVC | NuSVC) else 2
     vectors, counts = found["support_vectors_"], found["_n_support"]

@@ -1,15 +1,16 @@
-"""Fitted estimators as a folder: weights and arrays in safetensors, everything else in JSON.
+"""Fitted estimators as a folder: arrays in safetensors, all else in JSON, and a list of checksums.
 
-Opening one runs no code: there is no pickle, classes come from fixed lists and from what the user
-registered, and nothing much larger than the files themselves is allocated.
+Opening one runs no code: there is no pickle, and classes come from fixed lists and from what the
+user registered. A checksum finds damage; it is no proof of who wrote a folder.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,8 +28,7 @@ from domindex.persistence.codec import (
     read_json,
     write_json,
 )
-from domindex.persistence.manifest import MANIFEST, check_manifest, write_manifest
-from domindex.persistence.paths import open_regular
+from domindex.persistence.paths import open_regular, read_bounded
 from domindex.versions import versions
 
 FORMAT = "a saved domindex model"
@@ -43,17 +43,18 @@ WEIGHTS = "weights.safetensors"
 ARRAY_TYPES = ("float64", "float32", "uint8")
 """Of numbers, weights of backbones, and bytes."""
 
+MANIFEST = "manifest.sha256"
+SIGNATURE = "this list"
+"""What the last line of the manifest, the checksum of all lines above it, stands for."""
+
 Model = TypeVar("Model")
 
 
-class Saveable(Protocol):
-    """What can be saved: it says itself what it is made of."""
+def save_model(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write `model.state()` to a folder that appears complete or not at all."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
 
-    def state(self) -> dict[str, Any]: ...
-
-
-def save_model(model: Saveable, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write `model` to a folder that appears complete or not at all."""
     try:
         tree, arrays = encode(model.state())
     except NotEncodable as error:
@@ -62,7 +63,11 @@ def save_model(model: Saveable, path: str | os.PathLike[str], *, overwrite: bool
         if str(array.dtype) not in ARRAY_TYPES:
             arrays[name] = array.astype(np.float64)
     with new_folder(path, marker=DESCRIPTION, overwrite=overwrite) as folder:
-        _write_arrays(arrays, folder / WEIGHTS)
+        try:
+            in_c_order = {name: np.array(array, order="C") for name, array in arrays.items()}
+            save_file(in_c_order, folder / WEIGHTS)
+        except SafetensorError as error:  # its own word for a full disk
+            raise OSError(str(error)) from error
         description = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -84,23 +89,13 @@ def _words(path: str) -> str:
     return words.get(keys[-1], f"The {'.'.join(keys)}")
 
 
-def _write_arrays(arrays: Arrays, path: Path) -> None:
-    """OSError where the disk is full, for which safetensors has an error of its own."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
-
-    try:
-        save_file({n: np.array(array, order="C") for n, array in arrays.items()}, path)
-    except SafetensorError as error:
-        raise OSError(str(error)) from error
-
-
 def load_model(
     path: str | os.PathLike[str], kinds: Mapping[str, Callable[[dict[str, Any]], Model]]
 ) -> Model:
     """The estimator that was saved at `path`; `kinds` makes one of each name from its state."""
     folder = existing_folder(path)
-    if os.path.lexists(folder / MANIFEST):
+    is_listed = os.path.lexists(folder / MANIFEST)
+    if is_listed:
         check_manifest(folder)
     description = read_json(folder / DESCRIPTION, form=FORMAT, newest=FORMAT_VERSION)
     found = description["format_version"]
@@ -110,7 +105,7 @@ def load_model(
             f"reads; this domindex reads version {FORMAT_VERSION}, in which a model is a "
             "committee. Fit and save the model anew."
         )
-    if not os.path.lexists(folder / MANIFEST):
+    if not is_listed:
         raise InputError(f"There is no {folder / MANIFEST}. Copy the whole folder of the model.")
     try:
         name = description["estimator"]
@@ -135,9 +130,9 @@ def _read_arrays(path: Path, described: Mapping[str, Any]) -> Arrays:
     try:
         with open_regular(path):
             found = load_file(path)
+    except InputError:
+        raise
     except (SafetensorError, OSError, *DAMAGE) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"{path} is damaged ({error}). Copy the folder again.") from error
     for name, array in found.items():
         if str(array.dtype) not in ARRAY_TYPES:
@@ -146,3 +141,46 @@ def _read_arrays(path: Path, described: Mapping[str, Any]) -> Arrays:
         if array.dtype == np.float64 and not is_table and not np.isfinite(array).all():
             raise ValueError(f"the array {name} holds NaN or infinity")
     return arrange_arrays(found, described)
+
+
+def write_manifest(folder: Path) -> None:
+    """List all files of `folder` with their checksums, and sign the list by its own."""
+    names = sorted(path.name for path in folder.iterdir() if path.is_file())
+    lines = "".join(f"{_checksum(folder / name)}  {name}\n" for name in names if name != MANIFEST)
+    signature = hashlib.sha256(lines.encode()).hexdigest()
+    (folder / MANIFEST).write_text(f"{lines}{signature}  {SIGNATURE}\n", encoding="utf-8")
+
+
+def check_manifest(folder: Path) -> None:
+    """InputError where a file is not the one that was listed, or the list is not as it was."""
+    manifest = folder / MANIFEST
+    try:
+        lines = read_bounded(manifest, 64 * 2**10).decode("utf-8").splitlines(keepends=True)
+        pairs = [line.rstrip("\n").split("  ", 1) for line in lines]
+        signature, last = pairs[-1]
+        whole = hashlib.sha256("".join(lines[:-1]).encode()).hexdigest()
+        if last != SIGNATURE or signature != whole or not lines[-1].endswith("\n"):
+            raise ValueError("its last line is not the checksum of the others")
+        listed = {name: expected for expected, name in pairs[:-1]}
+        if any("/" in name or "\\" in name or name in ("", ".", "..") for name in listed):
+            raise ValueError("it names something outside of the folder")
+    except (ValueError, IndexError) as error:
+        raise InputError(
+            f"{manifest} is damaged ({error}). Copy the folder again from where it was saved."
+        ) from None
+    for path, expected in ((folder / name, one) for name, one in listed.items()):
+        if not os.path.lexists(path):
+            raise InputError(f"There is no {path}. Copy the whole folder of the saved model.")
+        if _checksum(path) != expected:
+            raise InputError(
+                f"{path} is damaged: its SHA-256 is not the one that {MANIFEST} gives. "
+                "Copy the folder again from where it was saved."
+            )
+
+
+def _checksum(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open_regular(path) as file:
+        for block in iter(lambda: file.read(2**20), b""):
+            digest.update(block)
+    return digest.hexdigest()

@@ -14,17 +14,8 @@ from domindex.errors import InputError
 
 
 def usable_path(path: str | os.PathLike[str]) -> Path:
-    """A path that the system can look up, `~` expanded; whether something is there is not asked.
-
-    InputError for what is no path, is too long for the system, or holds a zero byte.
-    """
-    try:
-        is_path = isinstance(
-            os.fspath(path), str
-        )  # bytes are paths to some of Python, not to `Path`
-    except TypeError:
-        is_path = False
-    if not is_path:
+    """A path that the system can look up, `~` expanded; whether something is there is not asked."""
+    if not isinstance(path, str | os.PathLike):
         raise InputError(
             f"{repr(path)[:200]} is no path. Pass a text, or a pathlib.Path, that names a file or "
             "a folder."
@@ -34,7 +25,7 @@ def usable_path(path: str | os.PathLike[str]) -> Path:
         os.lstat(found)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         pass
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, TypeError, ValueError, RuntimeError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(
             f"{str(path)[:200]!r} cannot be used as a path ({why}). Name another."
@@ -56,8 +47,7 @@ def read_bounded(path: Path, max_bytes: int = 256 * 2**20) -> bytes:
 
 @contextmanager
 def open_regular(path: Path) -> Iterator[BinaryIO]:
-    """A regular file to read. Links, which lead elsewhere, and devices and pipes, which may have no
-    end, are refused unread."""
+    """A regular file to read; links, devices and pipes are refused unread."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         number = os.open(path, flags)

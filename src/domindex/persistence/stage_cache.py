@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from domindex.errors import InputError
 from domindex.persistence.atomic import LOCK, new_file, replace_file, require_folder
@@ -34,10 +34,8 @@ Result = TypeVar("Result")
 class StageCache:
     """Values of finished stages by name; without a folder nothing is written and nothing found.
 
-    Data, settings and seed determine a fit. Started again, it goes the same way and takes from here
-    what is finished. A stage is a file that appears complete or not at all; a damaged one is
-    computed again. Checksums protect against accidents, not against people: whoever may write to
-    the folder may change the result of the fit.
+    A fit that is started again takes from here what is finished. A damaged stage is computed again.
+    Checksums protect against accidents only: whoever may write here may change the result.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -49,10 +47,7 @@ class StageCache:
     @classmethod
     @contextmanager
     def open(cls, folder: str | os.PathLike[str] | None) -> Iterator[StageCache]:
-        """That of a folder, which is made where there is none; refused where it cannot be one.
-
-        Inside the block, no other fit may write to it.
-        """
+        """That of a folder, made where there is none; no other fit may write to it meanwhile."""
         if folder is None:
             yield cls()
             return
@@ -60,7 +55,7 @@ class StageCache:
         cache = cls(path)
         with _locked(path):
             if os.path.lexists(path / DESCRIPTION):
-                cache._read_description(path / DESCRIPTION)
+                cache._facts, cache._seed = _read_description(path / DESCRIPTION)
             yield cache
 
     def seed(self) -> int:
@@ -70,10 +65,7 @@ class StageCache:
         return self._seed
 
     def begin(self, facts: Mapping[str, str]) -> None:
-        """Say what determines the fit: the first time it is written down, later compared.
-
-        Facts are texts by name. InputError where one is not as it was.
-        """
+        """Write down what determines the fit, texts by name; InputError where one has changed."""
         if self.folder is None:
             return
         if self._facts is None:
@@ -113,10 +105,7 @@ class StageCache:
             return None
 
     def store(self, name: str, value: Any) -> None:
-        """Write a stage; one that cannot be encoded is computed again, should it come to that.
-
-        Where a disk is full or gone, a warning says so, and the fit goes on without storing.
-        """
+        """Write a stage, if it can be encoded; where the disk is full, a warning, and no more."""
         if self.folder is None:
             return
         try:
@@ -132,34 +121,31 @@ class StageCache:
             )
             self.folder = None
 
-    def _read_description(self, path: Path) -> None:
-        content = read_json(path, form=FORM, newest=VERSION)
-        facts, seed = content.get("facts"), content.get("seed")
-        is_right = isinstance(facts, dict) and all(isinstance(one, str) for one in facts.values())
-        if not is_right or not (seed is None or (type(seed) is int and 0 <= seed < 2**31)):
-            raise InputError(f"{path} is damaged. Remove the folder to fit from the beginning.")
-        self._facts, self._seed = facts, seed
+
+def _read_description(path: Path) -> tuple[Any, Any]:
+    content = read_json(path, form=FORM, newest=VERSION)
+    facts, seed = content.get("facts"), content.get("seed")
+    is_right = isinstance(facts, dict) and all(isinstance(one, str) for one in facts.values())
+    if not is_right or not (seed is None or (type(seed) is int and 0 <= seed < 2**31)):
+        raise InputError(f"{path} is damaged. Remove the folder to fit from the beginning.")
+    return facts, seed
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """A lock that goes with the process, however it ends; none where the system has no locks."""
     with (folder / LOCK).open("wb") as lock:
-        _lock(lock, folder)
+        try:
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"Another fit is writing to {folder}. Wait for it, or name another folder."
+            ) from None
+        except (ImportError, OSError):  # not on this system, or not on this network disk
+            pass
         yield
-
-
-def _lock(file: IO[bytes], folder: Path) -> None:
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError(
-            f"Another fit is writing to {folder}. Wait for it, or name another folder."
-        ) from None
-    except (ImportError, OSError):  # not on this system, or not on this network disk
-        return
 
 
 def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> str:

@@ -32,8 +32,8 @@ from domindex.datasets import DomainDataset
 from domindex.datasets.files import DataHome
 from domindex.errors import DatasetError, InputError
 from domindex.estimators import VDIClassifier, VDIRegressor
-from domindex.estimators.frames import FitArguments
 from domindex.estimators.vdi import BaseVDI
+from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task
 from domindex.vdi.settings import Training
 from domindex_bench.figures import Outcome, domain_figures
@@ -184,22 +184,11 @@ class _FirstRoundOnly(BaseVDI):
 
     first_round: FirstRound
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_domain: Any = None,
-        source_domains: Any = None,
-        sample_weight: Any = None,
-        checkpoint: Any = None,
-    ) -> Any:
-        data = self._check_arguments(FitArguments(X, y, sample_domain, source_domains, None))
+    def _fit_data(self, data: DomainData) -> None:
         with self._fit_context(data) as context:
             self._indices, geometry = self._map_domains(data, context)
-            candidates = self._list_candidates(data, geometry, context)
-            builder = self._committee_builder(candidates, data, geometry, self._indices, context)
-            trials = builder._validate([one for one in candidates if not one.needs_network])
+            builder = self._committee_builder(data, geometry, self._indices, context)
+            trials = builder._validate([one for one in builder.candidates if not one.needs_network])
             self.first_round = FirstRound(
                 trials,
                 builder.rows,
@@ -208,8 +197,6 @@ class _FirstRoundOnly(BaseVDI):
                 [builder._member(trial.candidate) for trial in trials],
                 builder._output_ranges(trials),
             )
-        self._set_data_attributes(data)
-        return self
 
     def predict_members(self, X: NDArray, sample_domain: NDArray) -> Floats:
         """(trials, rows, columns) what every candidate says of these rows."""

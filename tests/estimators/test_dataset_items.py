@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from domindex.estimators.row_sources import CheckedItems, collected
+from domindex.estimators.streaming import CheckedItems, collected
 
 
 class Broken:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from domindex.estimators.models import VDIClassifier, VDIRegressor, load
-    from domindex.estimators.moment_flow import MomentFlow
+    from domindex.estimators.wrapping import MomentFlow
 
 __all__ = ["MomentFlow", "VDIClassifier", "VDIRegressor", "load"]
 
@@ -16,5 +16,5 @@ def __getattr__(name: str) -> Any:
     """Import on first use: `MomentFlow` starts without torch."""
     if name not in __all__:
         raise AttributeError(f"module 'domindex.estimators' has no attribute {name!r}")
-    home = "moment_flow" if name == "MomentFlow" else "models"
+    home = "wrapping" if name == "MomentFlow" else "models"
     return getattr(import_module(f"domindex.estimators.{home}"), name)

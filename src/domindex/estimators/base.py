@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numbers
 from abc import ABCMeta, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -25,20 +24,19 @@ from domindex.estimators.frames import (
     FitArguments,
     complete_arguments,
     frame_preparation,
+    is_beyond_memory,
     prepared_inputs,
     scored_rows,
     take_named,
     warn_without_domain,
     without_columns,
 )
-from domindex.estimators.row_sources import numbered_rows
 from domindex.estimators.streaming import (
-    is_beyond_memory,
+    numbered_rows,
     rows_beyond_memory,
     sample_array,
     sample_table,
     streams,
-    tried_rows,
 )
 from domindex.inputs import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.inputs.bounds import InputBounds, warn_of_drawn_in
@@ -95,23 +93,25 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         >>> moment_flow.source_domains_
         [0, 1, 2]
         """
-        given = FitArguments(X, y, sample_domain, source_domains, None)
-        with self._copy_to_fit() as model:
+        return self._fit(FitArguments(X, y, sample_domain, source_domains), StageCache())
+
+    def _fit(self, given: FitArguments, stages: StageCache) -> Self:
+        """Fit a copy, whose attributes are taken over at the end: a fit cut off changes nothing."""
+        model = copy(self)
+        model._stages = stages
+        with cluster_errors():
             model._check_parameters()
             data = model._check_arguments(given)
+            model.task_ = data.task
+            model.domains_ = list(data.domains)
+            model.source_domains_ = list(data.source_domains)
+            model._single_output = data.single_output
+            if data.classes is not None:
+                model.classes_ = np.array(data.classes)
             model._fit_data(data)
-            model._set_data_attributes(data)
-        return self
-
-    @contextmanager
-    def _copy_to_fit(self, stages: StageCache | None = None) -> Iterator[Self]:
-        """A copy, whose attributes are taken over at the end: a fit cut off changes nothing."""
-        model = copy(self)
-        model._stages = stages or StageCache()
-        with cluster_errors():
-            yield model
         del model._stages
         self.__dict__ = model.__dict__
+        return self
 
     def _check_arguments(self, given: FitArguments) -> DomainData:
         """One gate for rows in memory, on disk and in a stream: of the latter two, a sample."""
@@ -124,7 +124,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             seed = getattr(self, "random_state", None)  # of the sample: a generator is not used up
             given = sample_table(given, int(seed) if isinstance(seed, numbers.Integral) else 0)
         else:
-            given = self._sample_disk(given)
+            rows = numbered_rows(given.X, given.sample_domain, getattr(self, "n_jobs", None))
+            self._input_shape = rows.shape
+            if getattr(self, "backbone", None) is not None:
+                tried = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, 256)).astype(np.int64)
+                self._extractor = self._frozen_backbone(check_inputs(rows.read(tried)))
+            given = sample_array(rows, given, self._extractor, self._seed())
         self._domain_column, self._target_column = given.domain_column, given.target_column
         data = check_domain_data(
             given.X if self._preparation is None else prepared_inputs(self._preparation, given.X),
@@ -149,21 +154,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         features = self._extractor.table(data.inputs)  # computed once
         return replace(data, inputs=features, layout=read_layout(features.shape, "table"))
 
-    def _set_data_attributes(self, data: DomainData) -> None:
-        self.task_ = data.task
-        self.domains_ = list(data.domains)
-        self.source_domains_ = list(data.source_domains)
-        self._single_output = data.single_output
-        if data.classes is not None:
-            self.classes_ = np.array(data.classes)
-
     @streams
     def predict(self, X: Any, *, sample_domain: Any = None) -> NDArray:
         """The likeliest class, or the expected values, of every row.
 
-        Domains never seen in `fit` are placed by their rows; without `sample_domain` all rows are
-        one new domain, with a warning. `sample_domain` may name a column of a data frame. X may be
-        whatever `fit` takes, also what is beyond memory.
+        X may be whatever `fit` takes, and `sample_domain` name a column of a data frame. Domains
+        never seen are placed by their rows; without names all rows are one, with a warning.
 
         Examples
         --------
@@ -172,7 +168,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         """
         return self._as_labels(self._predict_mean(*self._query_with_domains(X, sample_domain)))
 
-    @available_if(lambda self: self._predicts_classes())
+    @available_if(lambda self: self._known_task() != "regression")
     @streams
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """Probabilities (rows, classes), in the order of `classes_`: deterministic.
@@ -195,15 +191,14 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     ) -> float:
         """Mean accuracy of `predict`, or R² averaged over outputs.
 
-        `y` may name a column of a data frame. Rows without a label, NaN or None, are left out, with
-        a warning.
+        `y` may name a column of a data frame. Rows without a label are left out, with a warning.
 
         Examples
         --------
         >>> 0.0 <= model.score(data.X, data.y, **rows) <= 1.0
         True
         """
-        rows = scored_rows(FitArguments(X, y, sample_domain, None, sample_weight))
+        rows = scored_rows(FitArguments(X, y, sample_domain, sample_weight=sample_weight))
         predicted = self.predict(rows.X, sample_domain=rows.sample_domain)
         measure = accuracy_score if self._known_task() == "classification" else r2_score
         try:
@@ -214,9 +209,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
                 "Pass labels as those of the fit."
             ) from error
 
+    @abstractmethod
     def _fit_data(self, data: DomainData) -> None:
-        """Fit to checked data, where a subclass does not say so in `fit`."""
-        raise NotImplementedError
+        """Learn from checked data, whose names and classes are set already."""
 
     @abstractmethod
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
@@ -236,14 +231,6 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     def _check_data(self, data: DomainData) -> None:
         """Refuse data that the method cannot serve."""
-
-    def _sample_disk(self, given: FitArguments) -> FitArguments:
-        """Of rows on disk those that a fit rests on, through a frozen backbone, if any."""
-        rows = numbered_rows(given.X, given.sample_domain, getattr(self, "n_jobs", None))
-        self._input_shape = rows.shape
-        if getattr(self, "backbone", None) is not None:
-            self._extractor = self._frozen_backbone(check_inputs(tried_rows(rows)))
-        return sample_array(rows, given, self._extractor, self._seed())
 
     def _frozen_backbone(self, inputs: NDArray) -> FeatureExtractor | None:
         """The backbone that is to be left as it is, tried on some inputs; None without one."""
@@ -270,8 +257,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return TrainedBackbone(extractor, backbone.share)
 
     def _within_bounds(self, data: DomainData, *, has_row_numbers: bool) -> DomainData:
-        """Learn how far values may lie from the others; rows with values beyond do not count, or,
-        where these are many, are drawn in, with a warning that may name rows."""
+        """Learn how far values may lie out; rows beyond do not count, or are drawn in if many."""
         if self._extractor is not None or data.layout.is_grid or data.inputs.ndim != 2:
             return data
         self._bounds = InputBounds.fit(data)
@@ -281,11 +267,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             return data
         kept = self._bounds.rows_to_learn_from(data)
         if self._preparation is None:
+            how = {"has_row_numbers": has_row_numbers}
             n_left_out = data.n_rows - len(kept)
-            names = self._input_names()
-            warn_of_drawn_in(
-                data.inputs, bounded, names, n_left_out, has_row_numbers=has_row_numbers
-            )
+            warn_of_drawn_in(data.inputs, bounded, self._input_names(), n_left_out, **how)
         return replace(data, inputs=bounded).select(kept, data.is_source)
 
     def _task_to_fit(self) -> Task | None:
@@ -295,9 +279,6 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _known_task(self) -> str | None:
         """The task as far as it is known before or after `fit`."""
         return getattr(self, "task_", None) or self._task_to_fit()
-
-    def _predicts_classes(self) -> bool:
-        return self._known_task() != "regression"
 
     def _as_labels(self, predicted: Floats) -> NDArray:
         if self.task_ == "classification":
@@ -311,12 +292,6 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             return self._stages.seed()
         return int(check_random_state(state).randint(np.iinfo(np.int32).max))
 
-    def _check_rows(self, X: Any) -> NDArray:
-        """Rows as everything behind the gate takes them, whatever their domains."""
-        inputs = self._read_rows(X)
-        bounded = inputs if self._bounds is None else self._bounds.apply_by_row(inputs)
-        return bounded if self._extractor is None else self._extractor.table(bounded)
-
     def _behind_gate(self, inputs: NDArray, names: Names) -> NDArray:
         """Rows of domains within bounds, and through a frozen backbone, if any."""
         if self._bounds is not None:
@@ -329,12 +304,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         X = without_columns(X, (self._domain_column, self._target_column))
         prepared = None if self._preparation is None else prepared_inputs(self._preparation, X)
         inputs = check_inputs(X if prepared is None else prepared)
-        if (
-            inputs.shape[1:] != self._input_shape
-            and max(inputs.ndim - 1, len(self._input_shape)) > 1
-        ):
+        shape = inputs.shape[1:]
+        if shape != self._input_shape and max(len(shape), len(self._input_shape)) > 1:
             raise InputError(
-                f"X has rows of shape {inputs.shape[1:]}, but fit saw {self._input_shape}. "
+                f"X has rows of shape {shape}, but fit saw {self._input_shape}. "
                 "Pass inputs of the same shape."
             )
         if prepared is None:
@@ -364,8 +337,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             rows = rows_beyond_memory(self, X, sample_domain)
             X, sampled = rows.sample()
             sample_domain = None if rows.nameless else sampled
-        given = FitArguments(X, None, sample_domain, None, None)
-        given = take_named(given, domain=self._domain_column)
+        given = take_named(FitArguments(X, None, sample_domain), domain=self._domain_column)
         inputs, names, sample_domain = self._read_rows(given.X), None, given.sample_domain
         if sample_domain is not None:
             names = check_domain_names(sample_domain, len(inputs))

@@ -1,8 +1,7 @@
-"""About how long a default fit will take, said before it starts.
+"""About how long a default fit will take, within a factor of three, said before it starts.
 
-A rule with few terms, each the size of one kind of work, with seconds for a unit of it; a tiny
-timing says how much slower this machine is. `domindex-bench measure growth "rule full"` measures
-them again. Right within a factor of three: what is tried depends on what the data say.
+A few terms, each the size of one kind of work, times seconds for a unit of it, times how slow this
+machine is. `domindex-bench measure growth "rule full"` measures the seconds again.
 """
 
 from __future__ import annotations
@@ -17,34 +16,19 @@ from domindex.geometry.settings import MAP
 from domindex.inputs import DomainData
 
 COEFFICIENTS: dict[str, dict[str, float]] = {
-    "full": {
-        "once": 2.61,
-        "stepped domains": 26.9,
-        "exact pairs": 0.0,
-        "pairs": 23.6,
-        "placed domains": 8.0,
-        "trained rows": 7.8,
-        "trained numbers": 0.131,
-        "trained pairs": 0.712,
-        "numbers": 0.0,
-    },
-    "quick": {
-        "once": 3.27,
-        "stepped domains": 9.84,
-        "exact pairs": 0.22,
-        "pairs": 12.5,
-        "placed domains": 5.4,
-        "trained rows": 0.0,
-        "trained numbers": 0.0,
-        "trained pairs": 0.0,
-        "numbers": 0.0,
-    },
+    "once": {"full": 2.61, "quick": 3.27},
+    "stepped domains": {"full": 26.9, "quick": 9.84},
+    "exact pairs": {"full": 0.0, "quick": 0.22},
+    "pairs": {"full": 23.6, "quick": 12.5},
+    "placed domains": {"full": 8.0, "quick": 5.4},
+    "trained rows": {"full": 7.8, "quick": 0.0},
+    "trained numbers": {"full": 0.131, "quick": 0.0},
+    "trained pairs": {"full": 0.712, "quick": 0.0},
+    "numbers": {"full": 0.0, "quick": 0.0},
 }
 """Seconds of CPU for a unit of each term of `FitSize.terms`, by `effort`: least relative errors,
 none below zero, over 27 fits of `make_drift`, a full fit of 2,000 domains, and the map alone of
-1,000 and of 4,000; off by a factor of 1.6 at most on these. Domains beyond 500 are placed: half as
-much again in a full fit as in a quick one was not measured. A zero says that other terms were
-enough, not that it costs nothing."""
+1,000 and of 4,000. A zero says that other terms were enough, not that it costs nothing."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +46,13 @@ class FitSize:
         return cls(data.n_rows, int(data.row_is_source.sum()), n_features, data.n_domains)
 
     def terms(self) -> dict[str, float]:
-        """The sizes of the kinds of work, in units of a thousand or a million operations.
-
-        A fold learns from 4,000 rows at most; distances are exact up to 100 domains, over 200 rows
-        of each; a step of training sees 128 domains.
-        """
-        trained = min(self.source_rows, 4000)
-        points = min(self.rows / self.domains, 200)
+        """The sizes of the kinds of work, in units of a thousand or a million operations."""
+        trained = min(self.source_rows, 4000)  # by a fold
+        points = min(self.rows / self.domains, 200)  # of a domain, in exact distances
         exact = self.domains if self.domains <= 100 else 0
         return {
             "once": 1.0,
-            "stepped domains": min(self.domains, 128) / 1e2,
+            "stepped domains": min(self.domains, 128) / 1e2,  # in a step of training
             "exact pairs": (exact * points) ** 2 / 1e6,
             "pairs": min(self.domains, MAP.max_drawn) ** 2 / 1e6,
             "placed domains": max(self.domains - MAP.max_drawn, 0) / 1e3,
@@ -85,19 +65,13 @@ class FitSize:
 
 def estimate_seconds(size: FitSize, effort: str, speed: float = 1.0) -> float:
     """Of a default fit with this effort, on a machine `speed` times as slow as the reference."""
-    terms, coefficients = size.terms(), COEFFICIENTS[effort]
-    return speed * sum(coefficients[name] * amount for name, amount in terms.items())
+    return speed * sum(COEFFICIENTS[name][effort] * one for name, one in size.terms().items())
 
 
-def machine_speed(
-    clock: Callable[[], float] = time.perf_counter, repeats: int = 3, reference: float = 0.02
-) -> float:
-    """How many times as long as on the reference machine a little work takes here, now.
-
-    `reference` is the seconds that it took where the coefficients were measured.
-    """
+def machine_speed(clock: Callable[[], float] = time.perf_counter, reference: float = 0.02) -> float:
+    """How often the `reference` seconds, measured with the coefficients, a little work takes."""
     seconds = []
-    for _ in range(repeats):
+    for _ in range(3):
         start = clock()
         values = np.random.default_rng(0).normal(size=(300, 300))
         for _ in range(4):
@@ -109,9 +83,10 @@ def machine_speed(
 
 def in_words(seconds: float) -> str:
     """About how long, as one would say it."""
-    for unit, length in (("hour", 3600.0), ("minute", 60.0)):
-        if seconds >= 0.9 * length:
-            count = round(seconds / length)
-            one = "an hour" if unit == "hour" else "a minute"
-            return f"about {one}" if count == 1 else f"about {count} {unit}s"
-    return f"about {max(10, round(seconds, -1)):.0f} seconds"
+    if seconds < 54.0:
+        return f"about {max(10, round(seconds, -1)):.0f} seconds"
+    one, many, length = ("a minute", "minutes", 60.0)
+    if seconds >= 54.0 * 60.0:
+        one, many, length = ("an hour", "hours", 3600.0)
+    count = round(seconds / length)
+    return f"about {one}" if count == 1 else f"about {count} {many}"

@@ -1,13 +1,16 @@
-"""What a fitted model holds: its attributes, and how it is saved, opened again and exported."""
+"""What a fitted model holds: its attributes, how it is saved and exported, and what it shows."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -35,6 +38,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+def _reporting(module: str) -> Any:
+    """Figures, pages and words, which stand above the estimators: looked up when called for."""
+    return import_module(f"domindex.reporting.{module}")
+
+
 class FittedCommittee(DomainEstimator):
     """The state of a fitted model; `BaseVDI` adds how it is fitted and asked."""
 
@@ -43,6 +51,10 @@ class FittedCommittee(DomainEstimator):
     candidates: Sequence[tuple[str, Any]] | None
     backbone: Any
     _record: FitRecord | None
+    candidates_: pd.DataFrame
+    forecast_: pd.DataFrame
+    history_: pd.DataFrame
+    timings_: pd.DataFrame
 
     def _set_fitted(
         self,
@@ -75,8 +87,7 @@ class FittedCommittee(DomainEstimator):
     def domain_distances_(self) -> Floats:
         """(domains, domains), the transport distances behind the map.
 
-        Of more than 500 domains (domains, landmarks), in the order of `landmark_domains_`. Those of
-        added domains are measured when first asked for.
+        Of more than 500 domains (domains, landmarks), in the order of `landmark_domains_`.
 
         Examples
         --------
@@ -91,7 +102,7 @@ class FittedCommittee(DomainEstimator):
 
         Examples
         --------
-        >>> model.landmark_domains_ is None  # all five are in the map's own distances
+        >>> model.landmark_domains_ is None
         True
         """
         index = self._indices.domain_map.index
@@ -103,14 +114,85 @@ class FittedCommittee(DomainEstimator):
     def landmark_error_(self) -> LandmarkError | None:
         """How well the map follows exact distances on random pairs; None without landmarks.
 
-        Measured when first asked for, in about a second.
-
         Examples
         --------
         >>> model.landmark_error_ is None
         True
         """
         return self._indices.domain_map.landmark_error
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_domain: Any = None,
+        **details: Any,
+    ) -> Path:
+        """Write the report as one HTML file, and return its path.
+
+        Parameters
+        ----------
+        path : of the file; one that is there is replaced
+        X : what the model was fitted on; without it there is no audit, and no column or picture
+        y, sample_domain : as in `fit`; labels are read in source domains only
+        **details : title, table, columns, budget and what else `reporting.report_data` takes
+
+        Examples
+        --------
+        >>> model.report("report.html").name
+        'report.html'
+        """
+        check_is_fitted(self)
+        content = _reporting("building").report_data(self, X, y, sample_domain, **details)
+        return cast(Path, _reporting("report").write_report(content, path))
+
+    def plot_map(self, *, ax: Any = None, **details: Any) -> Any:
+        """Draw the map with matplotlib, as `reporting.plot_domain_map` does, and return the Axes.
+
+        Examples
+        --------
+        >>> model.plot_map().get_xlabel()
+        'domain index 1'
+        """
+        check_is_fitted(self)
+        return _reporting("map_figures").plot_domain_map(self, ax=ax, **details)
+
+    def explain_domain(self, name: Hashable) -> pd.DataFrame:
+        """Why a domain lies where it does: a row a column of the inputs, largest difference first.
+
+        Columns: column; from_neighbours and from_sources, how far its values lie from those of its
+        neighbours on the map and of the sources, 0 alike to 1 nothing in common; chance, what so
+        few rows would differ by without any reason; typical, neighbours_typical and
+        sources_typical, the range that holds the median of each. Empty where rows are no table, or
+        the domain was added after the fit or has fewer than 5 rows.
+
+        Examples
+        --------
+        >>> model.explain_domain(4).columns[:3].tolist()
+        ['column', 'from_neighbours', 'from_sources']
+        """
+        check_is_fitted(self)
+        return cast(pd.DataFrame, _reporting("explaining").explain_domain(self, name))
+
+    @property
+    def map_(self) -> pd.DataFrame:
+        """The map as a table: a domain's role, place, uncertainty and distance to the sources.
+
+        Examples
+        --------
+        >>> model.map_[["domain", "role"]].iloc[[0, 4]].values.tolist()
+        [[0, 'source'], [4, 'target']]
+        """
+        check_is_fitted(self)
+        return cast(pd.DataFrame, _reporting("explaining").map_table(self))
+
+    def _html_repr(self) -> str:
+        """In notebooks the map in small and who predicts; before fit, the parameters."""
+        if not hasattr(self, "domain_index_"):
+            return str(super()._html_repr())
+        return str(_reporting("report").model_card(self))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the fitted model to a folder, to be opened by `domindex.load`.
@@ -120,10 +202,7 @@ class FittedCommittee(DomainEstimator):
 
         Examples
         --------
-        >>> import domindex
-        >>> saved = model.save("model")
-        >>> domindex.load("model").domains_
-        [0, 1, 2, 3, 4]
+        >>> model.save("model")
         """
         check_is_fitted(self)
         if not type(self).__module__.startswith("domindex."):
@@ -141,15 +220,11 @@ class FittedCommittee(DomainEstimator):
 
         "torch" writes `torch.export` programs, and skops files of what scikit-learn fitted; "onnx"
         writes one ONNX file, in which trees compute in single precision. Both take rows and the
-        numbers of their domains in `domains_`; `domindex.load_exported` takes names. They are
-        compared with `predict` before they are written.
+        numbers of their domains in `domains_`; `domindex.load_exported` takes names.
 
         Examples
         --------
-        >>> exported = model.export("predictor")
-        >>> from domindex import load_exported
-        >>> load_exported("predictor").predict(data.X, sample_domain=data.sample_domain).shape
-        (100,)
+        >>> model.export("predictor")
         """
         check_is_fitted(self)
         export_predictor(self._export_source(), path, format, overwrite=overwrite)
@@ -189,6 +264,7 @@ class FittedCommittee(DomainEstimator):
         True
         """
         preparation = self._preparation
+        tables = ("timings", "forecast", "candidates", "history")
         return {
             "parameters": self._parameter_state(),
             "extractor": _state(self._extractor),
@@ -206,11 +282,8 @@ class FittedCommittee(DomainEstimator):
             "forecaster": self._forecaster.state(),
             "off_map_test": self._off_map_test.state(),
             "off_map_domains": [self.domains_.index(name) for name in self.off_map_domains_],
-            "timings": table_state(self.timings_),
-            "forecast": table_state(self.forecast_),
+            **{name: table_state(getattr(self, f"{name}_")) for name in tables},
             "representation": self.representation_,
-            "candidates": table_state(self.candidates_),
-            "history": table_state(self.history_),
             "flow": self.flow_,
             "grid_flow": self.grid_flow_,
             "record": _state(self._record),
@@ -230,13 +303,22 @@ class FittedCommittee(DomainEstimator):
             "training": Training,
             "backbone": Backbone,
             "predictor": estimator_from_bytes,
-            "candidates": _unpacked_pairs,
+            "candidates": lambda pairs: [
+                (str(name), unpacked("predictor", p)) for name, p in pairs
+            ],
             "class_weight": lambda items: dict(items),
         }
-        parameters = {
-            name: kinds[name](**_without_removed(value)) if isinstance(value, dict) else value
-            for name, value in _without_removed(state["parameters"]).items()
-        }
+
+        def unpacked(name: str, value: Any) -> Any:
+            return kinds[name](**without_removed(value)) if isinstance(value, dict) else value
+
+        def without_removed(given: dict[str, Any]) -> dict[str, Any]:
+            """Up to 0.1 a model could be trained in several processes."""
+            removed = ("devices", "strategy", "accelerator", "precision")
+            return {name: value for name, value in given.items() if name not in removed}
+
+        given = without_removed(state["parameters"])
+        parameters = {name: unpacked(name, value) for name, value in given.items()}
         model = cls(**parameters)
         model._restore(state)
         return model
@@ -278,13 +360,12 @@ class FittedCommittee(DomainEstimator):
         self.domains_ = list(indices.domain_map.index.domains)
         self.source_domains_ = [self.domains_[number] for number in state["source_domains"]]
         self.off_map_domains_ = [self.domains_[number] for number in state["off_map_domains"]]
-        self.timings_ = table_from_state(state["timings"])
         self._single_output = bool(state["single_output"])
         self.representation_ = str(state["representation"])
-        table = table_from_state(state["candidates"])
-        self.candidates_ = table.rename(columns={"price": "penalty"})  # as it was called up to 0.1
-        self.forecast_ = table_from_state(state["forecast"])
-        self.history_ = table_from_state(state["history"])
+        for name in ("timings", "forecast", "candidates", "history"):
+            setattr(self, f"{name}_", table_from_state(state[name]))
+        # as it was called up to 0.1
+        self.candidates_ = self.candidates_.rename(columns={"price": "penalty"})
         self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
         record = state.get("record")  # models of before there was one have none
         self._record = None if record is None else FitRecord.from_state(record)
@@ -310,15 +391,20 @@ class FittedCommittee(DomainEstimator):
             name: value.get_params() if isinstance(value, (Network, Training)) else value
             for name, value in self.get_params(deep=False).items()
         }
-        state["backbone"] = _backbone_parameters(self.backbone)
+        if self.backbone is not None and not isinstance(self.backbone, str):
+            backbone = as_backbone(self.backbone)
+            assert backbone is not None
+            given = state["backbone"] = backbone.get_params(deep=False)
+            given["module"] = None if backbone.name == OWN else backbone.module
+            if backbone.weights is not None:
+                given["weights"] = os.fspath(backbone.weights)
         state["predictor"] = _packed(self.predictor)
         if self.candidates is not None:
             pairs = [[name, _packed(predictor)] for name, predictor in self.candidates]
             state["candidates"] = {"pairs": pairs}
-        if isinstance(state.get("class_weight"), Mapping):
-            state["class_weight"] = {
-                "items": [list(item) for item in state["class_weight"].items()]
-            }
+        weights = state.get("class_weight")
+        if isinstance(weights, Mapping):
+            state["class_weight"] = {"items": [list(item) for item in weights.items()]}
         return state
 
 
@@ -326,33 +412,8 @@ def _state(part: Any) -> dict[str, Any] | None:
     return None if part is None else part.state()
 
 
-def _backbone_parameters(given: Any) -> Any:
-    """A name as it is; settings as a dictionary, in which a module of the user's is left open."""
-    if given is None or isinstance(given, str):
-        return given
-    backbone = as_backbone(given)
-    assert backbone is not None
-    parameters = backbone.get_params(deep=False)
-    if backbone.weights is not None:
-        parameters["weights"] = os.fspath(backbone.weights)
-    return {**parameters, "module": backbone.module if backbone.name != OWN else None}
-
-
 def _packed(predictor: Any) -> Any:
     """A name as it is, an estimator of the user's as bytes."""
     if isinstance(predictor, str):
         return predictor
     return {"packed": estimator_bytes(predictor, f"The predictor {type(predictor).__name__}")}
-
-
-def _without_removed(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Without parameters of 0.1, which said in how many processes a model was trained."""
-    removed = ("devices", "strategy", "accelerator", "precision")
-    return {name: value for name, value in parameters.items() if name not in removed}
-
-
-def _unpacked_pairs(pairs: list[Any]) -> list[tuple[str, Any]]:
-    return [
-        (str(name), estimator_from_bytes(**one) if isinstance(one, dict) else one)
-        for name, one in pairs
-    ]

@@ -1,8 +1,9 @@
-"""Data frames as users have them: a column that names domains, texts, gaps, labels left empty."""
+"""What `fit` is given: frames with named columns, texts, gaps and empty labels; rows on disk."""
 
 from __future__ import annotations
 
 import numbers
+import sys
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
 from domindex.errors import InputError, NoDomainWarning, PreparationWarning
-from domindex.estimators.row_sources import is_dataset, is_mapped
 from domindex.inputs import check_domain_names
 from domindex.inputs.domain_data import HIDDEN_CLASS
 from domindex.inputs.gate import check_label_array, domain_roles, hidden_marks
@@ -39,13 +39,46 @@ class FitArguments:
     """What `fit` was given, as everything behind it takes it."""
 
     X: Any  # without columns that name domains or hold labels
-    y: Any
-    sample_domain: Any
-    source_domains: Iterable[Hashable] | None  # None where the signs of numbers say it
-    sample_weight: Any
+    y: Any = None
+    sample_domain: Any = None
+    source_domains: Iterable[Hashable] | None = None  # None where the signs of numbers say it
+    sample_weight: Any = None
     domain_column: str | None = None  # of X, if one named the domains
     target_column: str | None = None  # of X, if one held the labels
     preparation: TablePreparation | None = None  # where it was learned before
+
+
+def is_mapped(X: Any) -> bool:
+    """Whether X is a view of a memory-mapped file."""
+    while isinstance(X, np.ndarray):
+        if isinstance(X, np.memmap):
+            return True
+        X = X.base
+    return False
+
+
+def is_dataset(X: Any) -> bool:
+    """Whether X is a torch `Dataset`, or of a class that `holds_items`; torch is not imported."""
+    if getattr(type(X), "holds_items", False) is True:
+        return True
+    torch_data = sys.modules.get("torch.utils.data")
+    return torch_data is not None and isinstance(X, torch_data.Dataset)
+
+
+def is_beyond_memory(X: Any, sample_domain: Any = None) -> bool:
+    """Whether X is read in parts; a Dask frame whose domains are given one by one is not."""
+    if is_stream(X):
+        by_column = sample_domain is None or isinstance(sample_domain, str)
+        return by_column or not hasattr(X, "__array__")
+    return is_mapped(X) or is_dataset(X)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame in memory, of pandas, polars or another library."""
+    try:
+        return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    except DuplicateError:
+        return False  # columns of one name: the gate says what is wrong
 
 
 def complete_arguments(rows: FitArguments) -> FitArguments:
@@ -74,10 +107,7 @@ def complete_arguments(rows: FitArguments) -> FitArguments:
 def take_named(
     rows: FitArguments, target: str | None = None, domain: str | None = None
 ) -> FitArguments:
-    """Labels and domains out of the columns of a data frame that name them.
-
-    `target` and `domain` are the columns that did so in `fit`, for where nothing is said.
-    """
+    """Labels and domains out of columns of a data frame; by default those named in `fit`."""
     if not is_frame(rows.X):
         return rows
     known = _named_frame(rows.X).columns
@@ -92,10 +122,21 @@ def take_named(
     return replace(rows, X=without_columns(rows.X, (target, domain)))
 
 
+def _take(X: Any, name: str, role: str) -> tuple[NDArray, Any]:
+    frame = nw.from_native(X, eager_only=True)
+    if name not in frame.columns:
+        hint = did_you_mean(name, map(str, frame.columns))
+        raise InputError(
+            f"{role} is {name!r}, and X has no such column; there are "
+            f"{preview(frame.columns, 12)}. {hint or 'Name a column, or pass one value per row.'}"
+        )
+    return frame[name].to_numpy(), frame.drop(name).to_native()
+
+
 def scored_rows(rows: FitArguments) -> FitArguments:
     """Labels out of X where `y` names a column, and only rows that have one."""
     rows = take_named(rows)
-    if is_mapped(rows.X) or is_dataset(rows.X) or is_stream(rows.X):
+    if is_beyond_memory(rows.X):
         return rows
     hidden = _hidden(rows.y, len(rows.X))
     if hidden.all():
@@ -143,18 +184,17 @@ def _named_frame(X: Any) -> nw.DataFrame[Any]:
     return frame
 
 
-def is_frame(X: Any) -> bool:
-    """Whether X is a data frame in memory, of pandas, polars or another library."""
-    try:
-        return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
-    except DuplicateError:
-        return False  # columns of one name: the gate says what is wrong
-
-
 def frame_preparation(rows: FitArguments) -> TablePreparation | None:
     """How a frame with texts or gaps becomes numbers, with a warning; None where it is numbers."""
-    if rows.preparation is not None or not is_frame(rows.X) or not _needs_preparation(rows.X):
+    if rows.preparation is not None or not is_frame(rows.X):
         return rows.preparation
+    if not any(  # texts, dates or gaps
+        not (values.dtype.is_numeric() or values.dtype == nw.Boolean)
+        or values.null_count()
+        or (values.dtype.is_float() and values.is_nan().any())
+        for values in nw.from_native(rows.X, eager_only=True).iter_columns()
+    ):
+        return None
     names = check_domain_names(rows.sample_domain, len(rows.X))
     table = pandas_frame(rows.X)
     kinds = table.dtypes.items()
@@ -200,16 +240,6 @@ def warn_without_domain() -> None:
     )
 
 
-def _needs_preparation(X: Any) -> bool:
-    """Whether any column has texts, dates or gaps."""
-    return any(
-        not (values.dtype.is_numeric() or values.dtype == nw.Boolean)
-        or values.null_count()
-        or (values.dtype.is_float() and values.is_nan().any())
-        for values in nw.from_native(X, eager_only=True).iter_columns()
-    )
-
-
 def _without(rows: FitArguments, lost: ArrayLike, note: str | None = None) -> FitArguments:
     """Without the rows that are lost, of which a warning says how many."""
     lost = np.asarray(lost, dtype=bool)
@@ -221,22 +251,15 @@ def _without(rows: FitArguments, lost: ArrayLike, note: str | None = None) -> Fi
     return only_rows(rows, np.flatnonzero(~lost))
 
 
-def _take(X: Any, name: str, role: str) -> tuple[NDArray, Any]:
-    frame = nw.from_native(X, eager_only=True)
-    if name not in frame.columns:
-        hint = did_you_mean(name, map(str, frame.columns))
-        raise InputError(
-            f"{role} is {name!r}, and X has no such column; there are "
-            f"{preview(frame.columns, 12)}. {hint or 'Name a column, or pass one value per row.'}"
-        )
-    return frame[name].to_numpy(), frame.drop(name).to_native()
+def only_rows(rows: FitArguments, kept: NDArray[np.int64]) -> FitArguments:
+    """Those with these numbers, in all that was given by row."""
+    by_row = {name: getattr(rows, name) for name in ("X", "y", "sample_domain", "sample_weight")}
+    some = {name: _safe_indexing(one, kept) for name, one in by_row.items() if one is not None}
+    return replace(rows, **some)
 
 
 def _by_labels(rows: FitArguments, names: Sequence[Hashable]) -> FitArguments:
-    """Domains with a label as sources, where neither names nor signs say, and labels are left out.
-
-    Rows of a source without a label are left out, with a word, as of a table.
-    """
+    """Domains with a label as sources, if nobody says; their rows without one are left out."""
     hidden = _hidden(rows.y, len(names))
     if any(isinstance(name, numbers.Integral) and name < 0 for name in names) or not hidden.any():
         return rows
@@ -245,13 +268,6 @@ def _by_labels(rows: FitArguments, names: Sequence[Hashable]) -> FitArguments:
     rows = replace(rows, sample_domain=names, source_domains=list(sources) or None)
     note = "Left out {} rows of source domains that have no label; they can be predicted."
     return _without(rows, lost, note)
-
-
-def only_rows(rows: FitArguments, kept: NDArray[np.int64]) -> FitArguments:
-    """Those with these numbers, in all that was given by row."""
-    by_row = {name: getattr(rows, name) for name in ("X", "y", "sample_domain", "sample_weight")}
-    some = {name: _safe_indexing(one, kept) for name, one in by_row.items() if one is not None}
-    return replace(rows, **some)
 
 
 def _row_is_source(
@@ -265,10 +281,7 @@ def _row_is_source(
 def _refuse_placeholders(
     rows: FitArguments, names: Sequence[Hashable], is_source: NDArray[np.bool_]
 ) -> None:
-    """−1 in all rows of targets is a placeholder; then it is no label in a source either.
-
-    Nor is it one where it fills domains, some sources among them, and is nowhere else.
-    """
+    """InputError where sources have −1 for no label: it fills targets, or whole domains only."""
     values = check_label_array(rows.y, len(is_source))
     if values.dtype.kind not in "iu" or values.ndim != 1:
         return

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from domindex.arrays import Floats
 from domindex.errors import InputError, OffMapWarning
@@ -22,57 +20,35 @@ from domindex.representations import PlacedRows
 from domindex.vdi.fitted_indices import FittedIndices
 
 
-@dataclass(frozen=True, eq=False)
-class Verdicts:
-    """Whether domains lie off the map."""
-
-    names: tuple[Hashable | None, ...]
-    # (domains,) how far each is from the family, in units of what is flagged: above 1 is off the
-    # map; NaN where there are too few known domains to say.
-    scores: Floats
-    off_map: NDArray[np.bool_]  # (domains,) False for every domain of the fit, whatever its score
-
-    @property
-    def flagged(self) -> list[Hashable | None]:
-        """Names of those off the map."""
-        return [name for name, is_off in zip(self.names, self.off_map) if is_off]
-
-
 def judge(
-    test: OffMapTest,
-    indices: FittedIndices,
-    rows: PlacedRows,
-    flagged_before: Sequence[Hashable],
-) -> Verdicts:
-    """Hold the domains of these rows against those of the fit.
+    test: OffMapTest, indices: FittedIndices, rows: PlacedRows, flagged_before: Sequence[Hashable]
+) -> tuple[Floats, list[Hashable | None]]:
+    """(domains,) how far each is from the family, and the names of those off the map, above 1.
 
-    A domain of the fit is never flagged; one that was added keeps the flag it was added with.
+    NaN where there are too few known domains to say. A domain of the fit is never flagged; one that
+    was added keeps the flag it was added with.
     """
-    known = set(indices.domain_map.index.domains)
-    names = tuple(domain.name for domain in rows.domains)
+    known, before = set(indices.domain_map.index.domains), set(flagged_before)
+    names = [domain.name for domain in rows.domains]
     scaled = indices.scaler.apply_flat(rows.inputs)
-    scores = test.ratios([scaled[domain.rows] for domain in rows.domains], names)
+    scores = test.ratios([scaled[domain.rows] for domain in rows.domains], tuple(names))
     if test.is_calibrated:
         judged = pd.DataFrame({"domain": _names(names), "score": scores})
         require_finite_table(judged, "How far domains are from the map")
-    before = set(flagged_before)
-    off_map = [
-        name in before if name in known else bool(score > 1.0) for name, score in zip(names, scores)
-    ]
-    return Verdicts(names, scores, np.array(off_map, dtype=bool))
+    flags = [name in before if name in known else score > 1.0 for name, score in zip(names, scores)]
+    return scores, [name for name, is_off in zip(names, flags) if is_off]
 
 
 def flag_new(
     test: OffMapTest, indices: FittedIndices, rows: PlacedRows, flagged_before: Sequence[Hashable]
 ) -> list[Hashable | None]:
     """Names of the domains off the map; those of the fit, which never are, cost nothing."""
-    known = set(indices.domain_map.index.domains)
     names = {domain.name for domain in rows.domains}
-    new = names - known
+    new = names - set(indices.domain_map.index.domains)
     flagged: set[Hashable | None] = names & set(flagged_before)
     if new:
         part = rows if len(new) == len(names) else rows.only(new)
-        flagged |= set(judge(test, indices, part, ()).flagged)
+        flagged |= set(judge(test, indices, part, ())[1])
     return [domain.name for domain in rows.domains if domain.name in flagged]
 
 
@@ -112,34 +88,30 @@ def check_new_names(names: Sequence[Hashable] | None, known: Sequence[Hashable])
     order_names([*known, *new])
 
 
-def placement_table(rows: PlacedRows, indices: FittedIndices, verdicts: Verdicts) -> pd.DataFrame:
-    """A row a domain: its place with its uncertainty, its nearest known domains, and its flag.
-
-    Columns: domain, rows, index_1, …, std_1, …, angle (where the map closes), nearest_1,
-    distance_1, … (known domains, and how far they are on the map; a known domain is not its own
-    neighbour), off_map, off_map_score.
-    """
+def placement_table(
+    rows: PlacedRows, indices: FittedIndices, scores: Floats, flagged: Sequence[Hashable | None]
+) -> pd.DataFrame:
+    """The columns of `place_domains` without the forecast; no domain is its own neighbour."""
     known = indices.domain_map.index
-    raw = np.stack([domain.place for domain in rows.domains])
-    places, deviations = indices.index_at(raw)
+    names = [domain.name for domain in rows.domains]
+    places, deviations = indices.index_at(np.stack([domain.place for domain in rows.domains]))
     columns: dict[str, object] = {
-        "domain": _names([domain.name for domain in rows.domains]),
+        "domain": _names(names),
         "rows": [len(domain.rows) for domain in rows.domains],
     }
     columns |= {f"index_{n}": axis for n, axis in enumerate(places.T, start=1)}
     columns |= {f"std_{n}": axis for n, axis in enumerate(deviations.T, start=1)}
     if rows.angles is not None:
-        columns["angle"] = [rows.angles[domain.name] for domain in rows.domains]
-    goals = indices.index()[0].coordinates
+        columns["angle"] = [rows.angles[name] for name in names]
     numbers = {name: number for number, name in enumerate(known.domains)}
-    own = np.array([numbers.get(domain.name, -1) for domain in rows.domains])
-    count = min(3, len(numbers) - 1)
-    order, gaps = nearest_points(places, count, goals, own)
+    own = np.array([numbers.get(name, -1) for name in names])
+    goals = indices.index()[0].coordinates
+    order, gaps = nearest_points(places, min(3, len(numbers) - 1), goals, own)
     for rank, (nearest, away) in enumerate(zip(order.T, gaps.T), start=1):
         columns[f"nearest_{rank}"] = _names([known.domains[number] for number in nearest])
         columns[f"distance_{rank}"] = away
-    columns["off_map"] = verdicts.off_map
-    columns["off_map_score"] = verdicts.scores
+    columns["off_map"] = [name in flagged for name in names]
+    columns["off_map_score"] = scores
     return pd.DataFrame(columns)
 
 

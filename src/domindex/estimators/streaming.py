@@ -1,40 +1,42 @@
 """Fits and predictions on rows that are not in memory: a sample of them, or a part at a time.
 
-A fit learns from a sample. A prediction first finds the domains that the model does not know,
-measures each by a sample of its rows, once, and then goes through all rows: so what is predicted
-for a row does not depend on the part that it comes in.
+A prediction measures each domain that the model does not know by a sample of its rows, once: so
+what is predicted for a row does not depend on the part that it comes in.
 """
 
 from __future__ import annotations
 
 import inspect
+import mmap
+import pickle
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
+from itertools import chain
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from domindex.arrays import Ints
 from domindex.errors import InputError, OffMapWarning
-from domindex.estimators.frames import FitArguments, warn_without_domain
-from domindex.estimators.new_domains import warn_off_map
-from domindex.estimators.row_sources import (
-    NAMELESS,
-    NumberedRows,
-    RowsPart,
+from domindex.estimators.frames import (
+    FitArguments,
+    is_beyond_memory,
     is_dataset,
-    is_mapped,
-    naming_dead_readers,
-    numbered_rows,
+    warn_without_domain,
 )
+from domindex.estimators.new_domains import warn_off_map
 from domindex.inputs import sampling
 from domindex.inputs.columns import NumberColumn
 from domindex.inputs.messages import did_you_mean, preview
-from domindex.inputs.names import order_names
+from domindex.inputs.names import check_domain_names, order_names
 from domindex.inputs.numbers import require_finite_result
 from domindex.inputs.sampling import choose_rows
 from domindex.inputs.stream_summary import StreamPlan, StreamSummary, summarise
@@ -50,18 +52,247 @@ from domindex.inputs.streams import (
 if TYPE_CHECKING:
     from domindex.vdi.backbones import FeatureExtractor
 
+ITEM_FORM = (
+    "Items must be (x, y, domain): an array, a label (None for targets), and a domain's name."
+)
+NAMELESS = "rows without sample_domain"
+"""The domain of rows that come without one."""
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def is_beyond_memory(X: Any, sample_domain: Any = None) -> bool:
-    """Whether X is read in parts: mapped, a torch `Dataset`, or a table that is a stream.
+class RowsPart(NamedTuple):
+    """Some rows as an estimator takes them, and the domain of each."""
 
-    A Dask frame whose domains are given one by one is taken into memory.
+    X: Any
+    names: list[Hashable]
+    more: Any  # labels of the rows of a Dataset, or the pyarrow table of the rows of a stream
+
+
+class NumberedRows(ABC):
+    """Rows beyond memory that can be read by their numbers: of an array or a Dataset."""
+
+    n_rows: int
+    has_labels = False
+    nameless = False  # whether they come without domains, and all count as one, `NAMELESS`
+
+    @cached_property
+    @abstractmethod
+    def names(self) -> list[Hashable]:
+        """The domain of every row."""
+
+    @abstractmethod
+    def _read(self, numbers: Sequence[Ints]) -> Iterator[RowsPart]:
+        """Rows of the given numbers, a part at a time."""
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Of a row."""
+        return self.read(np.arange(1)).shape[1:]
+
+    def read(self, rows: Ints) -> NDArray:
+        """Some rows at once."""
+        (part,) = self._read([rows])
+        return np.asarray(part.X)
+
+    def domains(self) -> list[Hashable]:
+        """The different domains in order."""
+        return order_names(self.names)
+
+    def sample(self, only: Collection[Hashable] | None = None) -> tuple[NDArray, list[Hashable]]:
+        """Rows of every domain, or of some, with their names."""
+        rows = np.array([n for n, name in enumerate(self.names) if only is None or name in only])
+        most = sampling.LIMITS.rows_to_learn_from(prod(self.shape))
+        rows = rows[choose_rows([self.names[row] for row in rows], [], most, seed=0)]
+        return self.read(rows), [self.names[row] for row in rows]
+
+    def parts(self, rows: Ints | None = None) -> Iterator[RowsPart]:
+        """All rows in their order, or those of some numbers."""
+        rows = np.arange(self.n_rows) if rows is None else rows
+        size = sampling.LIMITS.rows_of_part(prod(self.shape))
+        return self._read([rows[start : start + size] for start in range(0, len(rows), size)])
+
+
+class MappedRows(NumberedRows):
+    """A memory-mapped array (rows, ...), of which only what is asked for is read."""
+
+    def __init__(self, array: NDArray, sample_domain: Any, nameless: bool) -> None:
+        if array.ndim < 2 or 0 in array.shape:
+            raise InputError(f"X has shape {array.shape}. Pass (rows, features) or (rows, ...).")
+        self.array, self.n_rows, self.nameless = array, len(array), nameless
+        self.sample_domain = [NAMELESS] * self.n_rows if nameless else sample_domain
+
+    @cached_property
+    def names(self) -> list[Hashable]:
+        return check_domain_names(self.sample_domain, self.n_rows)
+
+    def _read(self, numbers: Sequence[Ints]) -> Iterator[RowsPart]:
+        held: Any = self.array
+        while isinstance(held, np.ndarray) and not held.flags.writeable:
+            held = held.base
+        for rows in numbers:
+            inputs = np.array(self.array[rows])
+            if isinstance(held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                held.madvise(mmap.MADV_DONTNEED)  # else all that was read stays in memory
+            yield RowsPart(inputs, [self.names[row] for row in rows], [])
+
+
+class DatasetRows(NumberedRows):
+    """A torch `Dataset` with a length, of items (x, y, domain), read by worker processes.
+
+    With an attribute `sample_domain`, one name an item, it is not read through for the domains.
     """
-    if is_stream(X):
-        by_column = sample_domain is None or isinstance(sample_domain, str)
-        return by_column or not hasattr(X, "__array__")
-    return is_mapped(X) or is_dataset(X)
+
+    has_labels = True
+
+    def __init__(self, dataset: Any, n_jobs: int | None) -> None:
+        self.dataset = dataset
+        self.n_workers = effective_n_jobs(n_jobs)
+        try:
+            self.n_rows = len(dataset)
+        except (TypeError, NotImplementedError):
+            raise InputError(
+                f"X is a {type(dataset).__name__} without a length. Pass a Dataset with __len__ "
+                "and __getitem__: rows are drawn from it at random."
+            ) from None
+        if not self.n_rows:
+            raise InputError(f"X is a {type(dataset).__name__} without items.")
+
+    @cached_property
+    def names(self) -> list[Hashable]:
+        given = getattr(self.dataset, "sample_domain", None)
+        if given is not None:
+            return check_domain_names(given, self.n_rows)
+        loaded = self._loaded(_batches(np.arange(self.n_rows)), names_only=True)
+        return [name for _, _, names in loaded for name in names]
+
+    def _read(self, numbers: Sequence[Ints]) -> Iterator[RowsPart]:
+        loaded = self._loaded([batch for rows in numbers for batch in _batches(rows)])
+        for rows in numbers:
+            inputs, labels, names = zip(*(next(loaded) for _ in _batches(rows)))
+            shapes = sorted({some.shape[1:] for some in inputs})
+            if len(shapes) > 1:
+                raise InputError(f"Items of the dataset have x of shapes {shapes}. Make them one.")
+            yield RowsPart(np.concatenate(inputs), list(chain(*names)), list(chain(*labels)))
+
+    def _loaded(
+        self, batches: Sequence[Ints], names_only: bool = False
+    ) -> Iterator[tuple[Any, list[Any], list[Hashable]]]:
+        """Inputs, labels and names of some items after the other."""
+        from torch.utils.data import DataLoader
+
+        seconds = 120
+        loader: Any = DataLoader(
+            CheckedItems(self.dataset),  # type: ignore[arg-type]
+            batch_sampler=[rows.tolist() for rows in batches],
+            num_workers=min(self.n_workers, len(batches)),
+            collate_fn=partial(collected, names_only=names_only),
+            timeout=seconds,
+        )
+        with naming_dead_readers(seconds):
+            for items in loader:
+                if isinstance(items, str):
+                    raise InputError(items)
+                yield items
+
+
+def _batches(rows: Ints, items_at_once: int = 256) -> list[Ints]:
+    """Row numbers that a process reads before it hands them over."""
+    return np.array_split(rows, max(1, -(-len(rows) // items_at_once)))
+
+
+@contextmanager
+def naming_dead_readers(seconds: int = 120) -> Iterator[None]:
+    """InputError where a process that reads a dataset dies or hangs, whatever runs just then."""
+    try:
+        yield
+    except (RuntimeError, OSError, pickle.PicklingError) as error:
+        if isinstance(error, RuntimeError) and "DataLoader" not in str(error):
+            raise
+        raise InputError(
+            f"A process that reads the dataset failed ({error}). It may have run out of memory or "
+            f"been killed, or items took longer than {seconds} s. Try fewer processes with "
+            "n_jobs, and read an item by hand."
+        ) from error
+
+
+class CheckedItems:
+    """Items (x, y, domain) as an array and plain values, or a text that says what is wrong.
+
+    A text, not an error: it comes out of the process that reads as it went in.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+
+    def __getitem__(self, number: int) -> tuple[Any, Any, Any] | str:
+        item_name = f"Item {number} of the dataset"
+        try:
+            item = self.dataset[number]
+        except Exception as error:
+            said = f"({type(error).__name__}: {error})"
+            return f"{item_name} cannot be read {said}. Repair it, or leave it out."
+        if not isinstance(item, (tuple, list)) or len(item) != 3:
+            length = f" of length {len(item)}" if isinstance(item, (tuple, list)) else ""
+            return f"{item_name} is a {type(item).__name__}{length}. {ITEM_FORM}"
+        try:
+            inputs = np.asarray(item[0])
+            if inputs.dtype.kind not in "fiub" or not inputs.size:
+                raise ValueError(f"dtype {inputs.dtype}, shape {inputs.shape}")
+        except Exception as error:
+            return f"{item_name} has an x that is no numbers ({error}). {ITEM_FORM}"
+        label, name = _plain(item[1]), _plain(item[2])
+        try:
+            hash(name)
+        except TypeError:
+            return (
+                f"{item_name} has the domain {name!r:.60}, a {type(name).__name__}, which cannot "
+                "name a domain (unhashable). Use strings, integers or tuples."
+            )
+        if name is None or name != name:
+            return f"{item_name} has no domain ({name!r}). {ITEM_FORM}"
+        return np.atleast_1d(inputs), label, name
+
+
+def collected(items: Sequence[Any], names_only: bool) -> tuple[Any, list[Any], list[Any]] | str:
+    """Inputs stacked, unless only names are needed, labels and names; or the first complaint."""
+    for item in items:
+        if isinstance(item, str):
+            return item
+    inputs, labels, names = map(list, zip(*items))
+    if names_only:
+        return None, [], names
+    shapes = sorted({one.shape for one in inputs})
+    if len(shapes) > 1:
+        return f"Items of the dataset have x of shapes {shapes}. Make them one."
+    return np.stack(inputs), labels, names
+
+
+def _plain(value: Any) -> Any:
+    """A number or text out of a tensor or array of no axes; an array of several numbers as one."""
+    value = _native(value)
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return value.item()
+    return value
+
+
+def _native(value: Any) -> Any:
+    """A tensor as an array."""
+    return value.detach().cpu().numpy() if hasattr(value, "detach") else value
+
+
+def numbered_rows(
+    X: Any, sample_domain: Any, n_jobs: int | None, *, may_be_nameless: bool = False
+) -> NumberedRows:
+    """What X is read through."""
+    if not is_dataset(X):
+        return MappedRows(X, sample_domain, may_be_nameless and sample_domain is None)
+    if sample_domain is not None:
+        raise InputError(
+            "X is a Dataset, whose items (x, y, domain) name their domains, and sample_domain is "
+            "given too. Leave it out."
+        )
+    return DatasetRows(X, n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,20 +433,19 @@ def _joined(parts: list[Any]) -> Any:
 def sample_array(
     rows: NumberedRows, given: FitArguments, extractor: FeatureExtractor | None, seed: int
 ) -> FitArguments:
-    """The rows of an array or Dataset that a fit rests on; labels come from `y` or with the rows.
-
-    A frozen backbone makes features of them, a part at a time.
-    """
-    y, weights = given.y, given.sample_weight
+    """The rows of an array or Dataset that a fit rests on, as features of a frozen backbone."""
+    y, weights, sources = given.y, given.sample_weight, given.source_domains
     if rows.has_labels and y is not None:
         raise InputError(
             "X is a Dataset, whose items (x, y, domain) hold their labels, and y is given too. "
             "Leave it out."
         )
     n_values = prod(rows.shape) if extractor is None else extractor.n_features
-    sources = _source_names(rows.names, given.source_domains)
-    most = sampling.LIMITS.rows_to_learn_from(n_values)
-    chosen = choose_rows(rows.names, sources, most, seed)
+    if sources is not None and not isinstance(sources, str | bytes):  # else the gate refuses it
+        named = list(getattr(sources, "tolist", lambda: sources)())
+    else:
+        named = [name for name in dict.fromkeys(rows.names) if isinstance(name, int) and name >= 0]
+    chosen = choose_rows(rows.names, named, sampling.LIMITS.rows_to_learn_from(n_values), seed)
     inputs, labels, names = [], [], []
     with naming_dead_readers():
         for part in rows.parts(chosen):
@@ -223,7 +453,7 @@ def sample_array(
             names += part.names
             labels += part.more
     if rows.has_labels:  # those of targets, which nobody reads, are made like one of a source
-        known = set(sources)
+        known = set(named)
         first = next((one for one, name in zip(labels, names) if name in known), None)
         if first is not None:
             labels = [one if name in known else first for one, name in zip(labels, names)]
@@ -232,26 +462,11 @@ def sample_array(
         y = _taken(y, chosen, rows.n_rows, "y")
     if weights is not None:
         weights = _taken(weights, chosen, rows.n_rows, "sample_weight")
-    return FitArguments(np.concatenate(inputs), y, names, given.source_domains, weights)
-
-
-def tried_rows(rows: NumberedRows, count: int = 256) -> NDArray:
-    """Rows from all over, to try a backbone on."""
-    numbers = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, count))
-    return rows.read(numbers.astype(np.int64))
-
-
-def _source_names(
-    names: list[Hashable], source_domains: Iterable[Hashable] | None
-) -> list[Hashable]:
-    """Names of sources as far as they are known; the gate says what is wrong with them."""
-    if source_domains is not None and not isinstance(source_domains, str | bytes):
-        return list(getattr(source_domains, "tolist", lambda: source_domains)())
-    return [name for name in dict.fromkeys(names) if isinstance(name, int) and name >= 0]
+    return FitArguments(np.concatenate(inputs), y, names, sources, weights)
 
 
 def _taken(values: Any, rows: NDArray, n_rows: int, what: str) -> NDArray:
-    native = values.detach().cpu().numpy() if hasattr(values, "detach") else values
+    native = _native(values)
     array = native if isinstance(native, np.ndarray) else np.asarray(native)
     if array.ndim == 0 or len(array) != n_rows:
         count = "a single value" if array.ndim == 0 else f"{len(array)} entries"
@@ -262,8 +477,7 @@ def _taken(values: Any, rows: NDArray, n_rows: int, what: str) -> NDArray:
 def sample_table(given: FitArguments, seed: int) -> FitArguments:
     """A bounded sample of the rows of every domain of a table that is read in parts.
 
-    `y` names the label's column, or several, and `sample_domain` the domain's. All others are
-    inputs, and must be numbers. Labels of domains that are no sources are never read.
+    `y` and `sample_domain` name columns; all others are inputs. Labels of targets are never read.
     """
     import pyarrow as pa
 

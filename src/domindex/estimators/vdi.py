@@ -27,7 +27,6 @@ from domindex.committee.building import (
 from domindex.committee.candidates import (
     ENCODED,
     NETWORK,
-    Candidate,
     check_representation,
     list_candidates,
 )
@@ -63,7 +62,6 @@ from domindex.estimators.new_domains import (
     placement_table,
     warn_off_map,
 )
-from domindex.estimators.showing import ShownModel
 from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
@@ -85,17 +83,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 PAPER_TRAINING = {"steps": 1000, "starts": 2, "admission": 0.6}
-"""The paper's model has to find an affine map that can end in a wrong turn: domains are admitted to
-it one by one along the map, it takes twice the steps, and it gets a second chance. Found with the
-accuracy on Circle, DG-15 and DG-60 in view."""
+"""With flow=None: domains are admitted one by one along the map, so that the affine map ends in no
+wrong turn, in twice the steps, twice. Set on Circle, DG-15 and DG-60."""
 
 QUICK_TRAINING = {"index_steps": 50}
 QUICK_CHOICES = ChoiceSettings(near_folds=3, far_folds=2, separability_folds=1)
-"""With effort="quick": a short block for the indices, which stay where they start, and fewer
-folds."""
+"""With effort="quick": indices hardly trained, and fewer folds."""
 
 
-class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee):
+class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee):
     """Variational domain indexing behind scikit-learn's interface."""
 
     def __init__(
@@ -140,7 +136,12 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         >>> model.transform(data.X).shape[0]
         100
         """
-        return self._indices.local_indices(self._check_rows(X))
+        inputs = self._read_rows(X)
+        if self._bounds is not None:
+            inputs = self._bounds.apply_by_row(inputs)
+        if self._extractor is not None:
+            inputs = self._extractor.table(inputs)
+        return self._indices.local_indices(inputs)
 
     @streams
     def encode(self, X: Any, *, sample_domain: Any = None) -> Floats:
@@ -159,15 +160,13 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
     ) -> pd.DataFrame:
         """Where the domains of these rows lie on the map, known or new: a row a domain.
 
-        New domains are placed by their inputs; the model does not change. Without
-        `sample_domain` all rows are one new domain, named None.
+        The model does not change. Without `sample_domain` all rows are one new domain, named None.
 
         Columns: domain, rows, index_1, … (coordinates), std_1, … (their uncertainty), angle (around
-        the ring, where the map closes, as in `domain_angles_`), nearest_1, distance_1, … (the
-        nearest known domains and their distances on the map), off_map and off_map_score (above 1 a
-        domain is further from the family than 95 % of known domains left out in turn; NaN with
-        fewer than 4 known domains), and, where `forecast`, what to expect: expected_accuracy or
-        expected_error with low and high, as in `forecast_`.
+        the ring, where the map closes), nearest_1, distance_1, … (the nearest known domains and
+        their distances on the map), off_map and off_map_score (above 1 a domain is further from the
+        family than 95 % of known domains left out in turn; NaN with fewer than 4 known domains),
+        and, where `forecast`, expected_accuracy or expected_error with low and high.
 
         Examples
         --------
@@ -177,30 +176,27 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         """
         inputs, names = self._check_query(X, sample_domain)
         rows = self._indices.placed(inputs, names)
-        verdicts = judge(self._off_map_test, self._indices, rows, self.off_map_domains_)
-        table = placement_table(rows, self._indices, verdicts)
+        before = self.off_map_domains_
+        scores, flagged = judge(self._off_map_test, self._indices, rows, before)
+        table = placement_table(rows, self._indices, scores, flagged)
         require_finite_table(table.drop(columns="off_map_score"), "The place on the map")
         if not forecast:
             return table
-        expected = self._forecast(rows, verdicts.flagged)[[self._forecast_column, "low", "high"]]
+        expected = self._forecast(rows, flagged)[[self._forecast_column, "low", "high"]]
         return pd.concat([table, expected], axis=1)
 
     def add_domains(self, X: Any, *, sample_domain: Any) -> Self:
         """A new fitted model that knows the domains of these rows too; this one stays as it is.
 
         Nothing is trained. The new domains get a place on the map, and whatever members hold of
-        every domain (levels, spreads, shares of classes) is measured from their rows once and for
-        all, as for the targets of the fit. `domains_`, `domain_index_`, `domain_index_std_`,
-        `domain_distances_` and `forecast_` include them, at the end. They do not move others, and
-        have no say in where later ones are placed; so the order of additions does not matter.
-
-        Domains off the map are added with a warning; their names are in `off_map_domains_`.
+        every domain is measured from their rows once and for all. Attributes include them, at the
+        end. They do not move others, so the order of additions does not matter. Domains off the map
+        are added with a warning; their names are in `off_map_domains_`.
 
         Examples
         --------
         >>> new = data.X[:20] + [0.1, 0.0]  # rows of a domain that fit never saw
-        >>> grown = model.add_domains(new, sample_domain=["new"] * 20)
-        >>> grown.added_domains_
+        >>> model.add_domains(new, sample_domain=["new"] * 20).added_domains_
         ['new']
         """
         inputs, names = self._check_query(X, sample_domain)
@@ -225,9 +221,7 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         return grown
 
     def domain_graph(self, **rule: Any) -> nx.Graph:
-        """The domains that are close on the map, as a NetworkX graph.
-
-        `rule` is one of threshold=, quantile= and n_neighbors=, as in `geometry.domain_graph`.
+        """The domains that are close on the map, as a NetworkX graph; as `geometry.domain_graph`.
 
         Examples
         --------
@@ -282,25 +276,22 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         >>> model.domains_, model.source_domains_
         ([0, 1, 2, 3, 4], [0, 1, 2])
         """
-        given = X  # the command line has prepared its arguments already
-        if not isinstance(X, FitArguments):
-            given = FitArguments(X, y, sample_domain, source_domains, sample_weight)
-        with StageCache.open(checkpoint) as stages, self._copy_to_fit(stages) as model:
-            model._check_parameters()
-            data = model._check_arguments(given)
-            with model._fit_context(data) as context:
-                indices, geometry = model._map_domains(data, context)
-                candidates = model._list_candidates(data, geometry, context)
-                builder = model._committee_builder(candidates, data, geometry, indices, context)
-                trials = builder.validate_first_round()
-                weighing = builder.weigh(trials)
-                more = builder.validate_second_round(weighing)
-                if more:
-                    weighing = builder.weigh([*trials, *more])
-                built = builder.fit_members(weighing)
-            model._set_data_attributes(data)
-            model._set_attributes(built, data, geometry, indices, context)
-        return self
+        given = FitArguments(X, y, sample_domain, source_domains, sample_weight)
+        with StageCache.open(checkpoint) as stages:
+            return self._fit(given, stages)
+
+    def _fit_data(self, data: DomainData) -> None:
+        """Map, candidates, validation, weights, members: the story of a fit."""
+        with self._fit_context(data) as context:
+            indices, geometry = self._map_domains(data, context)
+            builder = self._committee_builder(data, geometry, indices, context)
+            trials = builder.validate_first_round()
+            weighing = builder.weigh(trials)
+            more = builder.validate_second_round(weighing)
+            if more:
+                weighing = builder.weigh([*trials, *more])
+            built = builder.fit_members(weighing)
+        self._set_attributes(built, data, geometry, indices, context)
 
     def forecast(self, X: Any, *, sample_domain: Any = None) -> pd.DataFrame:
         """What to expect of predictions in the domains of these rows: `forecast_` for any rows.
@@ -338,22 +329,22 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
 
     @property
     def _forecast_column(self) -> str:
-        return "expected_accuracy" if self._predicts_classes() else "expected_error"
+        return "expected_accuracy" if self._task == "classification" else "expected_error"
 
     def _fit_context(self, data: DomainData) -> AbstractContextManager[FitContext]:
         """Settings, random generators and progress of a fit, while it runs."""
         training, seed = self.training or Training(), self._seed()
         quick = self.effort == "quick"
         backbone = self._trained_backbone(data.inputs)
+        special = PAPER_TRAINING if self.flow is None else {}
+        special = {**special, **QUICK_TRAINING} if quick else special
         if self._stages.folder is not None:
             self._stages.begin(fit_facts(self, data, seed))
         return fit_context(
             data,
             self.network or Network(),
             training,
-            training.settings(
-                **(PAPER_TRAINING if self.flow is None else {}), **(QUICK_TRAINING if quick else {})
-            ),
+            training.settings(**special),
             seed,
             self.verbose,
             QUICK_CHOICES if quick else ChoiceSettings(),
@@ -383,14 +374,18 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
         if seconds >= 10.0:  # less is over before it is read
             progress.say(f"This will take {in_words(seconds)} or so.")
 
-    def _list_candidates(
-        self, data: DomainData, geometry: DomainGeometry, context: FitContext
-    ) -> list[Candidate]:
-        """What was asked for, or every learner on every representation that may be of use."""
+    def _committee_builder(
+        self,
+        data: DomainData,
+        geometry: DomainGeometry,
+        indices: FittedIndices,
+        context: FitContext,
+    ) -> CommitteeBuilder:
+        """The candidates, asked for or of use, and what they are compared on."""
         predictor = self.predictor
         if self.flow is None and predictor == "auto" and self.representation != ENCODED:
             predictor = NETWORK
-        return list_candidates(
+        candidates = list_candidates(
             self.candidates,
             self.representation,
             predictor,
@@ -399,26 +394,9 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
             context.choices,
             has_backbone=context.backbone is not None,
         )
-
-    def _committee_builder(
-        self,
-        candidates: Sequence[Candidate],
-        data: DomainData,
-        geometry: DomainGeometry,
-        indices: FittedIndices,
-        context: FitContext,
-    ) -> CommitteeBuilder:
-        """What candidates are compared on: folds along the map, and rows in representations."""
-        return CommitteeBuilder(
-            candidates,
-            data,
-            geometry,
-            indices,
-            context,
-            Workers(self.n_jobs, context.n_threads),
-            requested=self.candidates is not None,
-            quick=self.effort == "quick",
-        )
+        workers = Workers(self.n_jobs, context.n_threads)
+        how = {"requested": self.candidates is not None, "quick": self.effort == "quick"}
+        return CommitteeBuilder(candidates, data, geometry, indices, context, workers, **how)
 
     def _set_attributes(
         self,
@@ -443,17 +421,13 @@ class BaseVDI(ShownModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fit
             warn_of_collapse(self.domain_indices_, built.committee.network, rows, self._indices)
         with context.timings.stage("explaining"), one_thread():
             workers = Workers(self.n_jobs, context.n_threads)
-            names = self._column_names(data)
+            names: list[Hashable] | None = None  # of inputs that are columns of a table
+            if self._extractor is None and data.inputs.ndim == 2:
+                numbered = [f"input {n + 1}" for n in range(data.inputs.shape[1])]
+                names = [*(self._input_names() or numbered)]
             given = built.held_out, built.explained, data, names
             self._record = FitRecord.of(*given, context.seed, workers)
         self.timings_ = context.timings.table()
-
-    def _column_names(self, data: DomainData) -> list[Hashable] | None:
-        """What the inputs are called; None where a backbone's features stand for them."""
-        if self._extractor is not None or data.inputs.ndim != 2:
-            return None
-        numbered = [f"input {n + 1}" for n in range(data.inputs.shape[1])]
-        return [*(self._input_names() or numbered)]
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         table = forecast_table(

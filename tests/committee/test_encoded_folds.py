@@ -24,8 +24,8 @@ class Numbered:
 
 @pytest.fixture
 def world(line, line_geometry):
-    distances = line_geometry.domain_map.index.map_distances
-    folds = plan_folds(line, PointDistances.of_matrix(distances), None, ChoiceSettings(), 0)
+    places = line_geometry.domain_map.coordinates
+    folds = plan_folds(line, PointDistances(places), None, ChoiceSettings(), 0)
     represented = RepresentedFolds.fit(Raw, line, line_geometry, False)
     networks = [Numbered(k, represented.representation) for k in range(len(folds))]
     return line, folds, represented, networks

@@ -12,10 +12,8 @@ from domindex.inputs import check_domain_data
 
 
 def plan(data, geometry, target_rows=None, settings=None):
-    distances = geometry.domain_map.index.map_distances
-    return plan_folds(
-        data, PointDistances.of_matrix(distances), target_rows, settings or ChoiceSettings(), 0
-    )
+    places = geometry.domain_map.coordinates
+    return plan_folds(data, PointDistances(places), target_rows, settings or ChoiceSettings(), 0)
 
 
 def with_sources(data, sources):

@@ -9,10 +9,8 @@ from domindex.geometry.neighbors import PointDistances
 
 @pytest.fixture(scope="module")
 def rows(line, line_geometry, settings):
-    distances = line_geometry.domain_map.index.map_distances
-    return HeldOutRows.of(
-        plan_folds(line, PointDistances.of_matrix(distances), None, settings, 0), line, 0.02
-    )
+    places = line_geometry.domain_map.coordinates
+    return HeldOutRows.of(plan_folds(line, PointDistances(places), None, settings, 0), line, 0.02)
 
 
 def test_weights_sum_to_one_and_near_counts_as_much_as_far(rows):

@@ -12,8 +12,8 @@ from domindex.representations.normalised import Coral, DomainStandardised
 
 @pytest.fixture(scope="module")
 def folds(line, line_geometry):
-    distances = line_geometry.domain_map.index.map_distances
-    return plan_folds(line, PointDistances.of_matrix(distances), None, ChoiceSettings(), 0)
+    places = line_geometry.domain_map.coordinates
+    return plan_folds(line, PointDistances(places), None, ChoiceSettings(), 0)
 
 
 def represented(kind, line, line_geometry, is_cut=False):
@@ -62,8 +62,8 @@ def test_a_fold_fits_coral_without_the_held_out_labels(line, line_geometry, fold
 
 def test_a_cut_domain_is_measured_by_its_cut_rows_alone(line, line_geometry):
     cut = [np.arange(6)] * 5 + [np.arange(20)] * 3
-    distances = line_geometry.domain_map.index.map_distances
-    fold = plan_folds(line, PointDistances.of_matrix(distances), cut, ChoiceSettings(), 0)[0]
+    places = line_geometry.domain_map.coordinates
+    fold = plan_folds(line, PointDistances(places), cut, ChoiceSettings(), 0)[0]
     whole = represented(DomainStandardised, line, line_geometry, is_cut=True)
     _, held_out = whole.of(fold)
     of_first = line.row_domains[fold.held_out] == fold.domains[0]

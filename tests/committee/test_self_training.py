@@ -25,21 +25,19 @@ class Watched:
 
 
 def on_a_line(*places):
-    return np.abs(np.subtract.outer(places, places)).astype(float)
+    return PointDistances(np.array(places, dtype=float)[:, None])
 
 
 def test_the_nearest_arrive_first_and_are_known_to_those_after_them():
     distances = on_a_line(0, 10, 3, -4, 5)
     known = np.array([True, False, False, False, False])
-    groups = arrival_groups(PointDistances.of_matrix(distances), known, np.array([1, 2, 3, 4]))
+    groups = arrival_groups(distances, known, np.array([1, 2, 3, 4]))
     assert [group.tolist() for group in groups] == [[2], [4], [3], [1]]
 
 
 def test_many_domains_arrive_in_few_groups():
     distances = on_a_line(*range(21))
-    groups = arrival_groups(
-        PointDistances.of_matrix(distances), np.arange(21) == 0, np.arange(1, 21)
-    )
+    groups = arrival_groups(distances, np.arange(21) == 0, np.arange(1, 21))
     assert len(groups) == 4
     assert np.concatenate(groups).tolist() == list(range(1, 21))
 
@@ -47,7 +45,7 @@ def test_many_domains_arrive_in_few_groups():
 def test_nobody_arrives_where_nobody_is_unlabelled():
     assert (
         arrival_groups(
-            PointDistances.of_matrix(on_a_line(0, 1)),
+            on_a_line(0, 1),
             np.array([True, True]),
             np.array([], dtype=int),
         )

@@ -63,8 +63,8 @@ def test_a_two_sample_test_passes_within_the_noise():
 
 
 def test_domains_that_move_coincide_once_their_place_is_taken_out(line, line_geometry):
-    distances = line_geometry.domain_map.index.map_distances
-    folds = tuple(plan_folds(line, PointDistances.of_matrix(distances), None, ChoiceSettings(), 0))
+    places = line_geometry.domain_map.coordinates
+    folds = tuple(plan_folds(line, PointDistances(places), None, ChoiceSettings(), 0))
     raw, centred = (
         measure_separability(
             RepresentedFolds.fit(representation_named(name), line, line_geometry, False),

@@ -208,7 +208,7 @@ def test_a_map_comes_back_from_its_state_to_the_bit(method, neighbors):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        ({"method": "guess"}, "measured by 'guess'"),
+        ({"method": "guess"}, "method is 'guess'"),
         ({"cloud_sizes": [30, 30]}, "clouds do not match"),
         ({"cloud_sizes": [0, 60, 30]}, "clouds do not match"),
         ({"cloud_sizes": [30, 30, 29]}, "clouds do not match"),
@@ -293,8 +293,8 @@ def test_a_map_with_added_domains_comes_back_from_its_state():
     twin = DomainMap.from_state(decode(json.loads(json.dumps(tree)), arrays))
     assert (twin.n_fitted, twin.index.domains) == (6, grown.index.domains)
     np.testing.assert_array_equal(twin.locate(cloud_at(1, 1)), grown.locate(cloud_at(1, 1)))
-    for wrong in (-1, 7, 1.0):
-        with pytest.raises(ValueError, match="were added"):
+    for wrong, word in ((-1, "were added"), (7, "were added"), (1.0, "n_added is 1.0")):
+        with pytest.raises(ValueError, match=word):
             DomainMap.from_state(grown.state() | {"n_added": wrong})
 
 

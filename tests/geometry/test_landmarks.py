@@ -9,7 +9,6 @@ from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.domain_map import (
     LandmarkError,
     choose_landmarks,
-    domain_summaries,
     rank_correlation,
 )
 from domindex.geometry.scaling import place
@@ -58,13 +57,6 @@ def test_sources_have_their_share_of_the_landmarks(n_sources):
     chosen = choose_landmarks(along_an_arc(), is_source, most=20)
     assert len(chosen) == 20
     assert is_source[chosen].sum() >= max(1, min(n_sources, 2, round(20 * n_sources / 60)))
-
-
-def test_summaries_do_not_depend_on_who_else_is_summarised():
-    clouds = [CLOUD, CLOUD[:7], CLOUD[:1], CLOUD + 1.0]
-    together = domain_summaries(clouds)
-    alone = np.vstack([domain_summaries([cloud]) for cloud in clouds])
-    np.testing.assert_allclose(together, alone)
 
 
 def test_landmark_scaling_is_classical_scaling_where_every_domain_is_a_landmark():

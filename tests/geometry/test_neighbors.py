@@ -41,8 +41,7 @@ SOME, OTHERS = np.array([3, 5, 7]), np.array([0, 1, 599])
 
 @pytest.mark.parametrize("points", [MANY[:100], MANY])
 def test_rows_and_nearest_are_those_of_the_matrix(points):
-    found, matrix = PointDistances.of(points), cdist(points, points)
-    assert (found.matrix is None) == (len(points) > MAP.max_drawn)
+    found, matrix = PointDistances(points), cdist(points, points)
     others = np.minimum(OTHERS, len(points) - 1)
     np.testing.assert_allclose(found.row(4), matrix[4], atol=1e-12)
     expected = matrix[np.ix_(SOME, others)].min(axis=1)
@@ -114,12 +113,12 @@ def test_a_graph_of_an_index_bears_its_names_and_map_distances():
 @pytest.mark.parametrize(
     "rule", [{"threshold": 0.8}, {"quantile": 0.1}, {"n_neighbors": 3}], ids=str
 )
-def test_of_many_points_the_same_pairs_are_joined_without_all_distances(rule, monkeypatch):
+def test_of_points_the_same_pairs_are_joined_without_all_distances(rule, monkeypatch):
     points = np.random.default_rng(0).normal(size=(40, 2))
     names = [f"d{number}" for number in range(40)]
-    expected = point_graph(points, names, **rule)
+    expected = domain_graph(cdist(points, points), **rule, domains=names)
     monkeypatch.setattr(neighbors, "MAP", replace(neighbors.MAP, max_drawn=10))
-    monkeypatch.setattr(neighbors, "pdist", lambda *_: pytest.fail("all distances"))
+    monkeypatch.setattr(neighbors, "cdist", lambda *_: pytest.fail("all distances"))
     found = point_graph(points, names, **rule)
     assert list(found.nodes) == names
     assert {frozenset(pair) for pair in found.edges} == {frozenset(p) for p in expected.edges}
@@ -129,8 +128,7 @@ def test_of_many_points_the_same_pairs_are_joined_without_all_distances(rule, mo
         point_graph(points, names)
 
 
-def test_at_least_one_pair_of_many_points_is_joined(monkeypatch):
-    monkeypatch.setattr(neighbors, "MAP", replace(neighbors.MAP, max_drawn=10))
+def test_at_least_one_pair_of_points_is_joined():
     points = np.array([[2.0**number, 0.0] for number in range(12)])
     assert list(point_graph(points, range(12), quantile=1e-6).edges) == [(0, 1)]
 

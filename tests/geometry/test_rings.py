@@ -239,7 +239,7 @@ def test_a_loop_comes_back_from_its_state():
     distances = cdist(around(12), around(12))
     loop = find_loop(distances)
     assert loop is not None
-    again = Loop.from_state(loop.state(), distances)
+    again = Loop.from_state({**loop.state(), "distances": distances})
     assert again.locate(distances[3]) == loop.locate(distances[3])
 
 
@@ -252,7 +252,7 @@ def test_a_damaged_state_is_refused(damage):
     loop = find_loop(distances)
     assert loop is not None
     with pytest.raises(ValueError, match="loop"):
-        Loop.from_state(loop.state() | damage, distances)
+        Loop.from_state({**loop.state(), **damage, "distances": distances})
 
 
 def test_distances_that_are_none_are_refused():

@@ -167,7 +167,7 @@ class CommitteeBuilder:
         sizes = data.domain_sizes
         is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
         target_rows = list(geometry.map_rows) if is_cut else None
-        distances = PointDistances.of(geometry.domain_map.coordinates)
+        distances = PointDistances(geometry.domain_map.coordinates)
         folds = plan_folds(data, distances, target_rows, choices, self.seed)
         self.rows = HeldOutRows.of(folds, data, choices.smoothing)
         self.represented = {

@@ -295,7 +295,7 @@ def self_trained(
     is_known = np.zeros(data.n_domains, dtype=bool)
     is_known[np.unique(data.row_domains[known])] = True
     others = np.union1d(np.flatnonzero(~data.is_source), held_out)
-    distances = PointDistances.of(represented.geometry.domain_map.coordinates)
+    distances = PointDistances(represented.geometry.domain_map.coordinates)
     features, labels, counts = train.features, data.labels[known], weights
     predictor = fit_candidate(candidate, train, known, data, seed, weights)
     for group in arrival_groups(distances, is_known, others):

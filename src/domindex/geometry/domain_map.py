@@ -1,16 +1,15 @@
 """The map of the domains: distances between their local indices, shown in few dimensions.
 
-Distances between all pairs, geodesics and scaling grow with the square and the cube of the number
-of domains. So the map of many domains is drawn from some of them, landmarks, and all others are
-placed by their distances to these, as new domains are. What that costs is measured on random pairs.
+The map of many domains is drawn from some of them, landmarks, and the others are placed by their
+distances to these, as new domains are. What that costs is measured on random pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +33,12 @@ from domindex.geometry.scaling import (
 from domindex.geometry.settings import MAP
 from domindex.geometry.transport import (
     Method,
-    groups_by_size,
     thin,
     transport_distances,
     transport_of_pairs,
     transport_to_known,
 )
+from domindex.persistence.saved import Saved
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -50,11 +49,8 @@ def choose_landmarks(
     is_source: NDArray[np.bool_] | None = None,
     most: int = MAP.max_drawn,
 ) -> Ints:
-    """The rising numbers of at most `most` of the clouds (rows, features), spread over all.
-
-    As k-means++ starts: one after the other, each with a chance that grows with the square of its
-    distance to the nearest chosen so far. Sources have their share, and a tenth at least.
-    """
+    """The rising numbers of at most `most` of the clouds (rows, features), spread over all as
+    k-means++ starts. Sources have their share, and a tenth at least."""
     n_clouds = len(clouds)
     if n_clouds <= most:
         return np.arange(n_clouds)
@@ -65,8 +61,12 @@ def choose_landmarks(
         count = max(1, min(max(round(most * n_sources / n_clouds), least), most - 1))
         others = min(most - count, n_clouds - n_sources)
         groups = [(np.flatnonzero(is_source), count), (np.flatnonzero(~is_source), others)]
-    summaries, rng = domain_summaries(clouds), np.random.default_rng(0)
-    away = np.full(n_clouds, np.inf)
+    moments = [
+        (cloud.mean(axis=0), cloud.std(axis=0), *np.quantile(cloud, (0.1, 0.5, 0.9), axis=0))
+        for cloud in clouds
+    ]
+    summaries = np.stack([np.concatenate(one) for one in moments])
+    rng, away = np.random.default_rng(0), np.full(n_clouds, np.inf)
     chosen: list[int] = []
     for group, count in groups:
         for _ in range(count):
@@ -79,24 +79,11 @@ def choose_landmarks(
     return np.sort(np.array(chosen, dtype=np.int64))
 
 
-def domain_summaries(clouds: Sequence[Floats]) -> Floats:
-    """(clouds, summaries): mean, deviation and three quantiles of every feature."""
-    levels = (0.1, 0.5, 0.9)
-    result = np.empty((len(clouds), (2 + len(levels)) * clouds[0].shape[1]))
-    for numbers in groups_by_size(clouds):
-        rows = np.stack([clouds[number] for number in numbers])
-        quantiles = np.quantile(rows, levels, axis=1)
-        result[numbers] = np.hstack([rows.mean(axis=1), rows.std(axis=1), *quantiles])
-    return result
-
-
 @dataclass(frozen=True)
 class LandmarkError:
     """How well distances on a map that was drawn from landmarks follow exact transport.
 
-    The map shows few dimensions, and geodesics: so even between landmarks the two differ. What
-    placing the others adds is the difference between the figures of all domains and those of the
-    landmarks.
+    What placing the others adds is how far the figures of all domains differ from the landmarks'.
     """
 
     n_landmarks: int
@@ -112,8 +99,7 @@ class LandmarkError:
         cls, clouds: Sequence[Floats], coordinates: Floats, landmarks: Ints, n_pairs: int = 300
     ) -> LandmarkError:
         """Exact transport between clouds against distances of coordinates."""
-        rng = np.random.default_rng(0)
-        found = []
+        rng, found = np.random.default_rng(0), []
         for numbers in (np.arange(len(clouds)), landmarks):
             pairs = random_pairs(numbers, n_pairs, rng)
             exact = transport_of_pairs(clouds, pairs)
@@ -154,10 +140,7 @@ def scaled_index(
     index_dim: int,
     reference: Floats | None = None,
 ) -> tuple[DomainIndex, float]:
-    """Distances to a map of unit mean square length, and that unit.
-
-    One scale, not one per axis: the axes' lengths say how much the domains differ along them.
-    """
+    """Distances to a map of unit mean square length over all axes, and that unit."""
     shown = mean_geodesics(transport, neighbors) if neighbors else transport
     coordinates = classical_scaling(shown, index_dim)
     unit = float(np.sqrt((coordinates**2).sum(axis=1).mean())) or 1.0
@@ -169,22 +152,8 @@ def scaled_index(
 
 
 @dataclass(frozen=True, eq=False)
-class DomainMap:
+class DomainMap(Saved):
     """Transport between the local indices of the domains, optionally geodesics, and scaling.
-
-    Attributes
-    ----------
-    index : coordinates of unit mean square length, and the distances they show, in that unit
-    transport : (drawn, drawn) distances between the clouds that the map was drawn from: all of the
-        fit or, of many, landmarks (`index.landmarks`)
-    clouds : the (thinned) local indices of each domain, their levels drawn together
-    method : how transport is measured
-    neighbors : numbers of neighbours that geodesics pass through, averaged over; may be none
-    unit : length in the space of local indices of one unit of the map
-    level_share : share of a domain's mean that is kept: below 1, the shapes of centred clouds count
-        beside levels that differ much more
-    n_added : how many domains, the last ones, were added later; they have no say in where others go
-    loop : the ring that the domains lie on; None where the map is open, or was not looked at
 
     Examples
     --------
@@ -198,15 +167,19 @@ class DomainMap:
     True
     """
 
-    index: DomainIndex
-    transport: Floats
-    clouds: tuple[Floats, ...]
-    method: Method
-    neighbors: tuple[int, ...]
-    unit: float
+    index: DomainIndex  # coordinates of unit mean square length, and the distances they show
+    transport: Floats  # (drawn, drawn) between the clouds that the map was drawn from
+    clouds: tuple[
+        Floats, ...
+    ]  # (thinned) local indices of each domain, their levels drawn together
+    method: Method  # how transport is measured
+    neighbors: tuple[int, ...]  # numbers of them that geodesics pass through; may be none
+    unit: float  # length in the space of local indices of one unit of the map
+    # of a domain's mean that is kept: below 1, shapes count beside levels that differ much more
     level_share: float = 1.0
-    n_added: int = 0
-    loop: Loop | None = None
+    n_added: int = 0  # domains, the last ones, that were added later: others do not depend on them
+    # the ring that the domains lie on; None where the map is open, or was not looked at
+    loop: Loop | None = field(default=None, metadata={"omitted": True})
 
     @classmethod
     def fit(
@@ -278,9 +251,7 @@ class DomainMap:
     def among(
         self, domains: Sequence[Hashable], local_indices: Sequence[Floats], landmarks: Ints
     ) -> DomainMap:
-        """The same map with all `domains` on it: those it was not drawn from by their distances to
-        `landmarks`.
-        """
+        """The map with all `domains` on it, others than `landmarks` by distances to these."""
         clouds = _map_clouds(local_indices, self.level_share)
         others = np.setdiff1d(np.arange(len(clouds)), landmarks)
         coordinates = np.empty((len(clouds), self.coordinates.shape[1]))
@@ -291,21 +262,16 @@ class DomainMap:
             coordinates[others], shown[others] = placed
         numbers, eigenvalues = np.array(landmarks), self.index.eigenvalues
         index = DomainIndex(tuple(domains), coordinates, shown, eigenvalues, None, numbers)
-        grown = replace(self, index=index, clouds=clouds, loop=None)
-        return grown if self.loop is None else grown._around(self.loop)
+        return replace(self, index=index, clouds=clouds)._around(self.loop)
 
     def of_landmarks(self) -> DomainMap:
         """The map as it was drawn, without those that were placed on it."""
         drawn, index = self.drawn, self.index
         if index.landmarks is None:
             return self
-        part = DomainIndex(
-            tuple(index.domains[number] for number in drawn),
-            index.coordinates[drawn],
-            index.distances[drawn],
-            index.eigenvalues,
-            None if self.loop is None else self.loop.angles,
-        )
+        names = tuple(index.domains[number] for number in drawn)
+        shown = (index.coordinates[drawn], index.distances[drawn], index.eigenvalues)
+        part = DomainIndex(names, *shown, None if self.loop is None else self.loop.angles)
         return replace(self, index=part, clouds=self._drawn_clouds, n_added=0)
 
     def locate(self, local_indices: Floats) -> Floats:
@@ -320,30 +286,23 @@ class DomainMap:
         return self._locate_clouds(clouds, self._by_landmarks)[0]
 
     def with_domains(self, names: Sequence[Hashable], local_indices: Sequence[Floats]) -> DomainMap:
-        """The same map with more domains on it, each where `locate` puts it. Nothing else moves.
-
-        The distances shown are, to an added domain, those it was placed by; between two, of their
-        places.
-        """
+        """The same map with more domains on it, each where `locate` puts it. Nothing else moves."""
         clouds = _map_clouds(local_indices, self.level_share)
         places, shown = self._locate_clouds(clouds, self._by_landmarks)
-        old, spectrum = self.index.distances, self.index.eigenvalues
-        if self.index.landmarks is None:
+        old, spectrum, angles = self.index.distances, self.index.eigenvalues, self.index.angles
+        if self.index.landmarks is None:  # between two added ones, distances of their places
             known = np.hstack([shown, cdist(places, self.coordinates[self.n_fitted :])])
             distances = np.block([[old, known.T], [known, cdist(places, places)]])
             spectrum = np.sort(np.append(spectrum, np.zeros(len(places))))[::-1].copy()
         else:
             distances = np.vstack([old, shown])
-        angles = self.index.angles
-        if angles is not None:
-            angles = np.append(angles, self._angles_of_clouds(clouds))
-        index = DomainIndex(
-            (*self.index.domains, *names),
-            np.vstack([self.coordinates, places]),
-            distances,
-            spectrum,
-            angles,
-            self.index.landmarks,
+        index = replace(
+            self.index,
+            domains=(*self.index.domains, *names),
+            coordinates=np.vstack([self.coordinates, places]),
+            distances=distances,
+            eigenvalues=spectrum,
+            angles=None if angles is None else np.append(angles, self._angles_of_clouds(clouds)),
         )
         n_added = self.n_added + len(clouds)
         return replace(self, index=index, clouds=(*self.clouds, *clouds), n_added=n_added)
@@ -372,16 +331,12 @@ class DomainMap:
         """What drawing the map from landmarks costs; None where it was drawn from all."""
         if self.index.landmarks is None:
             return None
-        fitted = slice(self.n_fitted)
-        clouds, places = self.clouds[fitted], self.coordinates[fitted]
+        clouds, places = self.clouds[: self.n_fitted], self.coordinates[: self.n_fitted]
         return LandmarkError.measure(clouds, places, self.index.landmarks)
 
     @cached_property
     def all_transport(self) -> Floats:
-        """(domains, domains) transport distances between all clouds, added ones too; (domains,
-        landmarks) where there are any. What the map was not drawn from is measured when this is
-        first asked for.
-        """
+        """(domains, domains) between all clouds, added ones too; (domains, landmarks) of many."""
         if len(self.drawn) == len(self.clouds):
             return self.transport
         drawn, others = self._drawn_clouds, self._not_drawn
@@ -426,9 +381,8 @@ class DomainMap:
 
     def angles_of(self, local_indices: Sequence[Floats]) -> Floats | None:
         """The angles (new,) of new domains around the ring; None where the map is open."""
-        if self.loop is None:
-            return None
-        return self._angles_of_clouds(_map_clouds(local_indices, self.level_share))
+        clouds = _map_clouds(local_indices, self.level_share)
+        return None if self.loop is None else self._angles_of_clouds(clouds)
 
     def _angles_of_clouds(self, clouds: Sequence[Floats]) -> Floats:
         assert self.loop is not None
@@ -439,36 +393,34 @@ class DomainMap:
         return np.array([self.loop.locate(gap) for gap in gaps])
 
     def state(self) -> dict[str, Any]:
-        state = {
-            "index": self.index.state(),
-            "transport": self.transport,
-            "clouds": np.concatenate(self.clouds),
-            "cloud_sizes": [len(cloud) for cloud in self.clouds],
-            "method": self.method,
-            "neighbors": list(self.neighbors),
-            "unit": float(self.unit),
-            "level_share": float(self.level_share),
-            "n_added": int(self.n_added),
-        }
-        return state if self.loop is None else state | {"loop": self.loop.state()}
+        sizes = [len(cloud) for cloud in self.clouds]
+        return super().state() | {"clouds": np.concatenate(self.clouds), "cloud_sizes": sizes}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        index = DomainIndex.from_state(state["index"])
-        _check_map_state(state, index)
-        sizes, clouds = state["cloud_sizes"], state["clouds"]
-        loop = state.get("loop")  # only maps that close have it
-        return cls(
-            index,
-            state["transport"],
-            tuple(np.split(clouds, np.cumsum(sizes)[:-1])),
-            state["method"],
-            tuple(int(number) for number in state["neighbors"]),
-            float(state["unit"]),
-            float(state["level_share"]),
-            state["n_added"],
-            None if loop is None else Loop.from_state(loop, state["transport"]),
-        )
+        rest = dict(state)
+        sizes, clouds = rest.pop("cloud_sizes"), state["clouds"]
+        if not sizes or min(sizes) < 1 or sum(sizes) != len(clouds):
+            raise ValueError("the clouds do not match the domains")
+        if rest.get("loop") is not None:  # only maps that close have it
+            rest["loop"] = {**rest["loop"], "distances": rest["transport"]}
+        parts = np.split(clouds, np.cumsum(sizes)[:-1])
+        return super().from_state(rest | {"clouds": dict(zip(map(str, range(len(parts))), parts))})
+
+    def _check_state(self) -> None:
+        n_domains, landmarks = len(self.index.domains), self.index.landmarks
+        if len(self.clouds) != n_domains:
+            raise ValueError("the clouds do not match the domains")
+        if not 0 <= self.n_added < n_domains:
+            raise ValueError(f"{self.n_added} of {n_domains} domains were added")
+        if landmarks is not None and landmarks[-1] >= self.n_fitted:
+            raise ValueError("a landmark was added to the map that was drawn from it")
+        if self.transport.shape != (len(self.drawn), len(self.drawn)):
+            raise ValueError("the transport distances do not match the domains")
+        if not np.isfinite(self.transport).all() or not 0.0 < self.unit < np.inf:
+            raise ValueError("the distances of the map are not usable numbers")
+        if any(number < 1 for number in self.neighbors):
+            raise ValueError(f"geodesics pass through {self.neighbors} neighbours")
 
 
 def _map_clouds(local_indices: Sequence[Floats], level_share: float) -> tuple[Floats, ...]:
@@ -476,25 +428,3 @@ def _map_clouds(local_indices: Sequence[Floats], level_share: float) -> tuple[Fl
     if level_share != 1.0:
         local_indices = [one - (1.0 - level_share) * one.mean(axis=0) for one in local_indices]
     return tuple(thin(cloud) for cloud in local_indices)
-
-
-def _check_map_state(state: dict[str, Any], index: DomainIndex) -> None:
-    """ValueError where the parts of a `DomainMap.state` do not fit its index."""
-    sizes, clouds, n_domains = state["cloud_sizes"], state["clouds"], len(index.domains)
-    if state["method"] not in get_args(Method):
-        raise ValueError(f"transport is measured by {state['method']!r}")
-    if len(sizes) != n_domains or min(sizes) < 1 or sum(sizes) != len(clouds):
-        raise ValueError("the clouds do not match the domains")
-    n_added = state["n_added"]
-    if type(n_added) is not int or not 0 <= n_added < n_domains:
-        raise ValueError(f"{n_added} of {n_domains} domains were added")
-    landmarks = index.landmarks
-    n_drawn = n_domains - n_added if landmarks is None else len(landmarks)
-    if landmarks is not None and landmarks[-1] >= n_domains - n_added:
-        raise ValueError("a landmark was added to the map that was drawn from it")
-    if state["transport"].shape != (n_drawn, n_drawn):
-        raise ValueError("the transport distances do not match the domains")
-    if not np.isfinite(state["transport"]).all() or not 0.0 < state["unit"] < np.inf:
-        raise ValueError("the distances of the map are not usable numbers")
-    if any(type(number) is not int or number < 1 for number in state["neighbors"]):
-        raise ValueError(f"geodesics pass through {state['neighbors']} neighbours")

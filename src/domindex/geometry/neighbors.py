@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from domindex.arrays import Floats, Ints
@@ -51,23 +51,22 @@ def domain_graph(
     >>> sorted(domain_graph(distances, threshold=2, domains=["a", "b", "c"]).edges)
     [('a', 'b')]
     """
-    rule = (threshold, quantile, n_neighbors)
     if isinstance(index, DomainIndex):
-        return point_graph(index.coordinates, index.domains, *rule)
+        return point_graph(index.coordinates, index.domains, threshold, quantile, n_neighbors)
     distances = check_distances(index)
     names = list(range(len(distances)) if domains is None else domains)
     if len(names) != len(distances):
         raise InputError(
             f"domains names {len(names)} nodes, but there are {len(distances)} rows of distances."
         )
-    _check_rule(len(distances), *rule)
+    _check_rule(len(distances), threshold, quantile, n_neighbors)
     if threshold is not None:
         links = distances <= threshold
-    elif quantile is not None:
-        links = closest_pairs(distances, quantile)
-    else:
-        assert n_neighbors is not None
+    elif n_neighbors is not None:
         links = nearest_links(distances, n_neighbors)
+    else:
+        assert quantile is not None
+        links = _closest_pairs(distances, quantile)
     first, second = np.nonzero(np.triu(links, k=1))
     return _graph(names, first, second, distances[first, second])
 
@@ -79,47 +78,38 @@ def point_graph(
     quantile: float | None = None,
     n_neighbors: int | None = None,
 ) -> nx.Graph:
-    """`domain_graph` of the points of a map, (domains, index_dim); of many points by a tree."""
-    rule = (threshold, quantile, n_neighbors)
-    if len(points) <= MAP.max_drawn:
-        distances = squareform(pdist(points))
-        by = {"threshold": threshold, "quantile": quantile, "n_neighbors": n_neighbors}
-        return domain_graph(distances, **by, domains=names)  # type: ignore[arg-type]
-    _check_rule(len(points), *rule)
-    first, second = _near_pairs(points, *rule).T
-    lengths = np.linalg.norm(points[first] - points[second], axis=1)
-    return _graph(names, first, second, lengths)
+    """`domain_graph` of the points of a map, (domains, index_dim), without a matrix of all."""
+    _check_rule(len(points), threshold, quantile, n_neighbors)
+    tree = cKDTree(points)
+    if n_neighbors is not None:
+        near, _ = nearest_points(points, n_neighbors)
+        pairs = np.stack([np.repeat(np.arange(len(points)), n_neighbors), near.ravel()], axis=1)
+        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    elif threshold is not None:
+        pairs = tree.query_pairs(threshold, output_type="ndarray")
+    else:
+        assert quantile is not None
+        count = max(1, round(quantile * len(points) * (len(points) - 1) / 2))
+        reach, pairs = _quantile_of_pairs(points, quantile), np.empty((0, 2), dtype=np.int64)
+        while len(pairs) < count:  # the reach comes from a sample: a little more, until all are in
+            reach = 1.1 * reach + 1e-9 * float(np.ptp(points)) + np.finfo(np.float64).tiny
+            pairs = tree.query_pairs(reach, output_type="ndarray")
+        order = np.lexsort((pairs[:, 1], pairs[:, 0], _lengths(points, *pairs.T)))
+        pairs = pairs[order[:count]]
+    first, second = pairs.T
+    return _graph(names, first, second, _lengths(points, first, second))
 
 
 def _graph(names: Sequence[Hashable], first: Ints, second: Ints, lengths: Floats) -> nx.Graph:
     graph = nx.Graph()
     graph.add_nodes_from(names)
-    graph.add_edges_from(
-        (names[i], names[j], {"distance": length})
-        for i, j, length in zip(first.tolist(), second.tolist(), lengths.tolist())
-    )
+    edges = zip(first.tolist(), second.tolist(), lengths.tolist())
+    graph.add_edges_from((names[i], names[j], {"distance": length}) for i, j, length in edges)
     return graph
 
 
-def _near_pairs(
-    points: Floats, threshold: float | None, quantile: float | None, n_neighbors: int | None
-) -> Ints:
-    """(pairs, 2) of many points that are joined, the smaller number first."""
-    if n_neighbors is not None:
-        near, _ = nearest_points(points, n_neighbors)
-        pairs = np.stack([np.repeat(np.arange(len(points)), n_neighbors), near.ravel()], axis=1)
-        return np.unique(np.sort(pairs, axis=1), axis=0)
-    tree = cKDTree(points)
-    if threshold is not None:
-        return tree.query_pairs(threshold, output_type="ndarray")
-    assert quantile is not None
-    count = max(1, round(quantile * len(points) * (len(points) - 1) / 2))
-    reach, pairs = _quantile_of_pairs(points, quantile), np.empty((0, 2), dtype=np.int64)
-    while len(pairs) < count:  # the reach comes from a sample: a little more, until all are there
-        reach = 1.1 * reach + 1e-9 * float(np.ptp(points)) + np.finfo(np.float64).tiny
-        pairs = tree.query_pairs(reach, output_type="ndarray")
-    lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
-    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0], lengths))[:count]]
+def _lengths(points: Floats, first: Ints, second: Ints) -> Floats:
+    return np.linalg.norm(points[first] - points[second], axis=1)
 
 
 def _check_rule(
@@ -140,7 +130,7 @@ def _check_rule(
         )
 
 
-def closest_pairs(distances: Floats, quantile: float) -> Links:
+def _closest_pairs(distances: Floats, quantile: float) -> Links:
     """Join the closest `quantile` of all pairs, at least one."""
     rows, columns = np.triu_indices(len(distances), k=1)
     count = max(1, round(quantile * len(rows)))
@@ -152,11 +142,9 @@ def closest_pairs(distances: Floats, quantile: float) -> Links:
 
 def _quantile_of_pairs(points: Floats, quantile: float, n_pairs: int = 100_000) -> float:
     """Length that this share of all pairs does not exceed, by random ones."""
-    rng = np.random.default_rng(0)
-    first, second = rng.integers(len(points), size=(2, n_pairs))
+    first, second = np.random.default_rng(0).integers(len(points), size=(2, n_pairs))
     apart = first != second
-    lengths = np.linalg.norm(points[first[apart]] - points[second[apart]], axis=1)
-    return float(np.quantile(lengths, quantile))
+    return float(np.quantile(_lengths(points, first[apart], second[apart]), quantile))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,14 +163,11 @@ class DomainWeb:
         cls, points: Floats, starts: NDArray[np.bool_], quantile: float, links: Links | None = None
     ) -> DomainWeb:
         """Joins the closest `quantile` of all pairs, unless `links` says who is joined."""
-        reach = 0.0
-        if len(points) <= MAP.max_drawn:
-            distances = np.linalg.norm(points[:, None, :] - points[None, :, :], axis=-1)
-            tree = _spanning_tree(distances)
-            links = closest_pairs(distances, quantile) if links is None else links
-        else:
-            tree = _tree_of_many(points)
-            reach = 0.0 if links is not None else _quantile_of_pairs(points, quantile)
+        reach, tree = 0.0, _spanning_tree(points)
+        if links is None and len(points) <= MAP.max_drawn:
+            links = _closest_pairs(cdist(points, points), quantile)
+        elif links is None:
+            reach = _quantile_of_pairs(points, quantile)
         paths = dijkstra(tree, directed=False, indices=np.flatnonzero(starts), min_only=True)
         others = np.flatnonzero(~starts)
         arrival = np.zeros(len(points))
@@ -204,29 +189,28 @@ class DomainWeb:
         return near
 
 
-def _spanning_tree(distances: Floats) -> csr_array:
-    """The fewest and shortest steps that reach every domain, symmetric, with their lengths."""
-    # A zero means "no edge" to SciPy; adding the same length to all leaves the tree as it is.
-    offset = max(float(distances.max()), 1.0)
-    tree = minimum_spanning_tree(distances + offset).toarray() > 0.0
-    first, second = np.nonzero(tree | tree.T)
-    return csr_array((distances[first, second], (first, second)), shape=distances.shape)
+def _spanning_tree(points: Floats, n_near: int = 12) -> csr_array:
+    """The fewest and shortest steps that reach every domain, symmetric, with their lengths.
 
-
-def _tree_of_many(points: Floats, n_near: int = 12) -> csr_array:
-    """The shortest tree of steps to one of the nearest points, or along the first axis, which
-    keeps it in one piece.
+    Of many points only steps to the nearest are looked at, and those along the first axis, which
+    keep the tree in one piece.
     """
     n_points = len(points)
-    near = NearestNeighbors(n_neighbors=min(n_near, n_points - 1)).fit(points).kneighbors()[1]
-    along = np.argsort(points[:, 0], kind="stable")
-    first = np.append(np.repeat(np.arange(n_points), near.shape[1]), along[:-1])
-    second = np.append(near.ravel(), along[1:])
-    pairs = np.unique(np.sort(np.stack([first, second], axis=1), axis=1), axis=0)
-    lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
-    offset, shape = max(float(lengths.max()), 1.0), (n_points, n_points)
-    tree = minimum_spanning_tree(csr_array((lengths + offset, pairs.T), shape=shape)).tocoo()
-    steps = np.maximum(tree.data - offset, np.finfo(np.float64).tiny)
+    first, second = np.triu_indices(n_points, k=1)
+    if n_points > MAP.max_drawn:
+        near = NearestNeighbors(n_neighbors=n_near).fit(points).kneighbors()[1]
+        along = np.argsort(points[:, 0], kind="stable")
+        first = np.append(np.repeat(np.arange(n_points), n_near), along[:-1])
+        second = np.append(near.ravel(), along[1:])
+        pairs = np.sort(np.stack([first, second], axis=1), axis=1)
+        first, second = np.unique(pairs, axis=0).T
+    lengths, shape = _lengths(points, first, second), (n_points, n_points)
+    # A zero means "no edge" to SciPy; adding the same length to all leaves the tree as it is.
+    offset = max(float(lengths.max(initial=0.0)), 1.0)
+    tree = minimum_spanning_tree(
+        csr_array((lengths + offset, (first, second)), shape=shape)
+    ).tocoo()
+    steps = np.maximum(_lengths(points, tree.row, tree.col), np.finfo(np.float64).tiny)
     both = (np.append(tree.row, tree.col), np.append(tree.col, tree.row))
     return csr_array((np.append(steps, steps), both), shape=shape)
 
@@ -236,28 +220,14 @@ class PointDistances:
     """Distances between the points (domains, index_dim) of a map."""
 
     points: Floats
-    matrix: Floats | None  # (domains, domains); None where domains are many
-
-    @classmethod
-    def of(cls, points: Floats) -> PointDistances:
-        return cls(points, squareform(pdist(points)) if len(points) <= MAP.max_drawn else None)
-
-    @classmethod
-    def of_matrix(cls, matrix: Floats) -> PointDistances:
-        return cls(np.empty((len(matrix), 0)), matrix)
 
     def row(self, number: int) -> Floats:
         """(domains,) from one domain to all."""
-        if self.matrix is not None:
-            return self.matrix[number]
         return cdist(self.points[number : number + 1], self.points)[0]
 
     def to_nearest(self, numbers: Ints, others: Ints) -> Floats:
         """(numbers,) from each domain to the nearest of the others."""
-        if self.matrix is not None:
-            return self.matrix[np.ix_(numbers, others)].min(axis=1)
-        search = NearestNeighbors(n_neighbors=1).fit(self.points[others])
-        return search.kneighbors(self.points[numbers])[0][:, 0]
+        return cKDTree(self.points[others]).query(self.points[numbers])[0]
 
 
 def nearest_points(
@@ -266,8 +236,7 @@ def nearest_points(
     """(points, count) numbers of the nearest goals, and their distances.
 
     Of the other points where `goals` is None. `own` (points,) numbers each point among the goals,
-    to be left out; -1 where it is none of them. Of many by a tree, without a matrix; of few by a
-    stable sort, so that of domains at one place the first comes first.
+    to be left out; -1 where it is none of them. Of few domains at one place the first comes first.
     """
     if goals is None:
         goals, own = points, np.arange(len(points))

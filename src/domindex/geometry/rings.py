@@ -124,7 +124,7 @@ def _join_weights(lengths: Floats, typical: float) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class Loop(Saved):
     """Domains on a ring, with an angle each.
 
     Examples
@@ -188,19 +188,15 @@ class Loop:
         return float(wrap_angle(centre))
 
     def state(self) -> dict[str, Any]:
-        figures = {name: float(getattr(self, name)) for name in ("birth", "death", "rate")}
-        return {"angles": self.angles, **figures}
+        """Without the distances, which the map has too: `from_state` needs them beside it."""
+        return {name: part for name, part in super().state().items() if name != "distances"}
 
-    @classmethod
-    def from_state(cls, state: dict[str, Any], distances: Floats) -> Loop:
-        """What `state` described, of domains at these distances."""
-        angles = state["angles"]
-        birth, death, rate = (float(state[name]) for name in ("birth", "death", "rate"))
-        if angles.shape != (len(distances),) or not (np.abs(angles) <= np.pi).all():
+    def _check_state(self) -> None:
+        angles, rate = self.angles, self.rate
+        if angles.shape != (len(self.distances),) or not (np.abs(angles) <= np.pi).all():
             raise ValueError("the angles of the loop do not match the domains")
-        if not (0.0 < birth < death < np.inf and 0.0 < rate < np.inf):
+        if not (0.0 < self.birth < self.death < np.inf and 0.0 < rate < np.inf):
             raise ValueError("the loop of the map has no width")
-        return cls(angles, birth, death, rate, distances)
 
 
 def find_loop(distances: ArrayLike) -> Loop | None:

@@ -24,9 +24,8 @@ Links = NDArray[np.bool_]
 def classical_scaling(distances: ArrayLike, n_components: int) -> Floats:
     """Coordinates (N, n_components), centred, whose distances come closest in inner products.
 
-    With B = −½ J D² J (J centres), X = V √Λ from B's largest eigenpairs; negative eigenvalues,
-    which a distance that is not Euclidean can have, count as zero. The entry of largest size in
-    each column, the first of equal ones, is positive: the same distances give the same map.
+    With B = −½ J D² J (J centres), X = V √Λ from B's largest eigenpairs; negative eigenvalues count
+    as zero. The largest entry of each column is positive: the same distances give the same map.
 
     Examples
     --------
@@ -37,10 +36,8 @@ def classical_scaling(distances: ArrayLike, n_components: int) -> Floats:
     matrix = check_distances(distances)
     if n_components < 1:
         raise InputError(f"n_components is {n_components}. Ask for 1 or more.")
-    kept = min(n_components, len(matrix))
-    values, vectors = eigh(
-        _centred_products(matrix), subset_by_index=[len(matrix) - kept, len(matrix) - 1]
-    )
+    size, kept = len(matrix), min(n_components, len(matrix))
+    values, vectors = eigh(_centred_products(matrix), subset_by_index=[size - kept, size - 1])
     coordinates = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
     sizes = np.abs(coordinates)
     largest = (sizes >= (1.0 - 1e-9) * sizes.max(axis=0)).argmax(axis=0)
@@ -70,13 +67,6 @@ def _centred_products(matrix: Floats) -> Floats:
 class DomainIndex(Saved):
     """One point per domain, and what it was made from.
 
-    Attributes ---------- domains : names, in the order of all rows below coordinates : (domains,
-    components) distances : (domains, domains) that the coordinates show; (domains, landmarks) where
-    there are any eigenvalues : (domains,) or (landmarks,), falling; a gap shows how many components
-    the map needs angles : (domains,) in (−π, π] around the ring that the domains lie on; None on an
-    open map landmarks : rising numbers of the domains that the map was drawn from; None where from
-    all
-
     Examples
     --------
     >>> from domindex.geometry import DomainIndex
@@ -85,11 +75,15 @@ class DomainIndex(Saved):
     ([1.667], 0.0)
     """
 
-    domains: tuple[Hashable, ...]
-    coordinates: Floats
+    domains: tuple[Hashable, ...]  # names, in the order of all rows below
+    coordinates: Floats  # (domains, components)
+    # (domains, domains) that the coordinates show; (domains, landmarks) where there are any
     distances: Floats
+    # (domains,) or (landmarks,), falling; a gap shows how many components the map needs
     eigenvalues: Floats
+    # (domains,) in (−π, π] around the ring that the domains lie on; None on an open map
     angles: Floats | None = field(default=None, metadata={"omitted": True})
+    # rising numbers of the domains that the map was drawn from; None where from all
     landmarks: Ints | None = field(default=None, metadata={"omitted": True})
 
     def __post_init__(self) -> None:
@@ -114,9 +108,8 @@ class DomainIndex(Saved):
 
     def find(self, name: Hashable) -> Floats | None:
         """The point of a domain, None where it is not on the map."""
-        if name not in self.domains:
-            return None
-        return self.coordinates[self.domains.index(name)]
+        known = name in self.domains
+        return self.coordinates[self.domains.index(name)] if known else None
 
     @property
     def map_distances(self) -> Floats:
@@ -126,12 +119,10 @@ class DomainIndex(Saved):
     @property
     def stress(self) -> float:
         """Kruskal's stress: the share of the distances that the map does not show, 0 is perfect."""
-        total = float((self.distances**2).sum())
-        if self.landmarks is None:
-            shown = self.map_distances
-        else:
-            shown = cdist(self.coordinates, self.coordinates[self.landmarks])
-        return float(np.sqrt(((shown - self.distances) ** 2).sum() / (total or 1.0)))
+        drawn = slice(None) if self.landmarks is None else self.landmarks
+        shown = cdist(self.coordinates, self.coordinates[drawn])
+        total = float((self.distances**2).sum()) or 1.0
+        return float(np.sqrt(((shown - self.distances) ** 2).sum() / total))
 
     def _check_state(self) -> None:
         n_domains, landmarks = len(self.domains), self.landmarks
@@ -164,8 +155,7 @@ def procrustes_align(embedding: ArrayLike, reference: ArrayLike) -> Floats:
     >>> bool(np.allclose(procrustes_align(turned, points), points))
     True
     """
-    points = np.asarray(embedding, dtype=np.float64)
-    goal = np.asarray(reference, dtype=np.float64)
+    points, goal = (np.asarray(one, dtype=np.float64) for one in (embedding, reference))
     if points.shape != goal.shape or points.ndim != 2:
         raise InputError(
             f"embedding has shape {points.shape} and reference {goal.shape}. "
@@ -212,9 +202,8 @@ def place(
     centre = points.mean(axis=0)
     centred = points - centre
     if known_distances is None:
-        squares = ((centred[:, None, :] - centred[None, :, :]) ** 2).sum(axis=-1)
-    else:
-        squares = check_distances(known_distances) ** 2
+        known_distances = squareform(pdist(centred))
+    squares = check_distances(known_distances) ** 2
     inverse = np.linalg.pinv(centred, rcond=flat_axis)
     return centre + 0.5 * (squares.mean(axis=0) - gaps**2) @ inverse.T
 
@@ -276,12 +265,7 @@ def mean_geodesics(distances: Floats, neighbors: Sequence[int]) -> Floats:
 
     Each is brought to the mean length of the first: more neighbours make shorter paths.
     """
-    paths = [geodesic_distances(distances, number) for number in neighbors]
-    return np.mean([path * _share(paths[0], path) for path in paths], axis=0)
-
-
-def _share(first: Floats, other: Floats) -> float:
-    return float(first.sum() / other.sum()) if other.any() else 1.0
+    return np.mean([one.lengths * one.share for one in known_paths(distances, neighbors)], axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,21 +282,18 @@ class KnownPaths:
 
 
 def known_paths(distances: Floats, neighbors: Sequence[int]) -> list[KnownPaths]:
-    lengths = [geodesic_distances(distances, number) for number in neighbors]
     others = distances + np.diag(np.full(len(distances), np.inf))
     order = np.argsort(others, axis=1, kind="stable")[:, : max(len(distances) - 1, 1)]
     apart = np.take_along_axis(others, order, axis=1)
-    last = order.shape[1] - 1
-    return [
-        KnownPaths(
-            number,
-            one,
-            _share(lengths[0], one),
-            apart[:, min(number - 1, last)],
-            order[:, : min(number, len(distances) - 1)],
-        )
-        for number, one in zip(neighbors, lengths)
-    ]
+    found: list[KnownPaths] = []
+    for number in neighbors:
+        lengths = geodesic_distances(distances, number)
+        first = found[0].lengths if found else lengths
+        share = float(first.sum() / lengths.sum()) if lengths.any() else 1.0
+        reach = apart[:, min(number, apart.shape[1]) - 1]
+        nearest = order[:, : min(number, len(distances) - 1)]
+        found.append(KnownPaths(number, lengths, share, reach, nearest))
+    return found
 
 
 def extend_paths(gaps: Floats, paths: Sequence[KnownPaths]) -> Floats:
@@ -340,13 +321,10 @@ def extend_paths(gaps: Floats, paths: Sequence[KnownPaths]) -> Floats:
 def join_paths(gaps: Floats, distances: Floats, paths: Sequence[KnownPaths]) -> Floats:
     """`extend_paths`, with what a new domain does to known paths taken off its own.
 
-    A domain that joins the graph takes the place of the last neighbour of those it is near to: long
-    edges go, and paths around it, its own too, are longer than on the map that was drawn without
-    it. What it does to the paths of its nearest known domains is therefore taken off: with w by
-    inverse distance over as many of them as geodesics pass through at most, δ(i) = g'(new, i) − Σⱼ
-    wⱼ (g'(j, i) − g(j, i)), g' with it and g without. A domain that coincides with a known one has
-    the paths of that one. Each is placed as if it had come alone. `distances` are (known, known);
-    `gaps` are infinite where nobody can be anybody's neighbour.
+    A domain that joins the graph takes the place of the last neighbour of those it is near to, and
+    paths around it, its own too, become longer. With w by inverse distance over its nearest:
+    δ(i) = g'(new, i) − Σⱼ wⱼ (g'(j, i) − g(j, i)), g' with it and g without. `distances` are
+    (known, known); `gaps` are infinite where nobody can be anybody's neighbour.
     """
     n_known, widest = len(distances), max(one.n_neighbors for one in paths)
     joined = np.zeros((n_known + 1, n_known + 1))
@@ -363,28 +341,20 @@ def join_paths(gaps: Floats, distances: Floats, paths: Sequence[KnownPaths]) -> 
 
 def _lengths_beside(joined: Floats, near: Ints, paths: KnownPaths) -> Floats:
     """(known,) δ of the last domain of `joined`, through one number of neighbours."""
-    n_known = len(joined) - 1
-    links = _links_with_one_more(joined[n_known, :n_known], paths)
-    edges = _edges(links, joined)
-    if connected_components(edges, directed=False)[0] > 1:
-        edges = _edges(bridge_components(links, joined), joined)
+    n_known, n_nearest = paths.nearest.shape
+    gap = joined[n_known, :n_known]
+    # Either is among the other's nearest, now that there is one more.
+    closer = np.flatnonzero(np.isfinite(gap))
+    links = np.zeros(joined.shape, dtype=bool)
+    links[np.arange(n_known)[:, None], paths.nearest] = True
+    if n_nearest == paths.n_neighbors:  # otherwise all are neighbours, and one more has room
+        closer = np.flatnonzero(gap < paths.reach)
+        links[closer, paths.nearest[closer, -1]] = False
+    links[closer, n_known] = True
+    links[n_known, np.argsort(gap, kind="stable")[: paths.n_neighbors]] = True
+    edges = _edges(bridge_components(links | links.T, joined), joined)
     found = dijkstra(edges, directed=False, indices=np.append(n_known, near))[:, :n_known]
-    gaps = joined[n_known, near]
-    same = gaps == 0.0
-    weights = same.astype(np.float64) if same.any() else gaps.min() / gaps
+    same = gap[near] == 0.0
+    weights = same.astype(np.float64) if same.any() else gap[near].min() / gap[near]
     longer = weights / weights.sum() @ (found[1:] - paths.lengths[near])
     return paths.share * (found[0] - longer)
-
-
-def _links_with_one_more(gap: Floats, paths: KnownPaths) -> Links:
-    """(known + 1, known + 1): either is among the other's nearest, now that there is one more."""
-    n_known, n_nearest = paths.nearest.shape
-    nearer = np.flatnonzero(np.isfinite(gap))
-    chosen = np.zeros((n_known + 1, n_known + 1), dtype=bool)
-    chosen[np.arange(n_known)[:, None], paths.nearest] = True
-    if n_nearest == paths.n_neighbors:  # otherwise all are neighbours, and one more has room
-        nearer = np.flatnonzero(gap < paths.reach)
-        chosen[nearer, paths.nearest[nearer, -1]] = False
-    chosen[nearer, n_known] = True
-    chosen[n_known, np.argsort(gap, kind="stable")[: paths.n_neighbors]] = True
-    return chosen | chosen.T

@@ -59,6 +59,11 @@ class InputScaler(Scale):
         return cls(offset, scale * (overall or 1.0))
 
     @classmethod
+    def plain(cls, n_features: int) -> InputScaler:
+        """One that leaves inputs as they are."""
+        return cls(np.zeros(n_features), np.ones(n_features))
+
+    @classmethod
     def of_channels(cls, rows: NDArray, layout: InputLayout) -> InputScaler:
         """Cells of pictures and signals (rows, ...) share the mean and deviation of their channel.
 

@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 AROUND = {"key": "around", "omitted": True}  # only flows around a ring have one
 
 
-def _plain_scaler(size: int) -> InputScaler:
-    return InputScaler(np.zeros(size), np.ones(size))
-
-
 @dataclass(frozen=True, eq=False)
 class FlowAligned(Saved, Representation):
     """Every domain aligned along the map to β = 0 by the flow in closed form.
@@ -66,7 +62,7 @@ class FlowAligned(Saved, Representation):
         flow, around = geometry.selected.flow, geometry.selected.around
         ring = None if around is None else around.ring
         flow = flow if around is None else around.flow
-        bare = cls(geometry.scaler, geometry.subspace, flow, _plain_scaler(size), ring)
+        bare = cls(geometry.scaler, geometry.subspace, flow, InputScaler.plain(size), ring)
         aligned = bare.align(PlacedRows.of_map(data, geometry.domain_map))
         unit = np.sqrt(aligned.var(axis=0).mean()) or 1.0
         return replace(bare, outputs=InputScaler(aligned.mean(axis=0), np.full(size, unit)))
@@ -140,7 +136,9 @@ class GridFlowAligned(Saved, Representation):
                 "choose another representation."
             )
         selected = geometry.grid_flow(data)
-        bare = cls(layout, selected.flow, _plain_scaler(int(np.prod(layout.shape))), selected.ring)
+        bare = cls(
+            layout, selected.flow, InputScaler.plain(int(np.prod(layout.shape))), selected.ring
+        )
         aligned = bare.align(PlacedRows.of_map(data, geometry.domain_map))
         return replace(bare, scaler=InputScaler.of_channels(aligned, layout))
 

@@ -1,19 +1,17 @@
 """Rows relative to themselves or to their domain: level, spread or covariance taken out.
 
-x = level + spread · shape. Where outputs share the units of the inputs they are split the same way,
-y = level + spread · shape of y, and a prediction is restored with the row's own two numbers
-(reversible instance normalisation).
+Outputs in the units of the inputs go the same way, and back (reversible instance normalisation).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.covariance import ledoit_wolf
 
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 SPREAD_FLOOR = 1e-2
-"""Smallest spread of a row or a domain, relative to that of all inputs: what is flat has no shape.
-Set for numerical safety, on no dataset."""
+"""Smallest spread of a row or a domain, relative to that of all inputs. For numerical safety."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +49,9 @@ class Shapes(Saved, Representation):
 
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
-        """Where features share their units, and values to be predicted share them too.
-
-        A class may depend on what of two features is lost with their level: three are the least.
-        """
+        """Where features share their units, and values to be predicted share them too."""
         n_features = int(np.prod(data.inputs.shape[1:]))
-        if data.task == "classification":
+        if data.task == "classification":  # it may depend on what two features lose with a level
             return n_features >= 3 and inputs_share_units(data)
         return n_features >= cls.min_features and outputs_share_units(data)
 
@@ -74,10 +68,7 @@ class Shapes(Saved, Representation):
                 f"The representation {cls.name!r} needs {cls.min_features} features or more, "
                 f"but X has {n_features}. Choose 'raw'."
             )
-        flat, rows = (
-            InputScaler(np.zeros(n_features), np.ones(n_features)),
-            PlacedRows.of_data(data),
-        )
+        flat, rows = InputScaler.plain(n_features), PlacedRows.of_data(data)
         bare = cls(float(data.inputs.std()) or 1.0, flat).with_domains(rows)
         shapes = bare.apply(rows).features
         offset, unit = shapes.mean(axis=0), np.sqrt(shapes.var(axis=0).mean()) or 1.0
@@ -141,8 +132,7 @@ class RowStandardised(Shapes):
 class DomainScaled(Shapes):
     """Rows minus the mean of all inputs of their domain, over the deviation of all of them.
 
-    One level and one spread a domain (`domains`), for features that share their units, and outputs
-    with them. A new domain is measured by its rows.
+    For features that share their units, and outputs with them. A new domain is measured anew.
     """
 
     name = "domain_scaled"
@@ -150,44 +140,42 @@ class DomainScaled(Shapes):
     change_rank = 4
     may_balance = True
     moves_domains = True
-    domains: Mapping[Hashable, tuple[float, float]] = field(default_factory=dict)
+    names: tuple[Hashable, ...] = ()
+    levels: Floats = field(default_factory=lambda: np.empty((0, 2)))  # level and spread of each
 
-    def _measure(self, cloud: NDArray) -> tuple[float, float]:
-        return float(cloud.mean()), max(float(cloud.std()), SPREAD_FLOOR * self.unit)
+    @cached_property
+    def known(self) -> dict[Hashable, Floats]:
+        return dict(zip(self.names, self.levels))
+
+    def _measure(self, cloud: Floats) -> Floats:
+        return np.array([cloud.mean(), max(cloud.std(), SPREAD_FLOOR * self.unit)])
 
     def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
         features = rows.features
-        known = [
-            self.domains.get(domain.name) or self._measure(features[domain.rows])
-            for domain in rows.domains
-        ]
-        both = rows.spread([np.array(pair) for pair in known])
+        both = rows.spread(
+            [
+                self.known[name] if name in self.known else self._measure(features[members])
+                for name, members, _ in rows.domains
+            ]
+        )
         return both[:, :1], both[:, 1:]
 
     def with_domains(self, rows: PlacedRows) -> Self:
-        features = rows.features
-        new = {name: self._measure(features[members]) for name, members, _ in rows.domains}
-        return replace(self, domains={**self.domains, **new})
+        features, known = rows.features, dict(self.known)
+        for name, members, _ in rows.domains:
+            known[name] = self._measure(features[members])
+        return replace(self, names=tuple(known), levels=np.stack(list(known.values())))
 
     def known_form(self, places: PlacedRows) -> KnownDomainForm:
-        levels = np.array([self.domains[domain.name] for domain in places.domains])
+        levels = np.stack([self.known[domain.name] for domain in places.domains])
         return KnownDomainForm(self.scaler, levels=levels)
 
-    def state(self) -> dict[str, Any]:
-        table = np.array(list(self.domains.values()), dtype=np.float64)
-        state = super().state()
-        del state["domains"]
-        return {**state, "names": tuple(self.domains), "levels": table}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        pairs = [(float(level), float(spread)) for level, spread in state["levels"]]
-        domains = dict(zip(require_distinct(state["names"]), pairs, strict=True))
-        if not all(np.isfinite(level) and 0 < spread < np.inf for level, spread in pairs):
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self.levels.shape != (len(require_distinct(self.names)), 2):
+            raise ValueError("the levels do not fit the domains")
+        if not np.isfinite(self.levels).all() or not (self.levels[:, 1] > 0).all():
             raise ValueError("the levels of the domains are not usable numbers")
-        made = cls(float(state["unit"]), InputScaler.from_state(state["scaler"]), domains)
-        made._check_state()
-        return made
 
 
 SHAPES: tuple[type[Shapes], ...] = (RowCentred, RowStandardised, DomainScaled)
@@ -215,7 +203,7 @@ def outputs_share_units(data: DomainData) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class DomainCentred(Representation):
+class DomainCentred(Saved, Representation):
     """Every feature minus its mean in the row's domain; outputs stay as they are."""
 
     name = "domain_centred"
@@ -223,9 +211,9 @@ class DomainCentred(Representation):
     change_rank: ClassVar[int | None] = 3
     moves_domains = True
     scaler: InputScaler  # inputs to one scale, before domains are taken out
-    # (features,) of each known domain; a new one has its own rows'
-    offsets: Mapping[Hashable, Floats] = field(default_factory=dict)
-    scales: Mapping[Hashable, Floats] = field(default_factory=dict)  # the same
+    names: tuple[Hashable, ...] = ()  # of known domains; a new one has the numbers of its own rows
+    offsets: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (domains, features)
+    scales: Floats = field(default_factory=lambda: np.empty((0, 0)))  # the same
 
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
@@ -236,6 +224,11 @@ class DomainCentred(Representation):
         """From inputs on one scale."""
         return cls(scaler).with_domains(PlacedRows.of_data(data))
 
+    @cached_property
+    def known(self) -> dict[Hashable, tuple[Floats, Floats]]:
+        """Offset and scale of known domains, by name."""
+        return dict(zip(self.names, zip(self.offsets, self.scales)))
+
     def measure(self, cloud: Floats) -> tuple[Floats, Floats]:
         """Offset and scale of a domain by its scaled rows."""
         return level_of(cloud), np.ones(cloud.shape[1])
@@ -245,42 +238,29 @@ class DomainCentred(Representation):
         return (cloud - offset) / scale
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:
-        scaled = self.scaler.apply_flat(rows.inputs)
-        result = np.empty_like(scaled)
+        result = self.scaler.apply_flat(rows.inputs)
         for name, members, _ in rows.domains:
-            cloud = scaled[members]
-            known = (self.offsets[name], self.scales[name]) if name in self.offsets else None
-            result[members] = self.move(cloud, *(known or self.measure(cloud)))
+            cloud = result[members]
+            result[members] = self.move(cloud, *(self.known.get(name) or self.measure(cloud)))
         return RepresentedRows.plain(result)
 
     def with_domains(self, rows: PlacedRows) -> Self:
-        scaled = self.scaler.apply_flat(rows.inputs)
-        offsets, scales = dict(self.offsets), dict(self.scales)
+        scaled, known = self.scaler.apply_flat(rows.inputs), dict(self.known)
         for name, members, _ in rows.domains:
-            offsets[name], scales[name] = self.measure(scaled[members])
-        return replace(self, offsets=offsets, scales=scales)
+            known[name] = self.measure(scaled[members])
+        offsets, scales = (np.stack(part) for part in zip(*known.values()))
+        return replace(self, names=tuple(known), offsets=offsets, scales=scales)
 
     def known_form(self, places: PlacedRows) -> KnownDomainForm:
-        offsets = np.stack([self.offsets[domain.name] for domain in places.domains])
-        scales = np.stack([self.scales[domain.name] for domain in places.domains])
+        parts = zip(*(self.known[domain.name] for domain in places.domains))
+        offsets, scales = (np.stack(part) for part in parts)
         return KnownDomainForm(self.scaler, offsets=offsets, scales=scales)
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "scaler": self.scaler.state(),
-            "names": tuple(self.offsets),
-            "offsets": np.stack(list(self.offsets.values())),
-            "scales": np.stack(list(self.scales.values())),
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        scaler, names = InputScaler.from_state(state["scaler"]), require_distinct(state["names"])
-        if state["offsets"].shape != (len(names), len(scaler.offset)):
+    def _check_state(self) -> None:
+        if self.offsets.shape != (len(require_distinct(self.names)), len(self.scaler.offset)):
             raise ValueError("the offsets do not fit the domains")
-        if state["scales"].shape != state["offsets"].shape or not (state["scales"] > 0).all():
+        if self.scales.shape != self.offsets.shape or not (self.scales > 0).all():
             raise ValueError("the scales do not fit the domains")
-        return cls(scaler, dict(zip(names, state["offsets"])), dict(zip(names, state["scales"])))
 
 
 class DomainStandardised(DomainCentred):
@@ -310,23 +290,18 @@ class WithMeans(DomainCentred):
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         scaled = self.scaler.apply_flat(rows.inputs)
         means = [
-            self.offsets[name] if name in self.offsets else level_of(scaled[members])
+            (self.known.get(name) or self.measure(scaled[members]))[0]
             for name, members, _ in rows.domains
         ]
         return RepresentedRows.plain(np.hstack([scaled, rows.spread(means)]))
 
     def known_form(self, places: PlacedRows) -> KnownDomainForm:
-        means = np.stack([self.offsets[domain.name] for domain in places.domains])
-        return KnownDomainForm(self.scaler, beside=means)
+        return KnownDomainForm(self.scaler, beside=super().known_form(places).offsets)
 
 
 def level_of(cloud: Floats) -> Floats:
-    """(features,) means of rows (n, features), exact where all rows have the same value.
-
-    Else rounding would leave crumbs of 1e-17 where nothing varies, and a learner that brings
-    features to one scale would take them for a feature, which in the next domain is 1e17 times as
-    large.
-    """
+    """(features,) means of rows (n, features), exact where all rows have the same value: else
+    crumbs of 1e-17 would be left, and a learner that scales features take them for one."""
     constant = (cloud == cloud[:1]).all(axis=0)
     return np.where(constant, cloud[0], cloud.mean(axis=0))
 
@@ -336,13 +311,17 @@ class DomainWhitened(DomainCentred):
     """Every domain centred, whitened by its covariance, and coloured like the domains' average.
 
     A covariance of few rows is drawn towards the average within domains: n rows of p features count
-    n / (n + p). `scales` holds a matrix (p, p) for every domain.
+    n / (n + p).
     """
 
     name = "domain_whitened"
     label = "domain-whitened inputs"
     change_rank = 8
     mixes_cells = True
+    # (domains, p, p), what whitens and colours each
+    scales: Floats = field(
+        default_factory=lambda: np.empty((0, 0, 0)), metadata={"key": "matrices"}
+    )
     # (p, p), the average covariance within domains
     within: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
@@ -361,7 +340,6 @@ class DomainWhitened(DomainCentred):
         return cls(scaler, within=within).with_domains(PlacedRows.of_data(data))
 
     def measure(self, cloud: Floats) -> tuple[Floats, Floats]:
-        """The level (p,) of a domain's rows, and what whitens and colours them (p, p)."""
         n_rows, n_features = cloud.shape
         offset = cloud.mean(axis=0)
         own = (cloud - offset).T @ (cloud - offset) / n_rows
@@ -376,21 +354,12 @@ class DomainWhitened(DomainCentred):
         form = super().known_form(places)
         return KnownDomainForm(self.scaler, offsets=form.offsets, matrices=form.scales)
 
-    def state(self) -> dict[str, Any]:
-        state = super().state()
-        matrices = state.pop("scales")
-        return {**state, "within": self.within, "matrices": matrices}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        scaler, names = InputScaler.from_state(state["scaler"]), require_distinct(state["names"])
-        size = len(scaler.offset)
-        if state["offsets"].shape != (len(names), size) or state["within"].shape != (size, size):
+    def _check_state(self) -> None:
+        n_domains, size = len(require_distinct(self.names)), len(self.scaler.offset)
+        if self.offsets.shape != (n_domains, size) or self.within.shape != (size, size):
             raise ValueError("the offsets do not fit the domains")
-        if state["matrices"].shape != (len(names), size, size):
+        if self.scales.shape != (n_domains, size, size):
             raise ValueError("the matrices do not fit the domains")
-        offsets, matrices = dict(zip(names, state["offsets"])), dict(zip(names, state["matrices"]))
-        return cls(scaler, offsets, matrices, state["within"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,9 +391,12 @@ class Coral(Saved, Representation):
         sources, targets = scaled[data.row_is_source], scaled[~data.row_is_source]
         if not len(targets):
             targets = sources
+        own, goal = (
+            with_ridge(ledoit_wolf(rows)[0]) if len(rows) > 1 else np.eye(rows.shape[1])
+            for rows in (sources, targets)
+        )
         means = sources.mean(axis=0), targets.mean(axis=0)
-        whitening = matrix_power(_covariance(sources), -0.5)
-        matrix = whitening @ matrix_power(_covariance(targets), 0.5)
+        matrix = matrix_power(own, -0.5) @ matrix_power(goal, 0.5)
         return cls(geometry.scaler, frozenset(data.source_domains), *means, matrix)
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:
@@ -451,12 +423,6 @@ class Coral(Saved, Representation):
             raise ValueError("the means do not fit the scale")
         if self.matrix.shape != size * 2:
             raise ValueError("the matrix does not fit the scale")
-
-
-def _covariance(rows: Floats) -> Floats:
-    if len(rows) < 2:
-        return np.eye(rows.shape[1])
-    return with_ridge(ledoit_wolf(rows)[0])
 
 
 def with_ridge(covariance: Floats) -> Floats:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
+from domindex.inputs.preparation import TablePreparation
 from domindex.tables import fit_table, predict_table
 from domindex.tables.labels import DomainRule, choose_sources, read_labels
 from domindex.tables.large import name_of
@@ -41,15 +42,32 @@ def test_predictions_carry_the_key_and_what_is_to_be_kept(keyed, table, tmp_path
         predict_table(run, data, keep=["colour"])
 
 
-def test_a_table_in_parts_keeps_them_too(keyed, tmp_path):
+def test_a_table_in_parts_keeps_them_too_and_every_row_is_prepared_once(
+    keyed, tmp_path, monkeypatch
+):
     pytest.importorskip("pyarrow")
     run, data = keyed
+    table = pd.read_csv(data).assign(distance=1.0)
     (tmp_path / "parts").mkdir()
-    pd.read_csv(data).to_parquet(tmp_path / "parts" / "a.parquet")
-    predict_table(run, tmp_path / "parts", keep=["latitude"], out=tmp_path / "p.csv")
-    found = pd.read_csv(tmp_path / "p.csv")
-    assert list(found.columns[:3]) == ["record", "latitude", "site"]
-    assert found["record"].tolist() == pd.read_csv(data)["record"].tolist()
+    table.to_parquet(tmp_path / "parts" / "a.parquet")
+    table.to_csv(tmp_path / "whole.csv", index=False)
+    apply, prepared = TablePreparation.apply, []
+
+    def counting(self, rows):
+        prepared.append(len(rows))
+        return apply(self, rows)
+
+    monkeypatch.setattr(TablePreparation, "apply", counting)
+    asked = {"keep": ["latitude", "distance", "outcome"], "out": tmp_path / "p.csv", "force": True}
+    for name in ("parts", "whole.csv"):
+        predict_table(run, tmp_path / name, **asked)
+        found = pd.read_csv(tmp_path / "p.csv")
+        kept = ["record", "latitude", "distance", "outcome (given)", "site"]
+        assert list(found.columns[:5]) == kept
+        assert list(found.columns[-2:]) == ["distance_on_map", "off_map"]
+        assert found["record"].tolist() == table["record"].tolist()
+        assert sum(prepared) == len(table)
+        prepared.clear()
 
 
 def test_domains_are_made_of_dates_and_of_bands():

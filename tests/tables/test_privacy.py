@@ -9,7 +9,7 @@ import pytest
 from domindex import Training, VDIClassifier
 from domindex.errors import PreparationWarning
 from domindex.tables import add_table, fit_table, index_table, score_table
-from domindex.tables.privacy import shown_columns, without_row_values
+from domindex.tables.request import shown_columns, without_row_values
 
 QUICK = {"candidates": [["raw", "linear"]], "training": {"index_steps": 5}}
 SECRETS = ["P-0", "Mrs Jones", "Dr Smith", "1950-0", "SECRET", "987654.25", "4711.5", "JON-77"]

@@ -12,8 +12,7 @@ import pytest
 
 from domindex.errors import InputError
 from domindex.inputs.columns import require_roles
-from domindex.tables.reading import read_with_notes, write_table
-from domindex.tables.text_format import TextFormat
+from domindex.tables.reading import TextFormat, read_with_notes, write_table
 
 TABLE = pd.DataFrame({"site": ["01", "NA", "b,c"], "x": [0.1, 0.2, np.nan], "n": [1, 2, 3]})
 

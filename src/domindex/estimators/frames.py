@@ -22,7 +22,7 @@ from domindex.inputs.domain_data import HIDDEN_CLASS
 from domindex.inputs.gate import check_label_array, domain_roles, hidden_marks
 from domindex.inputs.messages import did_you_mean, frames_inside, preview
 from domindex.inputs.names import is_missing, number_names, order_names
-from domindex.inputs.preparation import InputRequest, TablePreparation
+from domindex.inputs.preparation import InputRequest, PreparedInputs, TablePreparation
 from domindex.inputs.streams import is_stream
 
 
@@ -213,7 +213,9 @@ def frame_preparation(rows: FitArguments) -> TablePreparation | None:
 
 
 def prepared_inputs(preparation: TablePreparation, X: Any) -> NDArray[np.float64]:
-    """The inputs of a frame, as the preparation of the fit makes them."""
+    """The inputs of a frame, as the preparation of the fit makes them, or made before."""
+    if isinstance(X, PreparedInputs):
+        return np.asfortranarray(X.values)
     if not is_frame(X):
         raise InputError(
             f"fit was given a data frame with texts or missing values, and X is a "

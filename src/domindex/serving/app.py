@@ -45,8 +45,7 @@ from domindex.serving.served_run import (
     in_thread,
     is_loopback,
 )
-from domindex.tables.reading import SUFFIXES
-from domindex.tables.text_format import TextFormat
+from domindex.tables.reading import SUFFIXES, TextFormat
 
 FAULT = (
     "The table could not be predicted, by a fault of domindex. The terminal in which it is served "

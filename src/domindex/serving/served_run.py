@@ -24,11 +24,15 @@ import pandas as pd
 from domindex.errors import InputError
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
-from domindex.tables.mapping import map_table
-from domindex.tables.predicting import columns_to_keep, coordinates_of, predict_rows, read_rows
-from domindex.tables.reading import DAMAGE, escape_formulas, table_format
-from domindex.tables.run import RUN, Run, opened
-from domindex.tables.text_format import TextFormat
+from domindex.tables.predicting import (
+    columns_to_keep,
+    coordinates_of,
+    map_table,
+    predict_rows,
+    read_rows,
+)
+from domindex.tables.reading import DAMAGE, TextFormat, escape_formulas, table_format
+from domindex.tables.run import RUN, Run
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -263,7 +267,7 @@ class ServedRun:
     @classmethod
     def open(cls, run: Any, settings: ServeSettings | None = None) -> ServedRun:
         """The run in a folder; `InputError` where something is missing or damaged."""
-        return cls(opened(run), settings or ServeSettings())
+        return cls(Run.open(run), settings or ServeSettings())
 
     @contextmanager
     def place(self) -> Iterator[None]:

@@ -2,12 +2,19 @@
 
 from domindex.tables.fitting import draw_report, fit_table, resume_table, run_demo
 from domindex.tables.large import summarise_table
-from domindex.tables.mapping import TableIndex, index_table, write_graph
-from domindex.tables.predicting import AddedDomains, TablePredictions, add_table, predict_table
+from domindex.tables.predicting import (
+    AddedDomains,
+    TableIndex,
+    TablePredictions,
+    add_table,
+    index_table,
+    predict_table,
+    write_graph,
+)
+from domindex.tables.reading import TextFormat
 from domindex.tables.request import FitRequest, read_settings
 from domindex.tables.run import Run
 from domindex.tables.scoring import TableScores, score_table
-from domindex.tables.text_format import TextFormat
 
 __all__ = [
     "AddedDomains",

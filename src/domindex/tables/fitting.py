@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Mapping
@@ -31,11 +30,9 @@ from domindex.reporting import report_data, write_run_report
 from domindex.reporting.report import CONTENT_FILE
 from domindex.tables.labels import DomainRule, label_rows
 from domindex.tables.large import Data, is_large, name_of, read_sample
-from domindex.tables.mapping import index_table
-from domindex.tables.predicting import predict_table
-from domindex.tables.privacy import without_row_values
-from domindex.tables.reading import read_with_notes, write_table
-from domindex.tables.request import FitRequest, FitTable, check_settings
+from domindex.tables.predicting import index_table, predict_table
+from domindex.tables.reading import AnyPath, read_with_notes, write_table
+from domindex.tables.request import FitRequest, FitTable, check_settings, without_row_values
 from domindex.tables.run import RUN, Run, RunCheckpoint, checkpoint_of, run_checkpoint
 from domindex.versions import versions
 
@@ -43,7 +40,7 @@ from domindex.versions import versions
 def fit_table(
     data: Data,
     *,
-    out: str | os.PathLike[str],
+    out: AnyPath,
     report: bool = True,
     force: bool = False,
     progress: bool = False,
@@ -69,8 +66,6 @@ def fit_table(
     --------
     >>> columns = {"target": ["complication"], "domain": "hospital", "key": "record"}
     >>> run = fit_table("patients.csv", out="run-1", **columns, settings=few, report=False)
-    >>> run.notes[0]
-    "Left out 1 column whose values name rows, as numbers of records or free texts do: 'note'...
     >>> run.model().source_domains_
     ['Ahlen', 'Bruck', 'Celle']
     """
@@ -86,12 +81,8 @@ def fit_table(
                 shown.say(f"Going on from {kept.folder} …")
             table = _read(asked, shown)
             if run is None:
-                settings, is_class = (
-                    asked.settings or {},
-                    table.rows.labels.task == "classification",
-                )
-                kind = VDIClassifier if is_class else VDIRegressor
-                how = check_settings(kind, settings)
+                kind = VDIClassifier if table.task == "classification" else VDIRegressor
+                how = check_settings(kind, asked.settings or {})
                 model = kind(random_state=asked.seed, verbose=int(progress), **how)
                 _announce(table, shown)
                 seconds = {"reading": time.perf_counter() - start}
@@ -99,7 +90,7 @@ def fit_table(
                 for line in model.summary().splitlines():
                     shown.say(line)
                 seconds["fitting"] = time.perf_counter() - start - seconds["reading"]
-                about = _about(asked, table, model) | {"seconds": seconds}
+                about = _about(table, model) | {"seconds": seconds}
                 if kept is not None:
                     about["checkpoint"] = kept.token
                 run = Run.write(out, model, about, overwrite=force)
@@ -107,14 +98,12 @@ def fit_table(
                 model = run.model()
             if report:
                 shown.say(f"The run is in {run.folder}. Gathering the report …")
-                for note in report_run(run, model, table, share=asked.share):
+                for note in report_run(run, model, table):
                     shown.say(f"note: {note}")
             return run
 
 
-def resume_table(
-    out: str | os.PathLike[str], *, progress: bool = False, dask: str | None = None
-) -> Run:
+def resume_table(out: AnyPath, *, progress: bool = False, dask: str | None = None) -> Run:
     """Go on with a fit that was cut off, as it was asked for; its data must be where it was.
 
     Examples
@@ -146,31 +135,17 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     )
     require_roles(table.columns, request.roles)
     rule = DomainRule.fit(table[request.domain], request.domain_by)
-    reserved = [request.domain, *request.target]
-    rows = label_rows(
-        table,
-        domain=request.domain,
-        targets=request.target,
-        sources=request.sources,
-        task=request.task,
-        rule=rule,
-        spelling=request.spelling,
-    )
-    inputs = input_names(list(table.columns), reserved, request)
+    named = (request.domain, request.target, request.sources, request.task)
+    rows = label_rows(table, *named, rule, request.spelling)
+    inputs = input_names(list(table.columns), request.reserved, request)
     preparation, notes = TablePreparation.fit(
         rows.table[inputs], domains=rows.domains, is_source=rows.is_source, request=request
     )
     done = preparation.apply(rows.table).changes.notes(request.least_shown, with_texts=False)
     shown = request.shown(table.columns)
-    return FitTable(
-        rows,
-        preparation,
-        (*read, *rows.notes, *notes, *done),
-        {"file": name_of(request.data), "rows": len(table), "columns": shown},
-        hidden=frozenset([*reserved, *request.hidden]),
-        rule=rule,
-        asked_for_all=request.features is None,
-    )
+    source = {"file": name_of(request.data), "rows": len(table), "columns": shown}
+    said = (*read, *rows.notes, *notes, *done)
+    return FitTable(request, rows, preparation, said, source, rule)
 
 
 def _announce(table: FitTable, progress: Progress) -> None:
@@ -178,15 +153,16 @@ def _announce(table: FitTable, progress: Progress) -> None:
     for note in table.notes:
         progress.say(f"note: {note}")
     rows, labels = table.rows, table.rows.labels
-    task: str = labels.task
-    if labels.task == "classification":
+    task: str = table.task
+    if table.task == "classification":
         shares = pd.Series(labels.values[rows.is_source & labels.known])
         shares = shares.value_counts(normalize=True)
         task += ": " + ", ".join(f"{name} {share:.0%}" for name, share in shares.head(6).items())
         task += f" and {len(shares) - 6} more" if len(shares) > 6 else ""
     n_rows = table.source["rows"] if "sampled" in table.source else len(rows.domains)
+    n_domains = len(set(rows.domains))
     progress.say(
-        f"{n_rows} rows in {rows.n_domains} domains, {len(rows.sources)} of them with labels; "
+        f"{n_rows} rows in {n_domains} domains, {len(rows.sources)} of them with labels; "
         f"{len(table.preparation.features)} inputs; {task}. Mapping the domains …"
     )
 
@@ -200,11 +176,12 @@ def _fit(model: BaseVDI, table: FitTable, kept: RunCheckpoint | None) -> None:
             rows.labels.values,
             sample_domain=rows.domains,
             source_domains=rows.sources,
-            checkpoint=None if kept is None else kept.pieces,
+            checkpoint=None if kept is None else kept.folder / "fit",
         )
 
 
-def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, Any]:
+def _about(table: FitTable, model: BaseVDI) -> dict[str, Any]:
+    request = table.request
     return {
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "data": table.source,
@@ -213,7 +190,7 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
         "rule": table.rule.to_dict(),
         "key": request.key,
         "targets": list(request.target),
-        "task": table.rows.labels.task,
+        "task": table.task,
         "features": table.preparation.features,
         "sources": table.rows.sources,
         "estimator": type(model).__name__,
@@ -227,11 +204,8 @@ def _about(request: FitRequest, table: FitTable, model: BaseVDI) -> dict[str, An
     }
 
 
-def report_run(run: Run, model: Any, table: FitTable, *, share: bool = False) -> list[str]:
-    """Gather the content of the report into the run and draw it; says what could not be done.
-
-    A fit is worth keeping without its report, so nothing is raised.
-    """
+def report_run(run: Run, model: Any, table: FitTable) -> list[str]:
+    """Gather the content of the report into the run and draw it; says what could not be done."""
     failed = "there is no report"
     try:
         content = report_data(
@@ -245,7 +219,7 @@ def report_run(run: Run, model: Any, table: FitTable, *, share: bool = False) ->
             preparation=run.notes,
         )
         with new_file(run.folder / CONTENT_FILE, overwrite=True) as draft:
-            write_json(draft, without_row_values(content.to_dict(), share=share))
+            write_json(draft, without_row_values(content.to_dict(), share=run.is_shared))
         failed = "the report was not drawn"
         draw_report(run.folder)
     except DomindexError as error:
@@ -253,7 +227,7 @@ def report_run(run: Run, model: Any, table: FitTable, *, share: bool = False) ->
     return []
 
 
-def draw_report(folder: str | os.PathLike[str]) -> Path:
+def draw_report(folder: AnyPath) -> Path:
     """Write the report of a run as one HTML file, from the content that was gathered.
 
     Examples
@@ -281,7 +255,7 @@ class DemoResult:
 
 
 def run_demo(
-    out: str | os.PathLike[str],
+    out: AnyPath,
     *,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
@@ -308,13 +282,12 @@ def run_demo(
     asked: dict[str, Any] = {"target": ["label"], "domain": "domain", "settings": settings}
     how: dict[str, Any] = {"seed": seed, "report": report, "force": force, "progress": progress}
     run = fit_table(folder / "family.csv", out=folder / "run", **asked, **how)
-    predicted = predict_table(run, folder / "family.csv", progress=progress).table
+    where: dict[str, Any] = {"out": folder / "predictions.csv", "force": force}
+    predicted = predict_table(run, folder / "family.csv", **where, progress=progress).table
+    index = index_table(run, out=folder / "index.csv", force=force).table
     assert predicted is not None
-    index = index_table(run).table
-    write_table(predicted, folder / "predictions.csv", overwrite=force)
-    write_table(index, folder / "index.csv", overwrite=force)
-    right = predicted["label"].to_numpy() == family.y
     assert family.true_index is not None
+    right = predicted["label"].to_numpy() == family.y
     angles = family.true_index[[int(name) for name in index["domain"]]]
     correlation = index_correlation(index[["x1", "x2"]].to_numpy(), angles)
     accuracy = right[~family.is_source].mean()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -19,7 +19,6 @@ from domindex.inputs.columns import (
     is_month_first,
     kind_of,
     numbers_of,
-    require_roles,
     texts_of,
 )
 from domindex.inputs.domain_data import Task
@@ -36,12 +35,10 @@ Spelling = Literal["ask", "merge", "exact"]
 
 @dataclass(frozen=True)
 class DomainRule:
-    """How a column names domains.
+    """How a column names domains."""
 
-    `by` is None for the texts of the column; "year" or "month" for those of its dates, such as
-    2004-03; a number for bands of that width, each named by its lower end.
-    """
-
+    # None: by its texts; "year" or "month": by its dates, such as 2004-03; a number: by bands of
+    # that width, each named by its lower end.
     by: str | None = None
     month_first: bool = False  # whether 3/4/2020 is in March
 
@@ -116,10 +113,7 @@ def read_labels(
     task: Task | Literal["auto"],
     spelling: Spelling = "exact",
 ) -> TableLabels:
-    """Classes or values from the target columns; an empty field is no label.
-
-    `spelling` says what becomes of classes that differ in capitals or blanks only.
-    """
+    """Classes or values from the target columns; an empty field is no label."""
     if spelling not in get_args(Spelling):
         raise InputError(f"spelling is {spelling!r}. Choose ask, merge or exact.")
     if task not in ("auto", *get_args(Task)):
@@ -128,7 +122,7 @@ def read_labels(
     if len(targets) > 1 or task == "regression":
         _require_values(texts, targets, task)
         return _values(table, targets)
-    (name,) = targets
+    name = targets[0]
     if texts:
         classes = _spelled(texts_of(table[name]), name, spelling)
         known = np.array([text is not None for text in classes])
@@ -166,8 +160,7 @@ def _holds_texts(column: pd.Series, task: Task | Literal["auto"]) -> bool:
 def as_classes(texts: Sequence[str], classes: Sequence[str]) -> tuple[list[str], list[str]]:
     """Labels as a run knows its classes, and a word on those that are spelled otherwise.
 
-    A label that differs from one class only in capitals or blanks is that class: `fit` took them
-    for one, or asked. What is no class at all stays, and no prediction can be right there.
+    A label that differs from one class only in capitals or blanks is that class, as in `fit`.
     """
     spelled: dict[str, list[str]] = {}
     for name in classes:
@@ -295,14 +288,9 @@ class LabelledRows:
         chosen = set(self.sources)
         return np.array([name in chosen for name in self.domains])
 
-    @property
-    def n_domains(self) -> int:
-        return len(set(self.domains))
-
 
 def label_rows(
     table: pd.DataFrame,
-    *,
     domain: str,
     targets: Sequence[str],
     sources: Sequence[str] | None,
@@ -311,37 +299,30 @@ def label_rows(
     spelling: Spelling = "ask",
 ) -> LabelledRows:
     """Rows of source domains without a label are left out; labels elsewhere are ignored."""
-    check_roles(domain, targets)
-    require_roles(table.columns, {"domain": [domain], "target": targets})
     domains = (rule or DomainRule()).names(table[domain])
     labels = read_labels(table, targets, task, spelling)
     chosen = choose_sources(domains, labels.known, sources)
     is_source = np.isin(domains, chosen)
-    lost, notes = is_source & ~labels.known, []
-    ignored = int((~is_source & labels.known).sum())
-    if ignored:
-        notes.append(f"Ignored the labels of {ignored} rows in domains that are not sources.")
-    if lost.any():
-        notes.append(
-            f"Left out {int(lost.sum())} rows of source domains that have no label; "
-            "they can be predicted."
-        )
+    lost, ignored = is_source & ~labels.known, ~is_source & labels.known
     kept = np.flatnonzero(~lost)
     left = [domains[row] for row in kept]
-    empty = sorted(set(chosen) - set(left))
-    if empty:
-        raise InputError(
-            f"The source domains {empty[:5]} have no labels at all. Fill in their target, "
-            "or leave them out of --sources."
-        )
+    require_labels(set(chosen) - set(left))
     some = TableLabels(labels.values[kept], labels.known[kept], labels.task)
+    notes = label_notes(int(ignored.sum()), int(lost.sum()))
     return LabelledRows(table.iloc[kept], left, some, chosen, tuple(notes))
 
 
-def check_roles(domain: str, targets: Sequence[str]) -> None:
-    """That there is something to predict, and that it is not the domain."""
-    if not targets or domain in targets:
+def require_labels(empty: Iterable[str]) -> None:
+    """Refuse sources that have no labels."""
+    if names := sorted(empty):
         raise InputError(
-            f"The targets are {list(targets)} and the domain is {domain!r}. "
-            "Name at least one column to predict, and another for the domain."
+            f"The source domains {names[:5]} have no labels at all. Fill in their target, "
+            "or leave them out of --sources."
         )
+
+
+def label_notes(n_ignored: int, n_lost: int) -> list[str]:
+    """What is said of labels that are not read, and of rows of sources without one."""
+    ignored = f"Ignored the labels of {n_ignored} rows in domains that are not sources."
+    lost = f"Left out {n_lost} rows of source domains that have no label; they can be predicted."
+    return [note for note, count in ((ignored, n_ignored), (lost, n_lost)) if count]

@@ -1,31 +1,21 @@
-"""Tables beyond memory: files as streams, the sample that is fitted, predictions in parts."""
+"""Tables beyond memory: files as streams, and the sample that is fitted."""
 
 from __future__ import annotations
 
 import os
-import warnings
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from joblib import cpu_count
 
-from domindex.errors import InputError, OffMapWarning
-from domindex.estimators.streaming import StreamedTable, settled
-from domindex.inputs.columns import (
-    MISSING_WORDS,
-    InputChanges,
-    counted,
-    filled_by,
-    require_roles,
-)
+from domindex.errors import InputError
+from domindex.inputs.columns import MISSING_WORDS, counted, filled_by, require_roles
 from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import preview
 from domindex.inputs.preparation import TablePreparation, input_names
@@ -41,22 +31,24 @@ from domindex.inputs.streams import (
     reading,
     stream_dataset,
 )
-from domindex.persistence.atomic import new_file
 from domindex.persistence.paths import usable_path
-from domindex.progress import Progress
-from domindex.reporting.distances import distances_to_sources
-from domindex.tables.labels import MAX_CLASSES, check_roles, choose_sources, label_rows
+from domindex.tables.labels import (
+    MAX_CLASSES,
+    choose_sources,
+    label_notes,
+    label_rows,
+    require_labels,
+)
 from domindex.tables.reading import (
-    PartWriter,
+    TextFormat,
     check_names,
-    escape_formulas,
+    delimiter_of,
+    likely_delimiter,
     require_file,
     require_pyarrow,
     table_format,
 )
 from domindex.tables.request import FitRequest, FitTable
-from domindex.tables.run import Run
-from domindex.tables.text_format import TextFormat, delimiter_of, likely_delimiter
 
 
 @dataclass(frozen=True)
@@ -66,7 +58,7 @@ class LargeTables:
     file_bytes: int = 250_000_000  # one to two GB in memory as a data frame
     gzip_factor: int = 4  # by which the bytes of a packed text file count more
     parquet_rows: int = 1_000_000  # of a Parquet file, which may be packed well
-    csv_block: int = 16_000_000  # bytes that are parsed at once; the first tell kinds of columns
+    csv_block: int = 16_000_000  # bytes parsed at once; the first block decides kinds of columns
     sample: SampleSize = field(default_factory=SampleSize)  # rows that a model is fitted on
     # Standard errors between the means of a domain's sample and of its rows, before that is said:
     # a random choice does not depart so far, but rows that are repeated often may.
@@ -91,24 +83,26 @@ def is_large(data: Data) -> bool:
     if is_stream(data):
         return True
     path = usable_path(data)
-    if path.is_dir():
-        return True
-    if not path.is_file():
+    if path.is_dir() or not path.is_file():
+        return path.is_dir()
+    kind, packed = table_format(path), path.suffix.lower() == ".gz"
+    has_pyarrow = find_spec("pyarrow") is not None
+    if kind == "csv" and not has_pyarrow:
         return False
-    kind = table_format(path)
-    if kind == "csv" and find_spec("pyarrow") is None:
-        return False
-    packed = path.suffix.lower() == ".gz"
     if path.stat().st_size * (LARGE.gzip_factor if packed else 1) >= LARGE.file_bytes:
         return not (packed and kind == "parquet")
-    return kind == "parquet" and not packed and _parquet_rows(path) >= LARGE.parquet_rows
+    if kind != "parquet" or packed or not has_pyarrow:
+        return False
+    from pyarrow import ArrowException, parquet
+
+    try:
+        return bool(parquet.read_metadata(path).num_rows >= LARGE.parquet_rows)
+    except (ArrowException, OSError):  # whoever reads it says what is wrong
+        return False
 
 
 def open_stream(data: Data, form: TextFormat, texts: Sequence[str] = ()) -> RowStream:
-    """A file, a folder of Parquet files, or what `as_stream` takes, as a stream.
-
-    Columns of a text file that `texts` names are read as they are spelled.
-    """
+    """A file, a folder of Parquet files, or what `as_stream` takes; `texts` as they are spelled."""
     if is_stream(data):
         return as_stream(data)
     path = usable_path(data)
@@ -128,12 +122,28 @@ def open_stream(data: Data, form: TextFormat, texts: Sequence[str] = ()) -> RowS
         return stream_dataset(dataset, str(path))
 
 
+def _parquet_files(path: Path) -> list[str]:
+    """Those of a folder and of the folders in it."""
+    files = sorted(
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(path)
+        for name in names
+        if name.lower().endswith(".parquet") and not name.startswith((".", "_"))
+    )
+    if not files:
+        raise InputError(
+            f"{path} is a folder without Parquet files. Name a folder that holds some, or a CSV or "
+            "Parquet file."
+        )
+    return files
+
+
 def _stream_csv(path: Path, form: TextFormat, texts: Sequence[str]) -> RowStream:
-    """A text file, plain or gzipped; its first block tells kinds of columns."""
+    """A text file, plain or gzipped; its first block decides kinds of columns."""
     import pyarrow as pa
 
     form = replace(form, delimiter=delimiter_of(path, form.delimiter))
-    with reading(str(path)), _opened(path, form, {}) as reader:
+    with reading(str(path)), _open_csv(path, form, {}) as reader:
         schema = reader.schema
     other = likely_delimiter(schema.names[0]) if len(schema.names) == 1 else None
     if other is not None and other != form.delimiter:
@@ -153,12 +163,12 @@ def _read_csv(
 ) -> Iterator[Part]:
     import pyarrow as pa
 
-    with reading(str(path)), _opened(path, form, types) as reader:
+    with reading(str(path)), _open_csv(path, form, types) as reader:
         for batch in reader:
             yield from in_batches(pa.Table.from_batches([batch]).select(columns), str(path))
 
 
-def _opened(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
+def _open_csv(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
     """A reader of blocks; words for missing values count in columns of numbers only."""
     import pyarrow as pa
     from pyarrow import csv
@@ -175,34 +185,6 @@ def _opened(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
             decimal_point=form.decimal or ".",
         ),
     )
-
-
-def _parquet_files(path: Path) -> list[str]:
-    """Those of a folder and of the folders in it."""
-    files = sorted(
-        os.path.join(folder, name)
-        for folder, _, names in os.walk(path)
-        for name in names
-        if name.lower().endswith(".parquet") and not name.startswith((".", "_"))
-    )
-    if not files:
-        raise InputError(
-            f"{path} is a folder without Parquet files. Name a folder that holds some, or a CSV or "
-            "Parquet file."
-        )
-    return files
-
-
-def _parquet_rows(path: Path) -> int:
-    """0 where the file cannot be read: whoever reads it says why."""
-    if find_spec("pyarrow") is None:
-        return 0
-    from pyarrow import ArrowException, parquet
-
-    try:
-        return int(parquet.read_metadata(path).num_rows)
-    except (ArrowException, OSError):
-        return 0
 
 
 def summarise_table(
@@ -226,12 +208,11 @@ def summarise_table(
     inputs : the other columns to read; all where None
     sources : the labelled domains; labels of others are not read. None takes all with any label
     categorical : columns of numbers that are categories
-    delimiter : between the columns of a text file; told by its header where None
+    delimiter : between the columns of a text file; as its header looks where None
     seed : of the sample
 
     Examples
     --------
-    >>> from domindex.tables import summarise_table
     >>> summary = summarise_table("patients.csv", domain="hospital", targets=["complication"])
     >>> int(summary.n_rows.sum())
     150
@@ -262,27 +243,22 @@ def read_sample(request: FitRequest) -> FitTable:
     All rows say which columns and categories there are; the sample says what fills missing values.
     """
     stream = open_stream(request.data, request.form, [request.domain])
-    check_roles(request.domain, request.target)
     if request.domain_by is not None:
         raise InputError(
             f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "
             "the domain of every row into a column of its own."
         )
     require_roles(stream.columns, request.roles)
-    reserved = [request.domain, *request.target]
-    inputs = input_names(stream.columns, reserved, request)
+    inputs = input_names(stream.columns, request.reserved, request)
     roles = (request.domain, tuple(request.target), tuple(inputs))
     summary = _summarise(stream, roles, request.sources, request.categorical, request.seed)
-    sources = _sources(summary, request.sources)
-    table = summary.sample(sources)
-    rows = label_rows(
-        table,
-        domain=request.domain,
-        targets=request.target,
-        sources=sources,
-        task=_task(request, summary),
-        spelling=request.spelling,
-    )
+    counts = summary.counts()
+    known = np.asarray(counts["labelled"] > 0)
+    sources = choose_sources([str(name) for name in counts.index], known, request.sources)
+    require_labels(name for name in sources if not counts.loc[name, "labelled"])
+    table, task = summary.sample(sources), _task(request, summary)
+    named = (request.domain, request.target, sources, task)
+    rows = label_rows(table, *named, spelling=request.spelling)
     preparation, notes = TablePreparation.fit(
         rows.table[inputs],
         domains=rows.domains,
@@ -298,27 +274,8 @@ def read_sample(request: FitRequest) -> FitTable:
         "columns": request.shown(stream.columns),
         "sampled": len(table),
     }
-    return FitTable(
-        rows,
-        preparation,
-        (*_row_notes(summary, sources, table), *notes, *filled, *odd),
-        about,
-        hidden=frozenset([*reserved, *request.hidden]),
-        asked_for_all=request.features is None,
-    )
-
-
-def _sources(summary: StreamSummary, named: Sequence[str] | None) -> list[str]:
-    counts = summary.counts()
-    known = np.asarray(counts["labelled"] > 0)
-    sources = choose_sources([str(name) for name in counts.index], known, named)
-    empty = [name for name in sources if not counts.loc[name, "labelled"]]
-    if empty:
-        raise InputError(
-            f"The source domains {empty[:5]} have no labels at all. Fill in their target, "
-            "or leave them out of --sources."
-        )
-    return sources
+    said = (*_row_notes(summary, sources, table), *notes, *filled, *odd)
+    return FitTable(request, rows, preparation, said, about)
 
 
 def _task(request: FitRequest, summary: StreamSummary) -> Task | Literal["auto"]:
@@ -334,16 +291,8 @@ def _row_notes(summary: StreamSummary, sources: Sequence[str], table: pd.DataFra
     total, of_sources = int(summary.n_rows.sum()), summary.counts().loc[list(sources)]
     most = table[summary.plan.domain].value_counts().max()
     lost = int((of_sources["rows"] - of_sources["labelled"]).sum())
-    notes = {
-        f"Learned from a sample of {len(table)} of {total} rows, at most {most} of a domain.": (
-            len(table) < total
-        ),
-        f"Ignored the labels of {summary.n_ignored} rows in domains that are not sources.": (
-            summary.n_ignored
-        ),
-        f"Left out {lost} rows of source domains that have no label; they can be predicted.": lost,
-    }
-    return [note for note, holds in notes.items() if holds]
+    sampled = f"Learned from a sample of {len(table)} of {total} rows, at most {most} of a domain."
+    return [sampled] * (len(table) < total) + label_notes(summary.n_ignored, lost)
 
 
 def _filled(summary: StreamSummary, preparation: TablePreparation, least: int) -> list[str]:
@@ -390,112 +339,3 @@ def _odd_domains(summary: StreamSummary, table: pd.DataFrame, sources: Sequence[
         f"The sample of {preview(odd.index[odd], 3)} is not like all of their rows: some rows are "
         "repeated many times there. Add a column that tells rows apart, or shuffle and thin them."
     ]
-
-
-class StreamPredictions(NamedTuple):
-    """What was predicted and written; `notes` say what was done to inputs."""
-
-    n_rows: int
-    n_domains: int
-    new_domains: list[str]
-    off_map: list[str]
-    notes: tuple[str, ...]
-
-
-def predict_stream(
-    model: Any,
-    run: Run,
-    stream: RowStream,
-    out: str | os.PathLike[str],
-    *,
-    kept: Sequence[str] = (),
-    force: bool,
-    progress: Progress,
-    escape: bool = False,
-) -> StreamPredictions:
-    """Predict all rows of a stream into a file, which appears complete or not at all.
-
-    Domains that are not on the map are first placed by a sample of their rows, as in `fit`, so that
-    predictions depend neither on the rows beside a row nor on how the table is divided.
-    """
-    named = {"domain": [run.domain], "inputs": model._preparation.names, "columns to keep": kept}
-    require_roles(stream.columns, named)
-    rows = StreamedTable.of_model(model, stream, run.domain, spell=True, others=tuple(kept))
-    present = rows.domains()
-    known, changes, n_rows = set(model.domains_), InputChanges(), 0
-    with (
-        warnings.catch_warnings(),
-        new_file(out, overwrite=force) as draft,
-        PartWriter(draft, table_format(usable_path(out))) as writer,
-    ):
-        warnings.simplefilter("ignore", OffMapWarning)  # a column says it
-        model = settled(model, rows, present)
-        index = model.domain_index_
-        off = set(model.off_map_domains_)
-        gaps = distances_to_sources(index, model.source_domains_)
-        on_map = {"distance": gaps, "off_map": [name in off for name in index.domains]}
-        of_domains = pd.DataFrame(on_map, index=list(index.domains))
-        task = partial(_predict_part, model, run.targets, rows, of_domains)
-        parts = progress.each("predicting", rows.tables())
-        for table, changed in _side_by_side(task, parts):
-            writer.write(escape_formulas(table) if escape else table)
-            changes, n_rows = changes + changed, n_rows + len(table)
-    new = [str(name) for name in present if name not in known]
-    off_map = [str(name) for name in present if name in off]
-    return StreamPredictions(n_rows, len(present), new, off_map, changes.notes())
-
-
-def _predict_part(
-    model: Any, targets: Sequence[str], rows: StreamedTable, of_domains: pd.DataFrame, part: Part
-) -> tuple[pd.DataFrame, InputChanges]:
-    X, names, given = rows.read(part)
-    changes = model._preparation.apply(X).changes
-    table = predicted_columns(model, X, names, targets)
-    table.insert(0, str(rows.domain), names)
-    for name, values in of_domains.loc[names].items():
-        table[free_name(str(name), table)] = values.to_numpy()
-    kept = pd.DataFrame({name: given.column(name).to_pandas() for name in rows.others})
-    return with_kept(kept, table), changes
-
-
-def predicted_columns(
-    model: Any, inputs: pd.DataFrame, domain: Sequence[Any], targets: Sequence[str]
-) -> pd.DataFrame:
-    """The class and the probability of each, or values and their deviations."""
-    if model.task_ == "classification":
-        chances = model.predict_proba(inputs, sample_domain=domain)
-        columns = {targets[0]: model.classes_[chances.argmax(axis=1)]}
-        columns |= {f"p({name})": column for name, column in zip(model.classes_, chances.T)}
-        return pd.DataFrame(columns)
-    mean, deviation = model.predict(inputs, sample_domain=domain, return_std=True)
-    mean, deviation = mean.reshape(len(inputs), -1), deviation.reshape(len(inputs), -1)
-    columns = dict(zip(targets, mean.T))
-    return pd.DataFrame(columns | {f"std({name})": s for name, s in zip(targets, deviation.T)})
-
-
-def with_kept(kept: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """Columns of the data before those of the predictions; one that is predicted is marked."""
-    if not len(kept.columns):
-        return table
-    kept = kept.rename(columns=lambda name: f"{name} (given)" if name in table else name)
-    return pd.concat([kept.set_axis(table.index), table], axis=1)
-
-
-def free_name(name: str, table: pd.DataFrame) -> str:
-    """A name for a column that no target has taken."""
-    return name if name not in table else free_name(f"{name}_on_map", table)
-
-
-def _side_by_side(
-    task: Callable[[Part], tuple[pd.DataFrame, InputChanges]], parts: Iterable[Part]
-) -> Iterator[tuple[pd.DataFrame, InputChanges]]:
-    """Results in the order of the parts, a few of which are in work at a time, on all cores."""
-    n_threads = cpu_count()
-    waiting: deque[Future[tuple[pd.DataFrame, InputChanges]]] = deque()
-    with ThreadPoolExecutor(n_threads) as pool:
-        for part in parts:
-            waiting.append(pool.submit(task, part))
-            if len(waiting) > n_threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()

@@ -1,42 +1,49 @@
-"""Predict a table with a run, or add its new domains to the run."""
+"""Ask a run about a table: predictions, places on the map, domains to add."""
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from joblib import cpu_count
 
+from domindex.arrays import Floats
 from domindex.errors import InputError, OffMapWarning
+from domindex.estimators.streaming import StreamedTable, settled
+from domindex.geometry.neighbors import nearest_points, point_graph
 from domindex.inputs import group_rows, order_names
-from domindex.inputs.columns import require_roles
+from domindex.inputs.columns import InputChanges, require_roles
 from domindex.inputs.messages import preview
-from domindex.inputs.preparation import MIN_SHARED
-from domindex.persistence.atomic import check_free, new_file
+from domindex.inputs.preparation import MIN_SHARED, PreparedInputs
+from domindex.inputs.streams import Part
+from domindex.persistence.atomic import check_free, check_free_file, new_file
 from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.report import CONTENT_FILE, REPORT_FILE
-from domindex.tables.large import (
-    Data,
-    free_name,
-    is_large,
-    name_of,
-    open_stream,
-    predict_stream,
-    predicted_columns,
-    with_kept,
+from domindex.tables.large import Data, is_large, name_of, open_stream
+from domindex.tables.reading import (
+    AnyPath,
+    TextFormat,
+    check_table_path,
+    escape_formulas,
+    read_with_notes,
+    with_numbers,
+    write_parts,
+    write_table,
 )
-from domindex.tables.reading import check_table_path, escape_formulas, read_with_notes, write_table
-from domindex.tables.run import RUN, Run, opened
-from domindex.tables.text_format import TextFormat, with_numbers
+from domindex.tables.run import RUN, Run
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,21 +79,11 @@ class TablePredictions:
         return f"{self.n_rows} rows{new}"
 
 
-@dataclass(frozen=True, eq=False)
-class TableRows:
-    """Inputs as the table has them, the domain of every row, and columns that are kept."""
-
-    inputs: pd.DataFrame
-    domains: list[str]
-    notes: tuple[str, ...]
-    kept: pd.DataFrame
-
-
 def predict_table(
-    run: Run | str | os.PathLike[str],
+    run: Run | AnyPath,
     data: Data,
     *,
-    out: str | os.PathLike[str] | None = None,
+    out: AnyPath | None = None,
     keep: Sequence[str] = (),
     force: bool = False,
     progress: bool = False,
@@ -113,9 +110,8 @@ def predict_table(
     >>> predict_table(run, "patients.csv").table.columns.tolist()
     ['record', 'hospital', 'complication', 'p(no)', 'p(yes)', 'distance', 'off_map']
     """
-    if out is not None:
-        check_table_path(out, overwrite=force)
-    run = opened(run)
+    check_table_path(out, overwrite=force)
+    run = Run.open(run)
     model, said, kept = run.model(), TextFormat(**form).over(run.form), columns_to_keep(run, keep)
     with show_progress(progress) as shown:
         if is_large(data):
@@ -125,22 +121,46 @@ def predict_table(
                     "Name one (out=, --out FILE)."
                 )
             stream = open_stream(data, said, [run.domain])
-            done = predict_stream(
-                model, run, stream, out, kept=kept, force=force, progress=shown, escape=escape
-            )
-            for note in done.notes:
-                shown.say(f"note: {note}")
-            say_off_map(done.off_map, done.n_domains, shown)
-            return TablePredictions(done.n_rows, None, done.new_domains, done.off_map, done.notes)
-        rows = read_rows(run, model, data, said, shown, kept)
-        places = model.place_domains(rows.inputs, sample_domain=rows.domains, forecast=False)
-        predicted = predict_rows(run, model, rows, places, shown)
-        off_map = say_off_map(names_off_map(places), len(places), shown)
+            require_roles(stream.columns, _named(run, model, kept))
+            rows = StreamedTable.of_model(model, stream, run.domain, spell=True, others=tuple(kept))
+            return _predict_parts(run, model, rows, out, shown, force=force, escape=escape)
+        table = read_rows(run, model, data, said, shown, kept)
+        places = model.place_domains(table.inputs, sample_domain=table.domains, forecast=False)
+        predicted = predict_rows(run, model, table, places, shown)
+        off_map = say_off_map(places, shown)
     known = set(model.domains_)
-    new = [str(name) for name in order_names(rows.domains) if name not in known]
+    new = [str(name) for name in order_names(table.domains) if name not in known]
     if out is not None:
         write_table(escape_formulas(predicted) if escape else predicted, out, overwrite=force)
-    return TablePredictions(len(predicted), predicted, new, off_map, rows.notes)
+    return TablePredictions(len(predicted), predicted, new, off_map, table.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """Rows that were read: prepared inputs, the domain of each, and columns to keep as they are."""
+
+    inputs: PreparedInputs
+    domains: list[str]
+    kept: pd.DataFrame
+    notes: tuple[str, ...]  # what had to be guessed of the file, and what was done to the inputs
+
+    @classmethod
+    def of(
+        cls, run: Run, model: Any, table: pd.DataFrame, kept: pd.DataFrame, notes: Sequence[str]
+    ) -> TableRows:
+        domains = run.rule.names(table[run.domain])
+        inputs = model._preparation.apply(table)
+        return cls(inputs, domains, kept, (*notes, *inputs.notes))
+
+    def some(self, rows: Any) -> PreparedInputs:
+        """The inputs of these rows."""
+        return replace(self.inputs, values=self.inputs.values[rows])
+
+    def of_new_domains(self, model: Any) -> tuple[PreparedInputs, list[str]]:
+        """Inputs and domains of the rows whose domains a model does not know."""
+        known = set(model.domains_)
+        rows = [row for row, name in enumerate(self.domains) if name not in known]
+        return self.some(rows), [self.domains[row] for row in rows]
 
 
 def columns_to_keep(run: Run, keep: Sequence[str]) -> list[str]:
@@ -149,35 +169,32 @@ def columns_to_keep(run: Run, keep: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*([key] if key else []), *keep]))
 
 
+def _named(run: Run, model: Any, kept: Sequence[str]) -> dict[str, Sequence[str]]:
+    """The columns that a table must have, by what for."""
+    return {"domain": [run.domain], "inputs": model._preparation.names, "columns to keep": kept}
+
+
 def read_rows(
     run: Run,
     model: Any,
-    data: str | os.PathLike[str],
+    data: AnyPath,
     form: TextFormat,
     progress: Progress,
     kept: Sequence[str] = (),
 ) -> TableRows:
-    """The rows of a file as the model is given them; what it does to them is said.
+    """The rows of a file as the model is given them; what is done to them is said.
 
     Columns that are kept stay as they are spelled, also where they are inputs with decimal commas.
     """
-    texts, inputs = [run.domain, *kept], model._preparation.names
+    texts = [run.domain, *kept]
     table, read = read_with_notes(data, form, texts=texts, open_file=progress.open_file)
-    named = {"domain": [run.domain], "inputs": inputs, "columns to keep": kept}
-    require_roles(table.columns, named)
-    numbers, _ = with_numbers(table, form.decimal, set(texts).difference(inputs))
-    rows = model_rows(run, model, numbers)
-    rows = replace(rows, kept=table[list(kept)], notes=(*read, *rows.notes))
+    require_roles(table.columns, _named(run, model, kept))
+    not_inputs = set(texts).difference(model._preparation.names)
+    numbers, _ = with_numbers(table, form.decimal, not_inputs)
+    rows = TableRows.of(run, model, numbers, table[list(kept)], read)
     for note in rows.notes:
         progress.say(f"note: {note}")
     return rows
-
-
-def model_rows(run: Run, model: Any, table: pd.DataFrame) -> TableRows:
-    """The inputs and domains of a table, and what the model does to the inputs."""
-    domains = run.rule.names(table[run.domain])
-    notes = model._preparation.apply(table).notes
-    return TableRows(table[model._preparation.names], domains, notes, table[[]])
 
 
 def names_off_map(places: pd.DataFrame) -> list[str]:
@@ -185,17 +202,18 @@ def names_off_map(places: pd.DataFrame) -> list[str]:
     return [str(name) for name in places.loc[places["off_map"], "domain"]]
 
 
-def say_off_map(names: list[str], n_domains: int, progress: Progress) -> list[str]:
-    """The same names, which are also said."""
+def say_off_map(places: pd.DataFrame, progress: Progress) -> list[str]:
+    """The domains that lie off the map, which are also said."""
+    names = names_off_map(places)
     if names:
         progress.say(
-            f"note: {len(names)} of {n_domains} domains lie off the map ({preview(names)}): "
+            f"note: {len(names)} of {len(places)} domains lie off the map ({preview(names)}): "
             "further from all known domains than these are from each other. Expect little there."
         )
     return names
 
 
-def coordinates_of(places: pd.DataFrame) -> NDArray[np.float64]:
+def coordinates_of(places: pd.DataFrame) -> Floats:
     """(domains, index_dim) of a table of places."""
     return places.filter(regex=r"^index_\d+$").to_numpy(dtype=np.float64)
 
@@ -204,25 +222,225 @@ def predict_rows(
     run: Run, model: Any, rows: TableRows, places: pd.DataFrame, progress: Progress
 ) -> pd.DataFrame:
     """Predictions domain by domain, in the order of the rows; `places` are those of the domains."""
-    n_rows = len(rows.inputs)
-    groups = dict(group_rows(rows.domains, n_rows))
-    parts, gaps, off_map = [], np.empty(n_rows), np.empty(n_rows, dtype=bool)
-    ways = distances_to_sources(model.domain_index_, model.source_domains_, coordinates_of(places))
-    for name, gap, is_off in zip(places["domain"], ways, places["off_map"]):
-        gaps[groups[name]], off_map[groups[name]] = gap, is_off
+    groups, parts = list(group_rows(rows.domains, len(rows.domains))), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OffMapWarning)  # the column says it
-        for name, members in progress.each("predicting", list(groups.items())):
-            part, domain = rows.inputs.iloc[members], [name] * len(members)
-            parts.append((members, predicted_columns(model, part, domain, run.targets)))
-    order = np.concatenate([members for members, _ in parts])
-    predicted = pd.concat([part for _, part in parts]).iloc[np.argsort(order)]
-    predicted.index = rows.inputs.index
-    predicted.insert(0, run.domain, rows.domains)
-    predicted = with_kept(rows.kept, predicted)
-    predicted[free_name("distance", predicted)] = gaps
-    predicted[free_name("off_map", predicted)] = off_map
-    return predicted
+        for name, members in progress.each("predicting", groups):
+            domain = [name] * len(members)
+            parts.append(predicted_columns(model, rows.some(members), domain, run.targets))
+    order = np.concatenate([members for _, members in groups])
+    predicted = pd.concat(parts).iloc[np.argsort(order)].set_axis(rows.kept.index)
+    ways = distances_to_sources(model.domain_index_, model.source_domains_, coordinates_of(places))
+    on_map = {"distance": ways, "off_map": places["off_map"].to_numpy(bool)}
+    of_domains = pd.DataFrame(on_map, index=places["domain"].tolist())
+    return _beside(run.domain, rows.domains, predicted, of_domains, rows.kept)
+
+
+def predicted_columns(
+    model: Any, inputs: PreparedInputs, domain: Sequence[Any], targets: Sequence[str]
+) -> pd.DataFrame:
+    """The class and the probability of each, or values and their deviations."""
+    if model.task_ == "classification":
+        chances = model.predict_proba(inputs, sample_domain=domain)
+        columns = {targets[0]: model.classes_[chances.argmax(axis=1)]}
+        columns |= {f"p({name})": column for name, column in zip(model.classes_, chances.T)}
+        return pd.DataFrame(columns)
+    mean, deviation = model.predict(inputs, sample_domain=domain, return_std=True)
+    mean, deviation = mean.reshape(len(domain), -1), deviation.reshape(len(domain), -1)
+    columns = dict(zip(targets, mean.T))
+    return pd.DataFrame(columns | {f"std({name})": s for name, s in zip(targets, deviation.T)})
+
+
+def _beside(
+    domain: str,
+    names: Sequence[Any],
+    predicted: pd.DataFrame,
+    of_domains: pd.DataFrame,
+    kept: pd.DataFrame,
+) -> pd.DataFrame:
+    """Columns that are kept, the domain, predictions, and what is known of each row's domain."""
+    predicted.insert(0, domain, names)
+    kept = kept.rename(columns=lambda name: f"{name} (given)" if name in predicted else name)
+    table = pd.concat([kept.set_axis(predicted.index), predicted], axis=1)
+    for name, values in of_domains.loc[names].items():
+        while name in table:
+            name = f"{name}_on_map"
+        table[name] = values.to_numpy()
+    return table
+
+
+def _predict_parts(
+    run: Run,
+    model: Any,
+    rows: StreamedTable,
+    out: AnyPath,
+    progress: Progress,
+    *,
+    force: bool,
+    escape: bool,
+) -> TablePredictions:
+    """Predict all rows of a stream into a file, which appears complete or not at all.
+
+    Domains that are not on the map are first placed by a sample of their rows, as in `fit`, so that
+    predictions depend neither on the rows beside a row nor on how the table is divided.
+    """
+    present, known = rows.domains(), set(model.domains_)
+    changes, n_rows = InputChanges(), 0
+    with warnings.catch_warnings(), write_parts(out, overwrite=force) as write:
+        warnings.simplefilter("ignore", OffMapWarning)  # a column says it
+        model = settled(model, rows, present)
+        index, off = model.domain_index_, set(model.off_map_domains_)
+        gaps = distances_to_sources(index, model.source_domains_)
+        on_map = {"distance": gaps, "off_map": [name in off for name in index.domains]}
+        of_domains = pd.DataFrame(on_map, index=list(index.domains))
+
+        def predict(part: Part) -> tuple[pd.DataFrame, InputChanges]:
+            frame, names, given = rows.read(part)
+            inputs = model._preparation.apply(frame)
+            predicted = predicted_columns(model, inputs, names, run.targets)
+            kept = {name: given.column(name).to_pandas() for name in rows.others}
+            kept = pd.DataFrame(kept, index=predicted.index)
+            return _beside(run.domain, names, predicted, of_domains, kept), inputs.changes
+
+        for table, changed in _in_threads(predict, progress.each("predicting", rows.tables())):
+            write(escape_formulas(table) if escape else table)
+            changes, n_rows = changes + changed, n_rows + len(table)
+    for note in changes.notes():
+        progress.say(f"note: {note}")
+    places = pd.DataFrame({"domain": present, "off_map": [name in off for name in present]})
+    new = [str(name) for name in present if name not in known]
+    off_map = say_off_map(places, progress)
+    return TablePredictions(n_rows, None, new, off_map, changes.notes())
+
+
+def _in_threads(task: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
+    """Results in the order of the parts, a few of which are in work at a time, on all cores."""
+    n_threads, waiting = cpu_count(), deque[Future[Result]]()
+    with ThreadPoolExecutor(n_threads) as pool:
+        for part in parts:
+            waiting.append(pool.submit(task, part))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+@dataclass(frozen=True, eq=False)
+class TableIndex:
+    """The map: `table` has a row per domain, `graph` joins each to its nearest.
+
+    Examples
+    --------
+    >>> found = TableIndex(pd.DataFrame({"domain": ["a", "b"]}), nx.path_graph(["a", "b"]))
+    >>> list(found.graph.edges)
+    [('a', 'b')]
+    """
+
+    table: pd.DataFrame
+    graph: nx.Graph
+
+
+def index_table(
+    run: Run | AnyPath,
+    data: AnyPath | None = None,
+    *,
+    out: AnyPath | None = None,
+    graph: AnyPath | None = None,
+    force: bool = False,
+    progress: bool = False,
+    **form: Any,
+) -> TableIndex:
+    """Where the domains of a run lie; with `data`, also those of its domains that are new.
+
+    Columns: domain, role (source, target, added or new), x1, x2, …, std1, std2, …, distance to the
+    nearest source in units of the map's median spacing, off_map, and the nearest domains. Where the
+    map closes also angle, in radians around its ring.
+
+    Parameters
+    ----------
+    run : a run, or its folder
+    data : a CSV or Parquet file with the domain and the inputs
+    out : a CSV or Parquet file to write as well
+    graph : a GraphML file to write as well
+    force : replace files that are there
+    progress : draw bars on standard error
+    **form : what to say of a text file, see `TextFormat`; by default as in the fit
+
+    Examples
+    --------
+    >>> index_table(run).table[["domain", "role"]].to_numpy().tolist()[:4]
+    [['Ahlen', 'source'], ['Bruck', 'source'], ['Celle', 'source'], ['Dornach', 'target']]
+    """
+    check_table_path(out, overwrite=force)
+    if graph is not None:
+        check_free_file(usable_path(graph), overwrite=force)
+    run = Run.open(run)
+    model, new = run.model(), None
+    if data is not None:
+        with show_progress(progress) as shown:
+            rows = read_rows(run, model, data, TextFormat(**form).over(run.form), shown)
+            inputs, names = rows.of_new_domains(model)
+            if names:
+                new = model.place_domains(inputs, sample_domain=names, forecast=False)
+                say_off_map(new, shown)
+    table, coordinates = map_table(model, new)
+    names, n_joined = table["domain"].tolist(), min(3, len(table) - 1)
+    joined = point_graph(coordinates, names, n_neighbors=n_joined)
+    for name, facts in zip(names, table.loc[:, "role":"off_map"].to_dict("records")):
+        joined.nodes[name].update(facts)
+    if graph is not None:
+        write_graph(joined, graph, overwrite=force)
+    if out is not None:
+        write_table(table, out, overwrite=force)
+    return TableIndex(table, joined)
+
+
+def map_table(model: Any, new: pd.DataFrame | None = None) -> tuple[pd.DataFrame, Floats]:
+    """The map with columns as in `index_table`, and its coordinates (domains, index_dim).
+
+    `new` are places of domains that the model does not know, as `place_domains` gives them.
+    """
+    names = [str(name) for name in model.domains_]
+    sources, added = set(model.source_domains_), set(model.added_domains_)
+    roles = [
+        "source" if name in sources else "added" if name in added else "target"
+        for name in model.domains_
+    ]
+    coordinates, angles = model.domain_indices_, model.domain_angles_
+    off_map = set(map(str, model.off_map_domains_))
+    if new is not None:
+        off_map |= set(names_off_map(new))
+        names += [str(name) for name in new["domain"]]
+        roles += ["new"] * len(new)
+        coordinates = np.vstack([coordinates, coordinates_of(new)])
+        angles = None if angles is None else [*angles, *new["angle"]]
+    columns: dict[str, object] = {"domain": names, "role": roles}
+    columns |= {f"x{n}": axis for n, axis in enumerate(coordinates.T, start=1)}
+    if angles is not None:
+        columns["angle"] = angles
+    deviations = model.index_deviations(coordinates)
+    columns |= {f"std{n}": axis for n, axis in enumerate(deviations.T, start=1)}
+    columns["distance"] = distances_to_sources(
+        model.domain_index_, model.source_domains_, coordinates
+    )
+    columns["off_map"] = [name in off_map for name in names]
+    nearest, _ = nearest_points(coordinates, min(3, len(names) - 1))
+    for rank, column in enumerate(nearest.T, start=1):
+        columns[f"nearest{rank}"] = [names[number] for number in column]
+    return pd.DataFrame(columns), coordinates
+
+
+def write_graph(graph: nx.Graph, path: AnyPath, *, overwrite: bool) -> None:
+    """Write GraphML, complete or not at all.
+
+    Examples
+    --------
+    >>> write_graph(nx.path_graph(["a", "b"]), "map.graphml", overwrite=False)
+    >>> nx.read_graphml("map.graphml").number_of_edges()
+    1
+    """
+    with new_file(path, overwrite=overwrite) as draft:
+        nx.write_graphml(graph, draft)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,10 +467,10 @@ class AddedDomains:
 
 
 def add_table(
-    run: Run | str | os.PathLike[str],
-    data: str | os.PathLike[str],
+    run: Run | AnyPath,
+    data: AnyPath,
     *,
-    out: str | os.PathLike[str] | None = None,
+    out: AnyPath | None = None,
     force: bool = False,
     progress: bool = False,
     **form: Any,
@@ -276,7 +494,7 @@ def add_table(
     >>> add_table(run, "new.csv", out="run-with-new").table["domain"].tolist()
     ['Fürth']
     """
-    run = opened(run)
+    run = Run.open(run)
     folder = run.folder if out is None else usable_path(out)
     if out is None and not force:
         raise InputError(
@@ -287,21 +505,18 @@ def add_table(
     model = run.model()
     with show_progress(progress) as shown:
         rows = read_rows(run, model, data, TextFormat(**form).over(run.form), shown)
-        known = set(model.domains_)
-        is_new = np.array([name not in known for name in rows.domains])
-        if not is_new.any():
+        inputs, names = rows.of_new_domains(model)
+        known, n_left_out = set(rows.domains) - set(names), len(rows.domains) - len(names)
+        if not names:
             raise InputError(
-                f"{data} holds no new domain: the run knows {preview(sorted(set(rows.domains)))} "
-                "already. Pass a table with other domains, or fit anew to learn from these rows."
+                f"{data} holds no new domain: the run knows {preview(sorted(known))} already. "
+                "Pass a table with other domains, or fit anew to learn from these rows."
             )
-        if not is_new.all():
-            shown.say(
-                f"note: Left out {int((~is_new).sum())} rows of domains that the run knows: "
-                f"{preview(sorted(known.intersection(rows.domains)))}."
-            )
-        inputs, names = rows.inputs[is_new], [name for name in rows.domains if name not in known]
+        if known:
+            left_out = f"Left out {n_left_out} rows of domains that the run knows"
+            shown.say(f"note: {left_out}: {preview(sorted(known))}.")
         table = model.place_domains(inputs, sample_domain=names)
-        say_off_map(names_off_map(table), len(table), shown)
+        say_off_map(table, shown)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OffMapWarning)  # it is said above
             grown = model.add_domains(inputs, sample_domain=names)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
+import re
 import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -20,30 +22,25 @@ import numpy as np
 import pandas as pd
 
 from domindex.errors import InputError
+from domindex.inputs.columns import number_of, stands_for_none
 from domindex.inputs.messages import did_you_mean, preview
+from domindex.inputs.preparation import BY_COMMAS
 from domindex.persistence.atomic import check_free_file, new_file
 from domindex.persistence.paths import usable_path
-from domindex.tables.text_format import (
-    DELIMITERS,
-    FALLBACK_ENCODING,
-    TextFormat,
-    as_missing,
-    delimiter_of,
-    encoding_of,
-    likely_delimiter,
-    with_numbers,
-)
+from domindex.progress import Progress
 
+AnyPath = str | os.PathLike[str]
 Format = Literal["csv", "parquet", "excel"]
 Opener = Callable[[Path], IO[bytes]]
 
 SUFFIXES: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "csv"),
     ".parquet": "parquet",
     ".xlsx": "excel",
 }
+DELIMITERS = {"\t": "a tab", ";": "a semicolon", "|": "a bar", ",": "a comma"}
+FALLBACK_ENCODING = "cp1252"
+"""What a text that is not UTF-8 is taken for, with a note: spreadsheets on Windows write it."""
 
 DAMAGE = (
     *(ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError),
@@ -51,13 +48,78 @@ DAMAGE = (
 )
 """What pyarrow, pandas and openpyxl raise on metadata of a file that make no sense."""
 
+_COMMA_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*\.?\d+,(\d{1,2}|\d{4,})([eE][+-]?\d+)?|[+-]?0,\d+")
+"""Numbers in which the comma cannot stand between thousands."""
+
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
-EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
-"""What makes pandas read the very number that was written; from 3.1 on it does so unasked."""
+_EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """What the user says of a text file; what is None is found from the file.
+
+    Attributes
+    ----------
+    delimiter : between the columns
+    decimal : "." or ",", before the decimals of a number
+    encoding : of the text, by a name that Python knows
+    na : words that stand for a missing value in all columns, such as -200
+
+    Examples
+    --------
+    >>> TextFormat(delimiter=";", decimal=",").decimal
+    ','
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    na: Sequence[str] = field(default=(), metadata=BY_COMMAS)
+
+    def __post_init__(self) -> None:
+        for name in ("delimiter", "decimal", "encoding"):
+            said = getattr(self, name)
+            if not (said is None or isinstance(said, str)):
+                raise InputError(f"{name} is {said!r:.80}. Pass a text, or None to have it found.")
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"The decimal sign is {self.decimal!r:.80}. Choose '.' or ','.")
+        try:
+            encoding = "utf-8" if self.encoding is None else self.encoding
+            is_known = isinstance("a".encode(encoding), bytes)  # base64, for one, is none of texts
+        except (LookupError, ValueError):
+            is_known = False
+        if not is_known:
+            raise InputError(
+                f"The encoding is {self.encoding!r:.80}, which Python does not know for texts. "
+                "Choose one such as utf-8, cp1252, latin-1 or utf-16."
+            )
+        words = self.na
+        if not (isinstance(words, list | tuple) and all(isinstance(word, str) for word in words)):
+            raise InputError(
+                f"Words that stand for a missing value are {words!r:.80}. Pass a list of texts."
+            )
+
+    def over(self, other: TextFormat) -> TextFormat:
+        """What is said here, and where nothing is, what `other` says."""
+        said = {name: value for name, value in asdict(self).items() if value}
+        return TextFormat(**(asdict(other) | said))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "na": list(self.na)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> TextFormat:
+        """What `to_dict` gave; InputError or TypeError for anything else."""
+        said = {"na": content.get("missing", ()), **content}  # its name in runs of format 1
+        said.pop("missing", None)
+        return cls(**said)
 
 
 def read_with_notes(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     form: TextFormat,
     *,
     texts: Iterable[str] = (),
@@ -65,26 +127,21 @@ def read_with_notes(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The table in a file, rows numbered from 0, and a word on whatever had to be guessed.
 
-    Parameters
-    ----------
-    path : .csv, .tsv, .txt, .parquet or .xlsx, the first four also with .gz behind them
-    form : what is said of a text file
-    texts : columns to be read as they are spelled: "01" and "NA" stay what they are
-    open_file : how to open the file, for a progress bar
-
-    Only an empty field counts as missing here. A word such as NA is read as a text, and whoever
-    takes the column for numbers decides what it means.
+    Columns in `texts` are read as they are spelled: "01" and "NA" stay what they are. Elsewhere
+    too only an empty field is missing: whoever takes a column for numbers decides what NA means.
     """
     file = usable_path(path)
     kind = table_format(file)
     require_file(file)
-    opener, notes, named = open_file or _open, list[str](), set(texts)
+    open_file, notes, named = open_file or Progress().open_file, list[str](), set(texts)
     if kind == "csv":
-        table = _read_csv(file, opener, form, named, notes)
+        table, notes = _read_csv(file, open_file, form, named)
     else:
-        with opener(file) as stream:
+        with open_file(file) as stream:
             read = _read_parquet if kind == "parquet" else _read_excel
-            table = as_missing(read(file, _unpacked(file, stream)), form.na)
+            table = read(file, _unpacked(file, stream))
+        numbers = [number for word in form.na if not np.isnan(number := number_of(word))]
+        table = table.mask(table.isin([*form.na, *numbers])) if form.na else table
     if kind != "parquet":
         table, said = with_numbers(table, form.decimal, named)
         notes += said
@@ -115,57 +172,48 @@ def require_file(file: Path) -> None:
         raise InputError(f"There is no file {file}. {hint or 'Check the path.'}")
 
 
-def _open(file: Path) -> IO[bytes]:
-    try:
-        return file.open("rb")
-    except OSError as error:
-        raise InputError(
-            f"{file} cannot be opened ({error.strerror}). Give yourself the right to read it."
-        ) from error
-
-
 def _unpacked(file: Path, stream: IO[bytes]) -> Any:
     return gzip.GzipFile(fileobj=stream) if file.suffix.lower() == ".gz" else stream
 
 
 def _read_csv(
-    file: Path, opener: Opener, form: TextFormat, texts: set[str], notes: list[str]
-) -> pd.DataFrame:
+    file: Path, open_file: Opener, form: TextFormat, texts: set[str]
+) -> tuple[pd.DataFrame, list[str]]:
     """As `FALLBACK_ENCODING`, with a note, where it is no UTF-8 and nobody said what it is."""
-    encoding = form.encoding
-    try:
-        with opener(file) as stream:
-            return _parse_csv(file, _unpacked(file, stream), form, texts, notes)
-    except UnicodeDecodeError as error:
-        wrong = error
-    if encoding is None:
-        notes[:] = [
-            f"{file.name} is not UTF-8: read as {FALLBACK_ENCODING}. Pass --encoding if names "
-            "look wrong."
-        ]
-        form = replace(form, encoding=FALLBACK_ENCODING)
-        with suppress(UnicodeDecodeError), opener(file) as stream:
-            return _parse_csv(file, _unpacked(file, stream), form, texts, notes)
+    wrong: UnicodeDecodeError | None = None
+    for encoding in dict.fromkeys([form.encoding, form.encoding or FALLBACK_ENCODING]):
+        try:
+            with open_file(file) as stream:
+                tried = replace(form, encoding=encoding)
+                table, notes = _parse_csv(file, _unpacked(file, stream), tried, texts)
+        except UnicodeDecodeError as error:
+            wrong = wrong or error
+            continue
+        if wrong is not None:
+            guess = f"{file.name} is not UTF-8: read as {encoding}."
+            notes = [f"{guess} Pass --encoding if names look wrong.", *notes]
+        return table, notes
+    assert wrong is not None
     raise InputError(
-        f"{file} is not {encoding or 'UTF-8'} text (byte {wrong.start} is "
+        f"{file} is not {form.encoding or 'UTF-8'} text (byte {wrong.start} is "
         f"{wrong.object[wrong.start]:#x}). Name its encoding (--encoding), or save it again as "
         "UTF-8."
     )
 
 
 def _parse_csv(
-    file: Path, stream: IO[bytes], form: TextFormat, texts: set[str], notes: list[str]
-) -> pd.DataFrame:
+    file: Path, stream: IO[bytes], form: TextFormat, texts: set[str]
+) -> tuple[pd.DataFrame, list[str]]:
     buffered = io.BufferedReader(stream, 2**20)  # type: ignore[type-var]
     try:
         head = buffered.peek(2**16)
-        encoding = encoding_of(head, form.encoding)
-        columns, delimiter = _check_header(file, head, form, encoding, notes)
+        encoding = _encoding_of(head, form.encoding)
+        columns, delimiter, notes = _check_header(file, head, form, encoding)
         after_comma = len(columns) > 1 and all(name.startswith(" ") for name in columns[1:])
         named = [name.strip() if after_comma else name for name in columns]
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
+            table = pd.read_csv(
                 buffered,
                 sep=delimiter,
                 encoding=encoding,
@@ -175,8 +223,9 @@ def _parse_csv(
                 dtype={name: str for name in named if name in texts},
                 skipinitialspace=after_comma,
                 low_memory=False,
-                **EXACT_FLOATS,
+                **_EXACT_FLOATS,
             )
+        return table, notes
     except (InputError, UnicodeDecodeError):
         raise
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -195,10 +244,17 @@ def _parse_csv(
             buffered.detach()  # whoever opened the file closes it
 
 
+def _encoding_of(head: bytes, given: str | None) -> str:
+    """By name, by the mark at the beginning, or UTF-8."""
+    if given is not None:
+        return "utf-8-sig" if codecs.lookup(given).name == "utf-8" else given
+    return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+
+
 def _check_header(
-    file: Path, head: bytes, form: TextFormat, encoding: str, notes: list[str]
-) -> tuple[list[str], str]:
-    """Names of the columns as they are spelled, and what stands between them."""
+    file: Path, head: bytes, form: TextFormat, encoding: str
+) -> tuple[list[str], str, list[str]]:
+    """Names of the columns as they are spelled, what stands between them, and a note on that."""
     if not head.strip():
         raise InputError(f"{file} is empty. Check the export that wrote it.")
     if b"\0" in head and encoding != "utf-16":
@@ -212,14 +268,30 @@ def _check_header(
         first = pd.read_csv(io.StringIO(text), sep=delimiter, engine="c", **options)
         return [str(name) for name in first.iloc[0]]
 
-    delimiter = delimiter_of(file, form.delimiter)
+    delimiter, notes = delimiter_of(file, form.delimiter), []
     columns = split(delimiter)
     other = likely_delimiter(columns[0]) if len(columns) == 1 and form.delimiter is None else None
     if other is not None:
         delimiter, columns = other, split(other)
-        notes.append(f"Read {file.name} with {DELIMITERS[other]} between its columns.")
+        notes = [f"Read {file.name} with {DELIMITERS[other]} between its columns."]
     check_names(file, [name for name in columns if name.strip()])
-    return columns, delimiter
+    return columns, delimiter, notes
+
+
+def delimiter_of(file: Path, given: str | None) -> str:
+    """As it was said, or as the name says: a comma, a tab in .tsv."""
+    if given is None:
+        return "\t" if ".tsv" in [suffix.lower() for suffix in file.suffixes] else ","
+    named = {"\\t": "\t", "tab": "\t"}.get(given, given)
+    if len(named) != 1 or named in '"\r\n':
+        raise InputError(f"The delimiter is {given!r}. Pass one character, such as ';' or '\\t'.")
+    return named
+
+
+def likely_delimiter(header: str) -> str | None:
+    """What stands between the columns of a header that was read as one; None for nothing."""
+    best = max(DELIMITERS, key=header.count)
+    return best if best in header else None
 
 
 def _read_excel(file: Path, stream: IO[bytes]) -> pd.DataFrame:
@@ -228,45 +300,45 @@ def _read_excel(file: Path, stream: IO[bytes]) -> pd.DataFrame:
             f"{file} is a workbook, which needs openpyxl. Install it "
             "(pip install 'domindex[excel]'), or export the sheet as CSV."
         )
-    try:
+    with _damage_said(f"{file} is not a whole workbook", "Save it again as .xlsx."):
         content = io.BytesIO(stream.read())
         with pd.ExcelFile(content, engine="openpyxl") as book:
             header = pd.read_excel(book, header=None, nrows=1, dtype=str, keep_default_na=False)
             table = pd.read_excel(book, keep_default_na=False, na_values=[""])
-    except InputError:
-        raise
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, *DAMAGE) as error:
-        raise InputError(
-            f"{file} is not a whole workbook ({_short(error)}). Save it again as .xlsx."
-        ) from None
     if not len(header):
         raise InputError(f"{file} is empty: its first sheet holds nothing. Put the table there.")
     check_names(file, [name for name in header.iloc[0].astype(str) if name.strip()])
-    table.columns = [str(name) for name in table.columns]
-    return table
+    return table.set_axis([str(name) for name in table.columns], axis=1)
 
 
 def _read_parquet(file: Path, stream: IO[bytes]) -> pd.DataFrame:
     require_pyarrow(file)
     from pyarrow import ArrowException, parquet
 
-    try:
+    what, advice = f"{file} is not a whole Parquet file", "Copy or export it again."
+    with _damage_said(what, advice, ArrowException):
         content = io.BytesIO(stream.read())
         if not content.getbuffer().nbytes:
             raise InputError(f"{file} is empty. Check the export that wrote it.")
         check_names(file, [str(name) for name in parquet.read_schema(content).names])
         content.seek(0)
         table = parquet.read_table(content).to_pandas()
-    except InputError:
-        raise
-    except (ArrowException, EOFError, OSError, zlib.error, *DAMAGE) as error:
-        raise InputError(
-            f"{file} is not a whole Parquet file ({_short(error)}). Copy or export it again."
-        ) from None
     if any(name is not None for name in table.index.names):
         table = table.reset_index()
-    table.columns = [str(name) for name in table.columns]
-    return table.reset_index(drop=True)
+    return table.set_axis([str(name) for name in table.columns], axis=1).reset_index(drop=True)
+
+
+@contextmanager
+def _damage_said(what: str, advice: str, *more: type[Exception]) -> Iterator[None]:
+    """Whatever readers raise on a damaged file as one error."""
+    kinds: tuple[type[Exception], ...]
+    kinds = (OSError, EOFError, zlib.error, zipfile.BadZipFile, *DAMAGE, *more)
+    try:
+        yield
+    except InputError:
+        raise
+    except kinds as error:
+        raise InputError(f"{what} ({_short(error)}). {advice}") from None
 
 
 def require_pyarrow(file: Path) -> None:
@@ -295,6 +367,72 @@ def check_names(file: Path, columns: list[str]) -> None:
             f"{file} has no name for column {preview(blank)}. Name it in the header; if it holds "
             "row numbers, export without them (in pandas, to_csv(index=False))."
         )
+
+
+def with_numbers(
+    table: pd.DataFrame, decimal: str | None, texts: set[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The table with columns such as 1,45 or 1,234.50 as numbers, and a word on them.
+
+    A comma stands between thousands where a point was asked for, or where both are in one number;
+    before decimals where a comma was asked for, or some column has one that cannot stand between
+    thousands. Columns of `texts` are left alone.
+    """
+    notes: list[str] = []
+    spelled = {name: _texts_with_commas(table[name]) for name in table.columns if name not in texts}
+    grouped = [
+        name
+        for name, given in spelled.items()
+        if given
+        and decimal != ","
+        and all(_THOUSANDS.fullmatch(one) for one in given)
+        and (decimal == "." or any("," in one and "." in one for one in given))
+    ]
+    if grouped:
+        table = table.assign(**{name: _numbers(table[name], ",") for name in grouped})
+        notes.append(f"Read commas between thousands: {preview(grouped)}.")
+    commas = {
+        name: given
+        for name, given in spelled.items()
+        if given and name not in grouped and all(_COMMA_NUMBER.fullmatch(one) for one in given)
+    }
+    clear = [name for name in commas if any(_DECIMAL_COMMA.fullmatch(one) for one in commas[name])]
+    if decimal == "." and clear:
+        notes.append(
+            f"Took numbers with a comma for texts, for the decimal sign is to be a point: "
+            f"{preview(clear)}. Pass --decimal ',' if they are numbers."
+        )
+    if decimal == "." or not commas:
+        return table, notes
+    if decimal is None and not clear:
+        name, given = next(iter(commas.items()))
+        shown = preview([value for value in given if "," in value], 2)
+        raise InputError(
+            f"Column {name!r} holds numbers such as {shown}, in which the comma may stand before "
+            "decimals or between thousands. Say which: --decimal ',' or --decimal '.'."
+        )
+    notes.append(f"Read decimal commas as numbers: {preview(commas)}.")
+    return table.assign(**{name: _numbers(table[name], ".") for name in commas}), notes
+
+
+def _texts_with_commas(column: pd.Series) -> list[str]:
+    """The different texts of a column, of which some have a comma; nothing for any other."""
+    if column.dtype.kind in "biufmM":
+        return []
+    given = [value for value in dict.fromkeys(column.tolist()) if not stands_for_none(value)]
+    if not all(isinstance(value, str) for value in given):
+        return []
+    return [value.strip() for value in given] if any("," in value for value in given) else []
+
+
+def _numbers(column: pd.Series, thousands: str) -> list[float]:
+    """Texts as numbers, without what stands between thousands; a comma that is left is a point."""
+    return [
+        np.nan
+        if stands_for_none(value)
+        else float(value.strip().replace(thousands, "").replace(",", "."))
+        for value in column.tolist()
+    ]
 
 
 def _without_debris(
@@ -331,10 +469,7 @@ def _without_debris(
 
 
 def _without_lines(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Without lines of ======= and the like, and without rows that say the header again.
-
-    Merging two versions of a file leaves the former, putting files together the latter.
-    """
+    """Without lines of =======, left by a merge, and without headers of files put together."""
     first = table.iloc[:, 0]
     if first.dtype.kind not in "biufmM" and table.shape[1] > 1:
         marks = first.astype(str).str.fullmatch(r"(=|<|>|-|#|\*){5,}.*")
@@ -354,7 +489,24 @@ def _without_lines(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     return table
 
 
-def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool) -> None:
+def check_table_path(path: AnyPath | None, *, overwrite: bool) -> None:
+    """Refuse before long work what `write_table` would refuse after it; None is no file."""
+    if path is not None:
+        file = usable_path(path)
+        _written_format(file)
+        check_free_file(file, overwrite=overwrite)
+
+
+def _written_format(file: Path) -> Format:
+    kind = table_format(file)
+    if kind == "excel":
+        raise InputError(
+            f"{file} would be a workbook, which is only read. Name a .csv or .parquet."
+        )
+    return kind
+
+
+def write_table(table: pd.DataFrame, path: AnyPath, *, overwrite: bool) -> None:
     """Write CSV or Parquet, as the name says, complete or not at all."""
     file = usable_path(path)
     kind = _written_format(file)
@@ -369,27 +521,39 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
                 table.to_csv(stream, index=False, sep=delimiter_of(file, None))
 
 
-def check_table_path(path: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Refuse before long work what `write_table` would refuse after it."""
+@contextmanager
+def write_parts(path: AnyPath, *, overwrite: bool) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Write CSV or Parquet like `write_table`, of frames with the same columns one by one."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
     file = usable_path(path)
-    _written_format(file)
-    check_free_file(file, overwrite=overwrite)
+    packed = "gzip" if file.suffix.lower() == ".gz" else None
+    with new_file(file, overwrite=overwrite) as draft, ExitStack() as opened:
+        sink = opened.enter_context(pa.output_stream(str(draft), compression=packed))
+        writer: Any = None
+        schema: Any = None
 
+        def write(frame: pd.DataFrame) -> None:
+            nonlocal writer, schema
+            if writer is None:
+                schema = pa.Table.from_pandas(frame, preserve_index=False).schema.remove_metadata()
+                if table_format(file) == "parquet":
+                    writer = parquet.ParquetWriter(sink, schema)
+                else:
+                    mark = delimiter_of(file, None)
+                    how = csv.WriteOptions(delimiter=mark, quoting_style="needed")
+                    writer = csv.CSVWriter(sink, schema, write_options=how)
+                opened.enter_context(writer)
+            writer.write_table(pa.Table.from_pandas(frame, schema=schema, preserve_index=False))
 
-def _written_format(file: Path) -> Format:
-    kind = table_format(file)
-    if kind == "excel":
-        raise InputError(
-            f"{file} would be a workbook, which is only read. Name a .csv or .parquet."
-        )
-    return kind
+        yield write
 
 
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """A copy in which texts that spreadsheets take for formulas have an apostrophe before them.
+    """A copy with an apostrophe before texts that spreadsheets take for formulas.
 
-    Numbers are left alone. The apostrophe is part of the text for whatever is no spreadsheet, so
-    this is asked for and never done unasked.
+    Only where it is asked for: whatever is no spreadsheet reads the apostrophe as well.
     """
 
     def escape(value: Any) -> Any:
@@ -403,39 +567,3 @@ def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
             escaped.isetitem(number, pd.Series(column, index=table.index, dtype=object))
     escaped.columns = [escape(name) for name in table.columns]
     return escaped
-
-
-class PartWriter:
-    """A CSV or Parquet file to which frames with the same columns are appended."""
-
-    def __init__(self, path: Path, kind: Format) -> None:
-        self._path, self._kind = path, kind
-        self._writer: Any = None
-
-    def __enter__(self) -> PartWriter:
-        import pyarrow as pa
-
-        packed = self._path.suffix.lower() == ".gz"
-        self._sink = pa.output_stream(str(self._path), compression="gzip" if packed else None)
-        return self
-
-    def write(self, frame: pd.DataFrame) -> None:
-        import pyarrow as pa
-        from pyarrow import csv, parquet
-
-        if self._writer is None:
-            table = pa.Table.from_pandas(frame, preserve_index=False)
-            self._schema = table.schema.remove_metadata()
-            if self._kind == "parquet":
-                self._writer = parquet.ParquetWriter(self._sink, self._schema)
-            else:
-                mark = delimiter_of(self._path, None)
-                how = csv.WriteOptions(delimiter=mark, quoting_style="needed")
-                self._writer = csv.CSVWriter(self._sink, self._schema, write_options=how)
-        table = pa.Table.from_pandas(frame, schema=self._schema, preserve_index=False)
-        self._writer.write_table(table)
-
-    def __exit__(self, *failure: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        self._sink.close()

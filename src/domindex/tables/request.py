@@ -1,4 +1,4 @@
-"""What a fit of a table was asked for, and the table that was read for it."""
+"""What a fit of a table was asked for, the table that was read for it, and what may be shown."""
 
 from __future__ import annotations
 
@@ -11,18 +11,29 @@ from dataclasses import dataclass, field, fields
 from itertools import product
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from domindex.errors import InputError
 from domindex.estimators.vdi import BaseVDI
+from domindex.inputs.columns import SETTINGS
 from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import did_you_mean, preview
-from domindex.inputs.preparation import BY_COMMAS, InputRequest, TablePreparation
+from domindex.inputs.names import is_missing
+from domindex.inputs.preparation import BY_COMMAS, MIN_SHARED, InputRequest, TablePreparation
+from domindex.inputs.streams import is_blank
 from domindex.persistence.paths import usable_path
 from domindex.tables.labels import DomainRule, LabelledRows, Spelling
-from domindex.tables.privacy import missing_shares, shown_columns
-from domindex.tables.text_format import TextFormat
+from domindex.tables.reading import AnyPath, TextFormat
 from domindex.vdi.settings import Network, Training
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+
+SECTIONS = {"training": Training, "network": Network}
+"""Settings that have a table of their own in the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +75,11 @@ class FitRequest(InputRequest, TextFormat):
     def __post_init__(self) -> None:
         InputRequest.__post_init__(self)
         TextFormat.__post_init__(self)
+        if not self.target or self.domain in self.target:
+            raise InputError(
+                f"The targets are {list(self.target)} and the domain is {self.domain!r}. "
+                "Name at least one column to predict, and another for the domain."
+            )
         used = {
             "--features": self.features or (),
             "--keep-column": self.keep_columns,
@@ -82,6 +98,11 @@ class FitRequest(InputRequest, TextFormat):
     def form(self) -> TextFormat:
         """What is said of a text file."""
         return TextFormat(**{one.name: getattr(self, one.name) for one in fields(TextFormat)})
+
+    @property
+    def reserved(self) -> list[str]:
+        """The columns of the domain and the targets, which are no inputs."""
+        return [self.domain, *self.target]
 
     @property
     def roles(self) -> dict[str, Sequence[str]]:
@@ -117,22 +138,28 @@ class FitRequest(InputRequest, TextFormat):
 class FitTable:
     """A table ready to be fitted."""
 
+    request: FitRequest
     rows: LabelledRows
     preparation: TablePreparation
     notes: tuple[str, ...]
     source: dict[str, Any]  # its size and its columns, as they were read
-    hidden: frozenset[str] = frozenset()  # columns by which a map is not coloured
-    asked_for_all: bool = False  # all columns were to be inputs: those that are none were left out
     rule: DomainRule = field(default_factory=DomainRule)
 
     @property
     def others(self) -> pd.DataFrame:
-        """Columns that are no inputs and not hidden, and gaps, by which a map can be coloured."""
+        """Columns that are no inputs and not hidden, and gaps, by which a map can be coloured.
+
+        Where all columns were to be inputs, the others were left out and are not shown.
+        """
         table, inputs = self.rows.table, self.preparation.names
-        taken = {*inputs, *self.hidden}
-        names = [] if self.asked_for_all else [name for name in table.columns if name not in taken]
-        gaps = missing_shares(table, inputs)
-        return pd.concat([shown_columns(table[names]), gaps], axis=1)
+        taken = {*inputs, *self.request.reserved, *self.request.hidden}
+        asked_for_all = self.request.features is None
+        names = [] if asked_for_all else [name for name in table.columns if name not in taken]
+        return pd.concat([shown_columns(table[names]), _gaps(table[inputs])], axis=1)
+
+    @property
+    def task(self) -> Task:
+        return self.rows.labels.task
 
     @property
     def inputs(self) -> pd.DataFrame:
@@ -140,16 +167,87 @@ class FitTable:
         return self.rows.table[self.preparation.names]
 
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+def shown_columns(table: pd.DataFrame) -> pd.DataFrame:
+    """The columns of a table by which a map may be coloured, cleared of what points to a row.
 
-SECTIONS = {"training": Training, "network": Network}
-"""Settings that have a table of their own in the file."""
+    Texts or dates that are nearly all different are gone, and values that occur once are missing.
+    Numbers stay, for only their means are shown; unless they are whole and all different.
+    """
+    cleared = {name: _cleared(table[name]) for name in table.columns}
+    return pd.DataFrame({name: one for name, one in cleared.items() if one is not None})
 
 
-def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
+def _cleared(column: pd.Series) -> pd.Series | None:
+    """A column without values that occur once; None where it names rows."""
+    values = column.astype(object)
+    known = np.array([not is_missing(value) for value in values], dtype=bool)
+    texts = values[known].map(str)
+    counts = texts.value_counts()
+    if column.dtype.kind in "biuf" or pd.api.types.is_numeric_dtype(column.dtype):
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)[known]
+        whole = bool(len(numbers)) and bool((np.mod(numbers, 1) == 0).all())
+        return None if whole and len(counts) == len(texts) > 1 else column
+    if not len(counts) or len(counts) > SETTINGS.unique_texts * len(texts):
+        return None
+    often = set(counts.index[counts > 1])
+    kept = [str(one) if given and str(one) in often else None for one, given in zip(values, known)]
+    return pd.Series(kept, index=column.index, dtype=object)
+
+
+def _gaps(inputs: pd.DataFrame, max_shown: int = 20) -> pd.DataFrame:
+    """1 where an input has no value and 0 elsewhere, for the inputs with most gaps."""
+    blank = {name: [is_blank(value) for value in inputs[name].tolist()] for name in inputs}
+    gaps = pd.DataFrame(blank, index=inputs.index)
+    most = sorted((name for name in gaps if gaps[name].any()), key=lambda n: -gaps[n].sum())
+    return gaps[most[:max_shown]].astype(np.float64).add_prefix("missing: ")
+
+
+def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, Any]:
+    """The content of a report, as plain values, without figures that rest on a row or two.
+
+    The mean of one row is that row. Where it is to be shared, figures of domains with fewer than
+    `MIN_SHARED` rows and their numbers of rows are hidden too, and so are shares of a domain's
+    rows that stand for fewer: with the number of rows beside them they would be counts.
+    """
+    least = MIN_SHARED if share else 3
+    domains = [dict(domain) for domain in content["domains"]]
+    sizes = [int(domain["rows"] or 0) for domain in domains]
+    hidden = [domain["rows"] < least for domain in domains]
+    for domain, rows, hide in zip(domains, sizes, hidden):
+        if hide:
+            domain.update(dict.fromkeys(("held_out_score", "picture", *["rows"] * share)))
+            domain.update({name: [] for name in ("differences", "missing") if name in domain})
+        elif share:
+            if "differences" in domain:
+                domain["differences"] = [
+                    one | {"shares": [0.0 if _is_few(s, rows) else s for s in one["shares"]]}
+                    for one in domain["differences"]
+                ]
+            if "missing" in domain:
+                given = domain["missing"]
+                domain["missing"] = [one for one in given if not _is_few(one["share"], rows)]
+    named = tuple(f"{one['name']}=" for one in content.get("profiles", ()))
+    columns = {}
+    for name, values in content["columns"].items():
+        are_shares = share and name.startswith(("missing: ", *named))  # means that are of rows
+        columns[name] = [
+            None if hide or (are_shares and _is_few(value, rows)) else value
+            for value, rows, hide in zip(values, sizes, hidden)
+        ]
+    cleared = dict(content) | {"domains": domains, "columns": columns}
+    if cleared.get("held_out") is not None:
+        small = {domain["name"] for domain, hide in zip(domains, hidden) if hide}
+        scores = [one for one in content["held_out"]["scores"] if one["name"] not in small]
+        cleared["held_out"] = dict(content["held_out"]) | {"scores": scores} if scores else None
+    return cleared
+
+
+def _is_few(share: Any, rows: int) -> bool:
+    """Whether a share stands for fewer than `MIN_SHARED` rows, and for some."""
+    return isinstance(share, float) and share > 0.0 and round(share * rows) < MIN_SHARED
+
+
+def read_settings(path: AnyPath) -> dict[str, Any]:
     """The table of a TOML file, names and values as they stand there.
 
     Examples

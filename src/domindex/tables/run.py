@@ -26,13 +26,13 @@ from domindex.persistence.codec import read_json, write_json
 from domindex.persistence.paths import usable_path
 from domindex.reporting.report import REPORT_FILE
 from domindex.tables.labels import DomainRule
-from domindex.tables.text_format import TextFormat
+from domindex.tables.reading import AnyPath, TextFormat
 
 FORMAT_VERSION = 2
 """In format 1 the preparation of the table was a file of its own, and no part of the model."""
 
 RUN, MODEL, PREPARATION = "run.json", "model", "preparation.json"
-FORM = "a domindex run"
+FORM, PREPARATION_FORM = "a domindex run", "a domindex preparation"
 
 KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("domain", "task"), (str,)),
@@ -66,14 +66,17 @@ class Run:
     about: dict[str, Any]
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str]) -> Run:
-        """The run in a folder."""
+    def open(cls, folder: Run | AnyPath) -> Run:
+        """The run in a folder; a run is returned as it is."""
+        if isinstance(folder, Run):
+            return folder
         path = usable_path(folder)
         if not path.is_dir():
             raise InputError(f"There is no folder {path}. Name one that `domindex fit` wrote.")
         about = read_json(path / RUN, form=FORM, newest=FORMAT_VERSION)
         if about["format_version"] == 1:
-            about["rule"] = _first_preparation(path).get("rule", {})
+            prepared = read_json(path / PREPARATION, form=PREPARATION_FORM, newest=1)
+            about["rule"] = prepared.get("rule", {})
         wrong = [name for name, kinds in KINDS.items() if not isinstance(about.get(name), kinds)]
         texts = [] if wrong else [*about["targets"], *about["notes"]]
         if not all(isinstance(one, str) for one in texts) or about.get("targets") == []:
@@ -91,17 +94,11 @@ class Run:
 
     @classmethod
     def write(
-        cls,
-        folder: str | os.PathLike[str],
-        model: BaseVDI,
-        about: dict[str, Any],
-        *,
-        overwrite: bool,
+        cls, folder: AnyPath, model: BaseVDI, about: dict[str, Any], *, overwrite: bool
     ) -> Run:
         """Write a run, complete or not at all; only another run is ever replaced.
 
-        A disk that filled up costs no fit: the model then goes to the system's folder for temporary
-        files.
+        Where the disk is full, the model goes to the system's folder for temporary files.
         """
         stamp = {"format": FORM, "format_version": FORMAT_VERSION}
         try:
@@ -161,27 +158,27 @@ class Run:
     def model(self) -> Any:
         """The fitted estimator, which takes the inputs as the table has them."""
         model = load(self.folder / MODEL)
-        if self.about["format_version"] == 1:
-            self._prepare(model)
+        if self.about["format_version"] == 1:  # it was given prepared inputs
+            found = self._first_preparation(model.n_features_in_)
+            model._preparation, model.n_features_in_ = found, len(found.names)
+            model.feature_names_in_ = np.array(found.names, dtype=object)
         if model._preparation is None:
             raise _damaged(self.folder / MODEL, "it does not know how to prepare a table")
         return model
 
-    def _prepare(self, model: Any) -> None:
-        """A model of format 1, which was given prepared inputs, is given what prepares them."""
-        content = _first_preparation(self.folder)
+    def _first_preparation(self, n_features: int) -> TablePreparation:
+        """Of a run of format 1, from a file of its own."""
+        path = self.folder / PREPARATION
+        content = read_json(path, form=PREPARATION_FORM, newest=1)
         try:
             found = TablePreparation.from_dict(content)
             if (content["domain"], content["targets"]) != (self.domain, list(self.targets)):
                 raise ValueError(f"it names other columns than {RUN}")
-            if len(found.features) != model.n_features_in_:
+            if len(found.features) != n_features:
                 raise ValueError("it does not fit the model")
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            why = f"{type(error).__name__}: {error}"
-            raise _damaged(self.folder / PREPARATION, why) from error
-        model._preparation = found
-        model.feature_names_in_ = np.array(found.names, dtype=object)
-        model.n_features_in_ = len(found.names)
+            raise _damaged(path, f"{type(error).__name__}: {error}") from error
+        return found
 
 
 class NotWrittenError(InputError):
@@ -192,20 +189,10 @@ def _damaged(path: Path, why: object) -> InputError:
     return InputError(f"{path} is damaged ({why}). Copy the run again, or fit it anew.")
 
 
-def _first_preparation(folder: Path) -> dict[str, Any]:
-    """Of a run of format 1, the file that says how its table was prepared."""
-    return read_json(folder / PREPARATION, form="a domindex preparation", newest=1)
-
-
-def opened(run: Run | str | os.PathLike[str]) -> Run:
-    """A run, by itself or by its folder."""
-    return run if isinstance(run, Run) else Run.open(run)
-
-
 REQUEST, CHECKPOINT_FORM = "request.json", "a fit of domindex that is under way"
 
 
-def checkpoint_of(out: str | os.PathLike[str]) -> Path:
+def checkpoint_of(out: AnyPath) -> Path:
     """The folder of a run's checkpoint: beside it, on the same disk."""
     path = usable_path(out)
     path = path if path.name else path.resolve()
@@ -216,7 +203,7 @@ def checkpoint_of(out: str | os.PathLike[str]) -> Path:
 
 @dataclass(frozen=True)
 class RunCheckpoint:
-    """A fit under way: what was asked for, and the finished pieces of it, in a folder."""
+    """A fit under way: what was asked for, and the finished stages of it, in a folder."""
 
     folder: Path
     request: dict[str, Any]
@@ -224,7 +211,7 @@ class RunCheckpoint:
     is_new: bool = False  # whether nothing was finished before
 
     @classmethod
-    def begin(cls, out: str | os.PathLike[str], request: Mapping[str, Any]) -> RunCheckpoint:
+    def begin(cls, out: AnyPath, request: Mapping[str, Any]) -> RunCheckpoint:
         """That of the same request, if one was cut off, or a new one; others are left alone."""
         folder = checkpoint_of(out)
         if folder.exists():
@@ -244,7 +231,7 @@ class RunCheckpoint:
         return cls(folder, dict(request), token, is_new=True)
 
     @classmethod
-    def open(cls, out: str | os.PathLike[str]) -> RunCheckpoint:
+    def open(cls, out: AnyPath) -> RunCheckpoint:
         """That of a run that was cut off; refused where there is none."""
         folder = checkpoint_of(out)
         if not folder.is_dir():
@@ -257,30 +244,19 @@ class RunCheckpoint:
             raise InputError(f"{folder / REQUEST} is damaged. Remove the folder and fit anew.")
         return cls(folder, request, token)
 
-    @property
-    def pieces(self) -> Path:
-        """Where the estimator keeps what is finished."""
-        return self.folder / "fit"
-
-    def written_run(self, out: str | os.PathLike[str]) -> Run | None:
+    def written_run(self, out: AnyPath) -> Run | None:
         """The run that came of it, where only the report was left to do."""
         with suppress(InputError):
             run = Run.open(out)
             return run if run.about.get("checkpoint") == self.token else None
         return None
 
-    def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
 
 @contextmanager
 def run_checkpoint(
-    out: str | os.PathLike[str], request: Mapping[str, Any], wanted: bool
+    out: AnyPath, request: Mapping[str, Any], wanted: bool
 ) -> Iterator[RunCheckpoint | None]:
-    """A checkpoint that is gone once the block has ended, and stays where that was cut off.
-
-    A fit that fails, and would fail again, takes its checkpoint with it, if it is its own.
-    """
+    """A checkpoint that stays where the block was cut off, and goes where it ended or failed."""
     if not wanted:
         yield None
         return
@@ -292,7 +268,7 @@ def run_checkpoint(
             f"{error} Once there is room, write the run with: domindex fit --resume {out}"
         ) from error
     except (InputError, TrainingDiverged, PredictorError):
-        if checkpoint.is_new:
-            checkpoint.remove()
+        if checkpoint.is_new:  # it would fail again
+            shutil.rmtree(checkpoint.folder, ignore_errors=True)
         raise
-    checkpoint.remove()
+    shutil.rmtree(checkpoint.folder, ignore_errors=True)

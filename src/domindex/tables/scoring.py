@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -14,18 +13,21 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from domindex.errors import InputError, OffMapWarning
-from domindex.estimators import VDIClassifier
 from domindex.inputs.columns import require_roles
 from domindex.inputs.names import group_rows
 from domindex.inputs.preparation import MIN_SHARED
 from domindex.inputs.streams import text_of
-from domindex.progress import show_progress
+from domindex.progress import Progress, show_progress
 from domindex.tables.labels import as_classes, read_labels
-from domindex.tables.large import predicted_columns
-from domindex.tables.predicting import TableRows, model_rows, names_off_map, say_off_map
-from domindex.tables.reading import check_table_path, read_with_notes, write_table
-from domindex.tables.run import Run, opened
-from domindex.tables.text_format import TextFormat
+from domindex.tables.predicting import TableRows, predicted_columns, say_off_map
+from domindex.tables.reading import (
+    AnyPath,
+    TextFormat,
+    check_table_path,
+    read_with_notes,
+    write_table,
+)
+from domindex.tables.run import Run
 
 FIGURES = ("accuracy", "auc", "brier", "error", "bias", "coverage_80")
 """What is measured of classes and of values."""
@@ -61,10 +63,10 @@ class TableScores:
 
 
 def score_table(
-    run: Run | str | os.PathLike[str],
-    data: str | os.PathLike[str],
+    run: Run | AnyPath,
+    data: AnyPath,
     *,
-    out: str | os.PathLike[str] | None = None,
+    out: AnyPath | None = None,
     force: bool = False,
     progress: bool = False,
     **form: Any,
@@ -85,26 +87,24 @@ def score_table(
     >>> score_table(run, "later.csv").table.columns.tolist()
     ['domain', 'role', 'rows', 'accuracy', 'auc', 'brier', 'expected', 'low', 'high', 'as_forecast']
     """
-    if out is not None:
-        check_table_path(out, overwrite=force)
-    run = opened(run)
-    model = run.model()
-    said = TextFormat(**form).over(run.form)
+    check_table_path(out, overwrite=force)
+    run = Run.open(run)
+    model, said = run.model(), TextFormat(**form).over(run.form)
     with show_progress(progress) as shown:
         table, read = read_with_notes(data, said, texts=[run.domain], open_file=shown.open_file)
-        named = {"target": run.targets, "domain": [run.domain]}
-        require_roles(table.columns, named)
+        require_roles(table.columns, {"target": run.targets, "domain": [run.domain]})
         labels = read_labels(table, run.targets, run.about["task"])
         if not labels.known.any():
             raise InputError(
                 f"No row of {data} has a target, so there is nothing to compare with. Fill in "
                 f"{', '.join(run.targets)}."
             )
-        rows = model_rows(run, model, table[labels.known].reset_index(drop=True))
-        given, notes = labels.values[labels.known], [*read, *rows.notes]
+        known = table[labels.known].reset_index(drop=True)
+        rows = TableRows.of(run, model, known, known[[]], read)
+        given, notes = labels.values[labels.known], list(rows.notes)
         if not labels.known.all():
             notes.append(f"Left out {int((~labels.known).sum())} rows without a label.")
-        if isinstance(model, VDIClassifier):  # classes as texts, like the model's own
+        if model.task_ == "classification":  # classes as texts, like the model's own
             texts, spelled = as_classes([text_of(one) for one in given.tolist()], _classes(model))
             given, notes = np.array(texts), [*notes, *spelled]
         if set(rows.domains) <= set(model.source_domains_):
@@ -113,15 +113,11 @@ def score_table(
                 "figures say little of how well it predicts elsewhere. The forecast is what to go "
                 "by."
             )
-        places = model.place_domains(rows.inputs, sample_domain=rows.domains)
-        say_off_map(names_off_map(places), len(places), shown)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OffMapWarning)  # it is said above
-            scored = _by_domain(model, rows, given, run.targets, places)
+        scored = _by_domain(run, model, rows, given, shown)
         few = scored["rows"] < MIN_SHARED
+        figures = [name for name in FIGURES if name in scored]
         if run.is_shared and few.any():
             scored = scored.astype({"rows": "Int64", "as_forecast": object})
-            figures = [name for name in FIGURES if name in scored]
             scored.loc[few, ["rows", *figures, "as_forecast"]] = None
             domains = "1 domain" if few.sum() == 1 else f"{few.sum()} domains"
             notes.append(
@@ -133,10 +129,8 @@ def score_table(
     if out is not None:
         write_table(scored, out, overwrite=force)
     others = scored[scored["role"] != "source"]
-    means = (others if len(others) else scored)[[n for n in FIGURES if n in scored and n != "bias"]]
-    return TableScores(
-        scored, {str(name): float(means[name].mean()) for name in means}, tuple(notes)
-    )
+    means = (others if len(others) else scored)[figures].drop(columns="bias", errors="ignore")
+    return TableScores(scored, {name: float(means[name].mean()) for name in means}, tuple(notes))
 
 
 def _classes(model: Any) -> list[str]:
@@ -144,29 +138,27 @@ def _classes(model: Any) -> list[str]:
 
 
 def _by_domain(
-    model: Any,
-    rows: TableRows,
-    labels: NDArray,
-    targets: tuple[str, ...],
-    places: pd.DataFrame,
+    run: Run, model: Any, rows: TableRows, labels: NDArray, progress: Progress
 ) -> pd.DataFrame:
-    """A row a domain, with what was forecast for its place."""
-    forecasts = places.set_index("domain")
-    sources, known = set(model.source_domains_), set(model.domains_)
-    best, records = "accuracy" if isinstance(model, VDIClassifier) else "error", []
-    for name, members in group_rows(rows.domains, len(rows.domains)):
-        part, domain = rows.inputs.iloc[members], [name] * len(members)
-        predicted = predicted_columns(model, part, domain, targets)
-        figures = _figures(model, predicted, labels[members], targets)
-        expected = forecasts.loc[name]
-        role = "source" if name in sources else "target" if name in known else "new"
-        low, high = float(expected["low"]), float(expected["high"])
-        held = None if role == "source" else bool(low <= figures[best] <= high)
-        records.append(
-            {"domain": name, "role": role, "rows": len(members), **figures}
-            | {"expected": float(expected[model._forecast_column]), "low": low, "high": high}
-            | {"as_forecast": held}
-        )
+    """A row a domain, the worst first, with what was forecast for its place."""
+    places = model.place_domains(rows.inputs, sample_domain=rows.domains)
+    say_off_map(places, progress)
+    forecasts = places.set_index("domain")[[model._forecast_column, "low", "high"]]
+    sources, known, records = set(model.source_domains_), set(model.domains_), []
+    best = "accuracy" if model.task_ == "classification" else "error"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OffMapWarning)  # it is said above
+        for name, members in group_rows(rows.domains, len(rows.domains)):
+            domain = [name] * len(members)
+            predicted = predicted_columns(model, rows.some(members), domain, run.targets)
+            figures = _figures(model, predicted, labels[members], run.targets)
+            expected, low, high = map(float, forecasts.loc[name])
+            role = "source" if name in sources else "target" if name in known else "new"
+            held = None if role == "source" else bool(low <= figures[best] <= high)
+            records.append(
+                {"domain": name, "role": role, "rows": len(members), **figures}
+                | {"expected": expected, "low": low, "high": high, "as_forecast": held}
+            )
     order = {"by": best, "ascending": best == "accuracy"}
     return pd.DataFrame(records).sort_values(**order, kind="stable", ignore_index=True)
 
@@ -175,7 +167,7 @@ def _figures(
     model: Any, predicted: pd.DataFrame, labels: NDArray, targets: tuple[str, ...]
 ) -> dict[str, float]:
     """The AUC is a mean over classes that some rows have and others have not; NaN without any."""
-    if isinstance(model, VDIClassifier):
+    if model.task_ == "classification":
         chances = predicted.iloc[:, 1:].to_numpy(dtype=np.float64)
         hits = labels[:, None] == np.array(_classes(model))
         said = np.array([text_of(one) for one in predicted.iloc[:, 0].tolist()])

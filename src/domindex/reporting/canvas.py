@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,24 +12,16 @@ from domindex.arrays import Floats
 from domindex.errors import DomindexError, InputError
 from domindex.geometry import DomainIndex
 
+# Okabe and Ito's colours, which people with any kind of colour vision can distinguish
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#666666")
-"""Okabe and Ito's colours, which people with any kind of colour vision can distinguish."""
-
-SOURCE_COLOR, TARGET_COLOR = PALETTE[0], PALETTE[1]
-
+SOURCE_COLOR, TARGET_COLOR = PALETTE[:2]
 WIDTH, HEIGHT, MIN_HEIGHT = 7.0, 5.5, 2.8  # inches of a figure; the last of one with flat content
 FONT = 7.0  # of the names of domains, in typographic points
 
+# Where a name may stand beside its point, the best first: typographic points, and which end.
 Place = tuple[float, float, str]
-PLACES: tuple[Place, ...] = (
-    (6, 3, "left"),
-    (6, -9, "left"),
-    (-6, 3, "right"),
-    (-6, -9, "right"),
-    (0, 8, "center"),
-    (0, -15, "center"),
-)
-"""Where a name may stand beside its point, the best first: typographic points, and which end."""
+RIGHT, LEFT = ((6, 3, "left"), (6, -9, "left")), ((-6, 3, "right"), (-6, -9, "right"))
+PLACES: tuple[Place, ...] = (*RIGHT, *LEFT, (0, 8, "center"), (0, -15, "center"))
 
 
 def new_axes(ax: Any, height: float = HEIGHT) -> Any:
@@ -71,19 +63,14 @@ def map_and_sources(
         raise InputError(
             f"index is a {type(given).__name__}. Pass a fitted model, or its domain_index_."
         )
-    return index, source_marks(index.domains, sources_of(given, source_domains))
-
-
-def sources_of(given: Any, named: Collection[Hashable] | None) -> Collection[Hashable]:
-    """The sources that were named, or those of a fitted model."""
-    return getattr(given, "source_domains_", ()) if named is None else named
+    return index, source_marks(given, index.domains, source_domains)
 
 
 def source_marks(
-    domains: Sequence[Hashable], source_domains: Collection[Hashable]
+    given: Any, domains: Iterable[Hashable], named: Collection[Hashable] | None = None
 ) -> NDArray[np.bool_]:
-    """(domains,) True for sources."""
-    sources = set(source_domains)
+    """(domains,) True for the sources that were named, or else those of a fitted model."""
+    sources = set(getattr(given, "source_domains_", ()) if named is None else named)
     return np.array([name in sources for name in domains], dtype=bool)
 
 
@@ -98,9 +85,16 @@ def draw_domains(
 ) -> None:
     """(domains, 2) points, squares for sources and circles for targets, each with its label."""
     for chosen, marker, label, color in kinds(sources):
-        axes.scatter(
-            *points[chosen].T, marker=marker, color=color, label=label, zorder=zorder, **style
-        )
+        kind = {"marker": marker, "color": color, "label": label, "zorder": zorder}
+        axes.scatter(*points[chosen].T, **kind, **style)
+
+
+def finish(axes: Any, domains: Iterable[Hashable], points: Floats, **labels: str) -> Any:
+    """The axes with a grid, a legend, `labels` as for `Axes.set`, and names beside the points."""
+    axes.set(**labels)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="best", frameon=False)
+    return name_points(axes, domains, points)
 
 
 def short_name(name: Hashable, max_letters: int = 24) -> str:
@@ -122,8 +116,8 @@ def name_rows(axes: Any, heights: Any, names: Iterable[Hashable], fontsize: int 
 
 def name_points(
     axes: Any, domains: Iterable[Hashable], points: Floats, below: float | None = None
-) -> None:
-    """The name of each domain beside its point, or so many typographic points below it.
+) -> Any:
+    """The axes with a name beside each point, or so many typographic points below it.
 
     Call it last, when the axes have their limits. A name that would cover another moves to another
     side of its point, and is left out where there is no room on any side.
@@ -136,47 +130,40 @@ def name_points(
             *offset, side = place
             label = axes.annotate(text, point, offset, textcoords="offset points", ha=side)
             label.set(fontsize=FONT, parse_math=False, in_layout=False)
+    return axes
 
 
-def _beside(
-    axes: Any, texts: list[str], points: Floats, crowded: float = 0.1
-) -> list[Place | None]:
+def _beside(axes: Any, texts: list[str], points: Floats) -> list[Place | None]:
     """For every name the first of `PLACES` that covers least of the points and of other names.
 
-    None where more than the share `crowded` of the name would be covered or outside the axes.
+    None where more than a tenth of the name would be covered or outside the axes.
     """
     figure = axes.figure.canvas.figure
     figure.draw_without_rendering()  # where the axes end up is known only then
     at = axes.transData.transform(points) * 72.0 / figure.dpi
     room = np.array(axes.bbox.extents) * 72.0 / figure.dpi
-    taken = np.concatenate([at - 4.0, at + 4.0], axis=1)
+    taken = np.concatenate([at - 4.0, at + 4.0], axis=1)  # left, bottom, right, top
+    offsets = np.array([place[:2] for place in PLACES])
+    shares = np.array([{"left": 0.0, "center": 0.5, "right": 1.0}[place[2]] for place in PLACES])
     chosen: list[Place | None] = []
     for number, text in enumerate(texts):
         width = 0.55 * FONT * max(len(text), 1)
         reach = np.array([width + 10.0, 2.0 * FONT + 10.0])
         near = (taken[:, :2] < at[number] + reach) & (taken[:, 2:] > at[number] - reach)
         near[number] = False
-        others = taken[near.all(axis=1)]
-        boxes = [_box(at[number], place, width) for place in PLACES]
+        low = at[number] + offsets - np.outer(shares, [width, 0.0])
+        boxes = np.hstack([low, low + [width, FONT]])
         area = width * FONT
-        lost = [_covered(box, others) + area - _covered(box, room[None]) for box in boxes]
+        lost = _covered(boxes, taken[near.all(axis=1)]) + area - _covered(boxes, room[None])
         best = int(np.argmin(lost))
-        if lost[best] > crowded * area:
-            chosen.append(None)
-            continue
-        chosen.append(PLACES[best])
-        taken = np.concatenate([taken, boxes[best][None]])
+        is_crowded = lost[best] > 0.1 * area
+        chosen.append(None if is_crowded else PLACES[best])
+        taken = taken if is_crowded else np.vstack([taken, boxes[best]])
     return chosen
 
 
-def _box(point: Floats, place: Place, width: float) -> Floats:
-    """(4,) left, bottom, right, top of a name."""
-    right, up, side = place
-    left = point[0] + right - {"left": 0.0, "center": width / 2, "right": width}[side]
-    return np.array([left, point[1] + up, left + width, point[1] + up + FONT])
-
-
-def _covered(box: Floats, others: Floats) -> float:
-    """The area that `box` shares with (n, 4) others."""
-    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
-    return float(np.clip(high - low, 0.0, None).prod(axis=1).sum())
+def _covered(boxes: Floats, others: Floats) -> Floats:
+    """(boxes,) the area that each box (n, 4) shares with all others (m, 4)."""
+    low = np.maximum(boxes[:, None, :2], others[:, :2])
+    high = np.minimum(boxes[:, None, 2:], others[:, 2:])
+    return np.clip(high - low, 0.0, None).prod(axis=2).sum(axis=1)

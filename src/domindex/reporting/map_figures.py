@@ -1,8 +1,6 @@
 """Figures of maps: the domains, their pictures, graphs, local indices, and what is known of them.
 
-Each takes `ax`, the Axes of Matplotlib to draw on (None makes new ones), and returns it; none shows
-or saves. `index` is a fitted model or its map; `source_domains` are squares, None for the model's.
-"""
+Each takes `ax`, Axes to draw on (None makes new ones), and returns it; none shows or saves."""
 
 from __future__ import annotations
 
@@ -23,6 +21,7 @@ from domindex.reporting.canvas import (
     PALETTE,
     axes_for_map,
     draw_domains,
+    finish,
     kinds,
     map_and_sources,
     name_points,
@@ -30,7 +29,6 @@ from domindex.reporting.canvas import (
     plane,
     short_name,
     source_marks,
-    sources_of,
 )
 from domindex.reporting.montage import Kind, domain_pictures, spread_out
 
@@ -54,9 +52,7 @@ def plot_domain_map(
     graph: nx.Graph | None = None,
     ax: Any = None,
 ) -> Any:
-    """The domains as points on the plane: squares for sources, circles for targets.
-
-    Where the map closes, a line leads once around its ring.
+    """The domains as points on the plane; where the map closes, a line leads once around its ring.
 
     Parameters
     ----------
@@ -64,7 +60,7 @@ def plot_domain_map(
     std : (domains, components), drawn as ellipses of one deviation; a model brings its own
     color : a number per domain, or a text for each of up to 8 groups
     color_label : what the bar of colours says, where they stand for numbers
-    source_domains : squares; None takes those of a model
+    source_domains : drawn as squares, targets as circles; None takes those of a model
     graph : joined domains get a line
     ax : axes of Matplotlib to draw on; new ones where None
 
@@ -92,12 +88,15 @@ def plot_domain_map(
     if values is None:
         draw_domains(axes, points, sources, **DOT)
     elif values.dtype.kind == "U":
-        _draw_groups(axes, points, values, sources)
+        for shade, group in zip(PALETTE, np.unique(values)):
+            for chosen, marker, kind, _ in kinds(sources):
+                if (chosen & (values == group)).any():
+                    style = {"color": shade, "marker": marker, "label": f"{group}, {kind}"}
+                    axes.scatter(*points[chosen & (values == group)].T, **style, **DOT)
     else:
         _draw_numbers(axes, points, values, sources, color_label)
     _set_map_axes(axes, 0.08)
-    name_points(axes, index.domains, points)
-    return axes
+    return name_points(axes, index.domains, points)
 
 
 def plot_montage(
@@ -139,9 +138,8 @@ def plot_montage(
                 image = OffsetImage(picture, zoom=width / pictures.shape[2])
                 box = AnnotationBbox(image, points[number], pad=0.1, bboxprops=frame)
                 axes.add_artist(box)
-    name_points(axes, index.domains, points, below=width / 2 + 10)
     _set_map_axes(axes, 0.12)
-    return axes
+    return name_points(axes, index.domains, points, below=width / 2 + 10)
 
 
 def plot_map_on_positions(
@@ -170,9 +168,12 @@ def plot_map_on_positions(
             "Pass two finite numbers for each, in the order of index.domains."
         )
     axes = new_axes(ax)
-    laid = _laid_on(plane(index), known)
-    for start, end in zip(known, laid):
-        axes.plot(*np.array([start, end]).T, color="0.75", linewidth=0.9, zorder=1)
+    laid = procrustes_align(plane(index), known)
+    centre = known.mean(axis=0)
+    centred = laid - centre
+    scale = (centred * (known - centre)).sum() / ((centred**2).sum() or 1.0)
+    laid = centre + scale * centred
+    axes.plot(*np.stack([known, laid], axis=1).T, color="0.75", linewidth=0.9, zorder=1)
     for chosen, marker, label, color in kinds(sources):
         hollow = {"facecolors": "none", "edgecolors": color, "zorder": 2}
         style = {"marker": marker, "s": 45}
@@ -183,8 +184,7 @@ def plot_map_on_positions(
     axes.set_title(f"The map explains {agreement:.0%} of the positions")
     axes.set_aspect("equal", adjustable="datalim")
     axes.legend(loc="best", frameon=False, fontsize=8)
-    name_points(axes, index.domains, laid)
-    return axes
+    return name_points(axes, index.domains, laid)
 
 
 def plot_index_against_truth(
@@ -214,12 +214,8 @@ def plot_index_against_truth(
     points = np.column_stack([known, inferred])
     axes = new_axes(ax)
     draw_domains(axes, points, sources)
-    axes.set(xlabel=truth_label, ylabel="inferred index, first principal axis")
-    axes.set_title(f"|r| = {correlation:.3f}")
-    axes.grid(alpha=0.3)
-    axes.legend(loc="best", frameon=False)
-    name_points(axes, index.domains, points)
-    return axes
+    labels = {"xlabel": truth_label, "ylabel": "inferred index, first principal axis"}
+    return finish(axes, index.domains, points, **labels, title=f"|r| = {correlation:.3f}")
 
 
 def plot_domain_graph(
@@ -242,9 +238,9 @@ def plot_domain_graph(
     >>> [text.get_text() for text in axes.get_legend().get_texts()]
     ['true only (1)', 'in both (2)', 'target']
     """
-    sources = sources_of(inferred, source_domains)
-    if hasattr(inferred, "domain_graph"):
-        inferred = inferred.domain_graph(n_neighbors=2)
+    given = inferred
+    if hasattr(given, "domain_graph"):
+        inferred = given.domain_graph(n_neighbors=2)
     places = _graph_layout(inferred, truth, positions)
     groups = {"inferred": list(inferred.edges)}
     if truth is not None:
@@ -260,12 +256,12 @@ def plot_domain_graph(
             ends = np.array([places[first], places[second]])
             axes.plot(*ends.T, zorder=1, **named, **EDGE_STYLES[label])
     points = np.array(list(places.values()))
-    draw_domains(axes, points, source_marks(list(places), sources), **(DOT | {"s": 90}))
+    sources = source_marks(given, places, source_domains)
+    draw_domains(axes, points, sources, **(DOT | {"s": 90}))
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
     axes.legend(loc="best", frameon=False, fontsize=8)
-    name_points(axes, places, points)
-    return axes
+    return name_points(axes, places, points)
 
 
 def plot_local_indices(
@@ -307,10 +303,8 @@ def plot_local_indices(
         axes.scatter(*points[groups[name]].T, s=12, alpha=0.7, color=color, label=short_name(name))
     axes.set(xlabel="local index, first axis", ylabel="local index, second axis")
     axes.set_aspect("equal", adjustable="datalim")
-    legend = axes.legend(
-        title="domain", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=7
-    )
-    for text in legend.get_texts():
+    beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+    for text in axes.legend(title="domain", frameon=False, fontsize=7, **beside).get_texts():
         text.set_parse_math(False)
     return axes
 
@@ -361,15 +355,6 @@ def _draw_numbers(
     axes.figure.colorbar(drawn, ax=axes, label=label)
 
 
-def _draw_groups(axes: Any, points: Floats, texts: NDArray, sources: NDArray[np.bool_]) -> None:
-    for color, group in zip(PALETTE, np.unique(texts)):
-        for chosen, marker, kind, _ in kinds(sources):
-            members = chosen & (texts == group)
-            if members.any():
-                label = f"{group}, {kind}"
-                axes.scatter(*points[members].T, color=color, marker=marker, label=label, **DOT)
-
-
 def _draw_ellipses(axes: Any, points: Floats, std: Floats) -> None:
     from matplotlib.patches import Ellipse
 
@@ -403,12 +388,3 @@ def _widest(rows: Floats, n_axes: int) -> Floats:
     centred = rows - rows.mean(axis=0)
     projected = centred @ np.linalg.svd(centred, full_matrices=False)[2][:n_axes].T
     return np.pad(projected, ((0, 0), (0, n_axes - projected.shape[1])))
-
-
-def _laid_on(points: Floats, known: Floats) -> Floats:
-    """The similarity of `points` that comes closest to `known`."""
-    turned = procrustes_align(points, known)
-    centre = known.mean(axis=0)
-    centred = turned - centre
-    scale = (centred * (known - centre)).sum() / ((centred**2).sum() or 1.0)
-    return centre + scale * centred

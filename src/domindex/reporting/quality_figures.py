@@ -1,12 +1,11 @@
 """Figures of how good a model is: forecasts, calibration, what it rests on, scores, training.
 
-Each takes `ax`, the Axes of Matplotlib to draw on (None makes new ones), and returns it; none shows
-or saves. `model` is a fitted `VDIClassifier` or `VDIRegressor`.
-"""
+Each takes `ax`, Axes to draw on (None makes new ones), and returns it; none shows or saves."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from itertools import cycle, product
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,12 @@ from domindex.reporting.canvas import (
     TARGET_COLOR,
     axes_for_rows,
     draw_domains,
+    finish,
     map_and_sources,
-    name_points,
     name_rows,
     new_axes,
     short_name,
     source_marks,
-    sources_of,
 )
 from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.explaining import explain_domain
@@ -46,10 +44,8 @@ def plot_forecast(
     """
     table = getattr(model, "forecast_", None)
     if table is None or not len(table):
-        raise InputError(
-            "There is no forecast to draw. "
-            "Pass a fitted VDIClassifier or VDIRegressor with targets."
-        )
+        words = "There is no forecast to draw. Pass a fitted VDIClassifier or VDIRegressor"
+        raise InputError(f"{words} with targets.")
     column = "expected_accuracy" if "expected_accuracy" in table else "expected_error"
     table = table.sort_values(column, ascending=column == "expected_accuracy", kind="stable")
     heights = np.arange(len(table))
@@ -61,8 +57,7 @@ def plot_forecast(
         axes.scatter(values, heights, marker="D", s=26, color=PALETTE[2], label="found", zorder=3)
     name_rows(axes, heights, table["domain"])
     axes.set(xlabel=column.replace("_", " ") + ", and 80 % interval", ylabel="target")
-    _legend_above(axes)
-    return axes
+    return _legend_above(axes)
 
 
 def plot_calibration(model: Any, *, ax: Any = None) -> Any:
@@ -71,8 +66,6 @@ def plot_calibration(model: Any, *, ax: Any = None) -> Any:
     For two classes the probability of the second one, for more classes the confidence and how often
     it was right, for values the prediction by deciles. On the line both agree; the larger a point
     the more rows it stands for.
-
-
 
     Examples
     --------
@@ -104,8 +97,6 @@ def plot_calibration(model: Any, *, ax: Any = None) -> Any:
 def plot_importance(model: Any, *, ax: Any = None) -> Any:
     """What a fitted model rests on: the loss in held-out sources when a column is shuffled.
 
-
-
     Examples
     --------
     >>> len(plot_importance(model).patches)
@@ -131,10 +122,9 @@ def plot_importance(model: Any, *, ax: Any = None) -> Any:
 def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = None) -> Any:
     """Why a domain lies where it does: the columns in which it differs, the largest at the top.
 
-    A bar is how far its values are from those of its neighbours on the map and of the sources, 0
-    alike to 1 nothing in common; the line across is what so few rows would differ by without any
-    reason. Beside the bars stand the ranges that hold the medians, here and in the sources. At most
-    `most` columns are drawn.
+    A bar is how far its values are from those of its neighbours on the map and of the sources; the
+    line across is what so few rows would differ by without any reason. Beside the bars stand the
+    ranges that hold the medians, here and in the sources. At most `most` columns are drawn.
 
     Examples
     --------
@@ -150,12 +140,10 @@ def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = N
         )
     heights = np.arange(len(table))
     axes = axes_for_rows(ax, 2 * len(table))
-    for shift, what, color in (
-        (0.19, "sources", SOURCE_COLOR),
-        (-0.19, "neighbours", TARGET_COLOR),
-    ):
-        label = f"from {what}"
-        axes.barh(heights + shift, table[f"from_{what}"], 0.36, color=color, label=label)
+    upper = {"color": SOURCE_COLOR, "label": "from sources"}
+    lower = {"color": TARGET_COLOR, "label": "from neighbours"}
+    axes.barh(heights + 0.19, table["from_sources"], 0.36, **upper)
+    axes.barh(heights - 0.19, table["from_neighbours"], 0.36, **lower)
     axes.vlines(table["chance"], heights - 0.4, heights + 0.4, color="black", linewidth=1)
     longest = table[["from_sources", "from_neighbours"]].max(axis=1)
     for height, end, row in zip(heights, longest, table.itertuples()):
@@ -166,8 +154,7 @@ def plot_differences(model: Any, domain: Hashable, *, most: int = 6, ax: Any = N
     axes.set_xlim(0.0, max(0.1, 1.75 * float(longest.max())))
     axes.set(xlabel="difference, 0 alike to 1 nothing in common")
     axes.set_ylabel(short_name(domain), parse_math=False)
-    _legend_above(axes)
-    return axes
+    return _legend_above(axes)
 
 
 def plot_scores_by_domain(
@@ -199,7 +186,7 @@ def plot_scores_by_domain(
         axes.hlines(heights, others, values, color="0.8", zorder=1)
         axes.scatter(others, heights, marker="|", s=60, color="0.35", label="baseline", zorder=2)
     points = np.column_stack([values, heights])
-    draw_domains(axes, points, source_marks(domains, source_domains), zorder=3)
+    draw_domains(axes, points, source_marks(None, domains, source_domains), zorder=3)
     name_rows(axes, heights, domains, fontsize=7)
     axes.set(xlabel=score_label, ylabel="domain")
     axes.legend(loc="best", frameon=False)
@@ -226,30 +213,26 @@ def plot_scores_by_distance(
     >>> [text.get_text() for text in axes.texts]
     ['3', '4']
     """
-    sources = sources_of(index, source_domains)
-    index, _ = map_and_sources(index, source_domains)
+    named = getattr(index, "source_domains_", ()) if source_domains is None else source_domains
+    index, _ = map_and_sources(index)
     domains = [name for name in index.domains if name in scores]
     if not domains:
         raise InputError(
             f"scores names {preview(scores)}, none of the map's domains "
             f"({preview(index.domains)}). Use the names of the map."
         )
-    away = dict(zip(index.domains, distances_to_sources(index, sources)))
+    away = dict(zip(index.domains, distances_to_sources(index, named)))
     points = np.array([[away[name], scores[name]] for name in domains])
     axes = new_axes(ax)
-    draw_domains(axes, points, source_marks(domains, sources))
-    axes.set(xlabel="distance to the nearest source, in median spacings", ylabel=score_label)
-    axes.grid(alpha=0.3)
-    axes.legend(loc="best", frameon=False)
-    name_points(axes, domains, points)
-    return axes
+    draw_domains(axes, points, source_marks(None, domains, named))
+    away_label = "distance to the nearest source, in median spacings"
+    return finish(axes, domains, points, xlabel=away_label, ylabel=score_label)
 
 
 def plot_history(history: Any, *, terms: Sequence[str] | None = None, ax: Any = None) -> Any:
     """Every term of the objective by epoch, a vertical line where a phase begins.
 
     Terms differ by orders of magnitude, so the scale is linear near zero and logarithmic beyond.
-
     `history` is a fitted model or its `history_`; `terms` are the columns to draw, None for all.
 
     Examples
@@ -268,9 +251,8 @@ def plot_history(history: Any, *, terms: Sequence[str] | None = None, ax: Any = 
     if unknown:
         raise InputError(f"history has no {preview(unknown)}; its terms are {preview(known, 20)}.")
     axes = new_axes(ax)
-    dashes = ("-", "--", ":")
-    for number, name in enumerate(chosen):
-        dash, color = dashes[number // len(PALETTE) % len(dashes)], PALETTE[number % len(PALETTE)]
+    styles = cycle(product(("-", "--", ":"), PALETTE))
+    for name, (dash, color) in zip(chosen, styles):
         style = {"label": name.replace("_", " "), "color": color, "linestyle": dash}
         axes.plot(np.arange(1, len(table) + 1), table[name], **style)
     axes.set_yscale("symlog", linthresh=1.0)
@@ -298,6 +280,7 @@ def _record(model: Any) -> Any:
     return record
 
 
-def _legend_above(axes: Any) -> None:
-    """Where it covers no row."""
+def _legend_above(axes: Any) -> Any:
+    """The axes with a legend where it covers no row."""
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False)
+    return axes

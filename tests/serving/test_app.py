@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from domindex.errors import PredictorError
 from domindex.serving import ServedRun, ServeSettings
-from domindex.serving.app import FAULT, PAGE_POLICY, KnownHosts, build_app
+from domindex.serving.app import FAULT, PAGE_POLICY, build_app
 from domindex.tables import predict_table
 
 ADDRESS = "http://127.0.0.1:8700"
@@ -22,7 +22,7 @@ ATTACK = "<script>alert(1)</script>"
 
 
 def client_of(asked, loopback=True, address=ADDRESS):
-    app = build_app(asked, KnownHosts.of("127.0.0.1", loopback, ["box.lan"]))
+    app = build_app(asked, ["127.0.0.1", "box.lan"], loopback)
     return TestClient(app, base_url=address)
 
 

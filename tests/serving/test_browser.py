@@ -27,10 +27,10 @@ def browser(chromium):
 def address(asked):
     """The page, served by a thread."""
     uvicorn = pytest.importorskip("uvicorn")
-    from domindex.serving.app import KnownHosts, build_app
-    from domindex.serving.server import _listen
+    from domindex.serving.app import build_app
+    from domindex.serving.served_run import _listen
 
-    app = build_app(asked, KnownHosts.of("127.0.0.1", True, ()))
+    app = build_app(asked, ["127.0.0.1"], True)
     listening = _listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from domindex.cli import app
 from domindex.errors import DomindexError, InputError
-from domindex.serving import ServedRun, ServeSettings, serve_run, server
+from domindex.serving import ServedRun, ServeSettings, serve_run, served_run
 from domindex.serving.served_run import EndedError, Upload, in_thread
 from domindex.tables import TextFormat
 
@@ -80,7 +80,7 @@ def test_settings_that_make_no_sense_are_refused(wrong):
 
 
 def test_what_is_not_installed_is_named(run, monkeypatch):
-    monkeypatch.setattr(server, "find_spec", lambda name: None)
+    monkeypatch.setattr(served_run, "find_spec", lambda name: None)
     with pytest.raises(DomindexError, match=r"domindex\[serve\]"):
         serve_run(run)
 
@@ -88,7 +88,7 @@ def test_what_is_not_installed_is_named(run, monkeypatch):
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
 def test_others_than_this_machine_are_let_in_with_a_warning_only(run, monkeypatch, host, warned):
     lines = []
-    monkeypatch.setattr(server, "_run", lambda *how: None)
+    monkeypatch.setattr(served_run, "_run", lambda *how: None)
     serve_run(run, host=host, port=0, say=lines.append)
     assert any("not loopback" in line for line in lines) == warned
     assert any(f"http://{host}:" in line for line in lines)

@@ -8,8 +8,7 @@ import ipaddress
 import math
 import sys
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +31,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from domindex.errors import DomindexError, InputError
-from domindex.estimators import VDIClassifier
 from domindex.inputs.messages import readable_name
 from domindex.reporting.report import fill_template, join_scripts, safe_json, template
 from domindex.serving.served_run import (
@@ -74,7 +72,6 @@ HEADERS = {
 }
 """Of every answer that does not say otherwise itself."""
 
-
 DELIMITERS = {"": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 DECIMALS = {"": None, "point": ".", "comma": ","}
 ENCODINGS = {"": None} | {name: name for name in ("utf-8", "utf-16", "cp1252", "latin-1")}
@@ -83,8 +80,8 @@ ENCODINGS = {"": None} | {name: name for name in ("utf-8", "utf-16", "cp1252", "
 Values = dict[str, Any]
 
 
-def build_app(served: ServedRun, known: KnownHosts) -> ASGIApp:
-    """The page of a run, its report, and the address for programs."""
+def build_app(served: ServedRun, hosts: Iterable[str], loopback: bool) -> ASGIApp:
+    """The page of a run, its report, and the address for programs; see `Guard` on `hosts`."""
     pages = Pages(served)
     style = f"{template('report.css')}\n{template('serve.css', 'serving')}"
     script = join_scripts("serving", ("elements", "map", "answer", "main"))
@@ -94,11 +91,11 @@ def build_app(served: ServedRun, known: KnownHosts) -> ASGIApp:
         Route("/", pages.answer, methods=["POST"]),
         Route("/api/predict", pages.predict, methods=["POST"]),
         Route("/report", pages.report, methods=["GET"]),
-        Route("/serve.css", _fixed(style, "text/css"), methods=["GET"]),
-        Route("/serve.js", _fixed(script, "text/javascript"), methods=["GET"]),
-        Route("/icon.svg", _fixed(icon, "image/svg+xml"), methods=["GET"]),
+        Route("/serve.css", Response(style, media_type="text/css"), methods=["GET"]),
+        Route("/serve.js", Response(script, media_type="text/javascript"), methods=["GET"]),
+        Route("/icon.svg", Response(icon, media_type="image/svg+xml"), methods=["GET"]),
     ]
-    return Guard(Starlette(routes=routes), known)
+    return Guard(Starlette(routes=routes), hosts, loopback)
 
 
 class Pages:
@@ -109,7 +106,7 @@ class Pages:
         self.run = _run_values(served)
         n_domains = len(served.map)  # of very many, some are drawn, spread evenly over their order
         drawn = np.unique(np.linspace(0, n_domains - 1, min(n_domains, 3000)).astype(int))
-        self.map = [_readable(record) for record in _records(served.map.iloc[drawn])]
+        self.map = _readable(served.map.iloc[drawn])
 
     async def page(self, request: Request) -> Response:
         return self._page()
@@ -149,7 +146,7 @@ class Pages:
         shown: Callable[[Answer, Upload], Response],
         refused: Callable[[str, int], Response],
     ) -> Response:
-        """The answer to a table; errors as text and a code, never as a traceback."""
+        """The answer to a table; errors as text and a code, faults by kind and place."""
         try:
             with self.served.place():
                 upload = await receive_upload(request, self.served.settings)
@@ -169,7 +166,10 @@ class Pages:
         except DomindexError as error:
             return refused(str(error), 400 if isinstance(error, InputError) else 500)
         except Exception as error:
-            _say_where(error)
+            frames = traceback.extract_tb(error.__traceback__)[-6:]
+            places = " > ".join(f"{Path(one.filename).name}:{one.lineno}" for one in frames)
+            # its text may hold what stands in a table, and is not said
+            print(f"fault: {type(error).__name__} at {places}", file=sys.stderr)
             return refused(FAULT, 500)
 
     def _page(
@@ -188,20 +188,6 @@ class Pages:
         return HTMLResponse(page, status)
 
 
-def _fixed(text: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
-    async def respond(request: Request) -> Response:
-        return Response(text, media_type=media_type)
-
-    return respond
-
-
-def _say_where(error: Exception) -> None:
-    """A fault by its kind and place; its text may hold what stands in a table, and is not said."""
-    frames = traceback.extract_tb(error.__traceback__)[-6:]
-    places = " > ".join(f"{Path(one.filename).name}:{one.lineno}" for one in frames)
-    print(f"fault: {type(error).__name__} at {places}", file=sys.stderr)
-
-
 def _run_values(served: ServedRun) -> Values:
     """What the page says of the run."""
     run, data = served.run, served.run.about.get("data")
@@ -209,10 +195,10 @@ def _run_values(served: ServedRun) -> Values:
     name = file if isinstance(file, str) else run.folder.name
     return {
         "title": readable_name(f"{name}: {', '.join(run.targets)}"),
-        "task": "classification" if isinstance(served.model, VDIClassifier) else "regression",
+        "task": served.model.task_,
         "targets": list(run.targets),
         "domain": run.domain,
-        "key": served.key,
+        "key": run.about.get("key"),
         "inputs": served.model._preparation.names,
         "domains": len(served.map),
         "sources": int(served.map["role"].eq("source").sum()),
@@ -234,7 +220,7 @@ def _page_values(answer: Answer, name: str) -> Values:
         "n_domains": len(domains),
         "n_new": int(domains["role"].eq("new").sum()),
         "n_off_map": int(domains["off_map"].sum()),
-        "domains": [_readable(record) for record in _records(domains.head(1000))],
+        "domains": _readable(domains.head(1000)),
         "notes": list(map(_text, answer.notes)),
     }
 
@@ -258,72 +244,44 @@ def _records(table: pd.DataFrame) -> list[Values]:
 
 def _rows(table: pd.DataFrame) -> list[list[Any]]:
     """A list a row, of what JSON can hold: what is missing or no finite number is None."""
-    columns = [[_plain(value) for value in table.iloc[:, n]] for n in range(table.shape[1])]
+
+    def plain(value: Any) -> Any:
+        value = value.item() if isinstance(value, np.generic) else value
+        if value is None or value is pd.NA or value is pd.NaT:
+            return None
+        if isinstance(value, float):
+            return value if math.isfinite(value) else None
+        return value if isinstance(value, bool | int | str) else str(value)
+
+    columns = [[plain(value) for value in table.iloc[:, n]] for n in range(table.shape[1])]
     return [list(row) for row in zip(*columns)]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or value is pd.NA or value is pd.NaT:
-        return None
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, bool | int | str) else str(value)
 
 
 def _text(value: Any) -> Any:
     return readable_name(value) if isinstance(value, str) else value
 
 
-def _readable(record: Values) -> Values:
-    return {name: _text(value) for name, value in record.items()}
-
-
-@dataclass(frozen=True)
-class KnownHosts:
-    """The names by which the page may be reached.
-
-    A stranger's site can point its own name at this machine (DNS rebinding); a browser then takes
-    the page for part of that site. Such requests name the stranger's host: they are refused.
-    Where the page is not for this machine only, any address in numbers is known: nobody can point
-    it elsewhere.
-    """
-
-    loopback: bool  # whether the page is for this machine only
-    names: frozenset[str]  # known besides
-
-    @classmethod
-    def of(cls, host: str, loopback: bool, more: Iterable[str]) -> KnownHosts:
-        return cls(loopback, frozenset(name.strip().lower() for name in (host, *more)))
-
-    def know(self, header: str | None) -> bool:
-        """Whether a Host header, with or without a port, is one of ours."""
-        text = (header or "").strip().lower()
-        bracketed = text.startswith("[")  # [::1]:8700 is ::1
-        name = text[1:].partition("]")[0] if bracketed else text.partition(":")[0]
-        if not name:
-            return False
-        if name in self.names or is_loopback(name):
-            return True
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return not self.loopback
+def _readable(table: pd.DataFrame) -> list[Values]:
+    return [{name: _text(value) for name, value in one.items()} for one in _records(table)]
 
 
 class Guard:
-    """Refuses strangers' requests before anything is read, and sets the headers of every answer."""
+    """Refuses strangers' requests before anything is read, and sets the headers of every answer.
 
-    def __init__(self, app: ASGIApp, known: KnownHosts) -> None:
-        self.app, self.known = app, known
+    A stranger's site can point its own name at this machine (DNS rebinding); a browser then takes
+    the page for part of that site. Such requests name the stranger's host, which is none of
+    `hosts`. Where the page is not for this machine only (`loopback`), any address in numbers is
+    known: nobody can point it elsewhere.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], loopback: bool) -> None:
+        self.app, self.loopback = app, loopback
+        self.hosts = {name.strip().lower() for name in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        refusal = self._refusal(scope["method"], Headers(scope=scope))
-        answer = self.app if refusal is None else refusal
+        answer = self._refusal(scope["method"], Headers(scope=scope)) or self.app
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -335,26 +293,35 @@ class Guard:
         await answer(scope, receive, send_guarded)
 
     def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
-        if len(headers.getlist("host")) != 1 or not self.known.know(headers["host"]):
+        if len(headers.getlist("host")) != 1 or not self._knows(headers["host"]):
             return PlainTextResponse(
                 "This page is not known by that name. Open the address that `domindex serve` "
                 "printed, or allow the name (--allow-host).",
                 status_code=421,
             )
-        if method not in ("GET", "HEAD") and is_foreign(headers):
+        if method not in ("GET", "HEAD") and _is_foreign(headers):
             return PlainTextResponse(
                 "This was sent by another site. Send tables from the page itself, or by a program.",
                 status_code=403,
             )
         return None
 
+    def _knows(self, header: str) -> bool:
+        """Whether a Host header, with or without a port, is one of ours."""
+        text = header.strip().lower()
+        bracketed = text.startswith("[")  # [::1]:8700 is ::1
+        name = text[1:].partition("]")[0] if bracketed else text.partition(":")[0]
+        if name in self.hosts or is_loopback(name):
+            return name != ""
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return not self.loopback
 
-def is_foreign(headers: Headers) -> bool:
-    """Whether a browser says that a request was made by another site.
 
-    Browsers say so of everything that is posted. A request that says nothing comes from a program,
-    which needs no user's browser to reach the page.
-    """
+def _is_foreign(headers: Headers) -> bool:
+    """Whether a browser says that another site made a request; programs say nothing."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return True
     origin = headers.get("origin")

@@ -1,27 +1,31 @@
-"""A run in memory that predicts tables which others send, and the limits on these.
-
-Too large a table is refused before it is read. Stands without starlette: no server is needed.
-"""
+"""A run in memory that predicts tables which others send, the limits on these, and its server."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
+import os
 import shutil
+import socket
+import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import IO, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from domindex.errors import InputError
+from domindex.errors import DomindexError, InputError
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.tables.predicting import (
@@ -31,8 +35,8 @@ from domindex.tables.predicting import (
     predict_rows,
     read_rows,
 )
-from domindex.tables.reading import DAMAGE, TextFormat, escape_formulas, table_format
-from domindex.tables.run import RUN, Run
+from domindex.tables.reading import DAMAGE, AnyPath, TextFormat, escape_formulas, table_format
+from domindex.tables.run import Run
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -107,38 +111,17 @@ class Upload:
     keep: tuple[str, ...] = ()  # columns to show beside the predictions
     escape: bool = False  # whether texts that look like formulas get an apostrophe
 
-    @contextmanager
-    def on_disk(self) -> Iterator[Path]:
-        """The table under a name of our own, in a folder that only this user can read."""
-        with TemporaryDirectory(prefix="domindex-serve-") as folder:
-            path = Path(folder) / f"upload{self.suffix}"
-            self.content.seek(0)
-            with path.open("wb") as goal:
-                shutil.copyfileobj(self.content, goal)
-            yield path
-
-    def worded(self, text: str, path: Path) -> str:
-        """A text of the library, with the sender's name of the file instead of ours."""
-        return text.replace(str(path), self.name).replace(path.name, self.name)
-
 
 def check_size(path: Path, settings: ServeSettings) -> None:
-    """Refuse a table that would take too much memory, before it is read.
-
-    What is damaged passes: whoever reads it says what is wrong.
-    """
-    kind = table_format(path)
-    size = 0
+    """Refuse a table that would take too much memory before it is read; damage is found later."""
+    kind, size = table_format(path), 0
     if kind == "csv":
         _check_text(path, settings)
     elif kind == "parquet":
         size = _parquet_size(path, settings)
     else:
-        try:
-            with zipfile.ZipFile(path) as packed:
-                size = sum(part.file_size for part in packed.infolist())
-        except (zipfile.BadZipFile, OSError, ValueError):
-            return
+        with suppress(zipfile.BadZipFile, OSError, ValueError), zipfile.ZipFile(path) as packed:
+            size = sum(part.file_size for part in packed.infolist())
     if size > 10 * int(settings.max_upload * 1_000_000):
         raise InputError(
             f"{path} unpacks to {size / 1e6:,.0f} MB, more than this page accepts. Predict it with "
@@ -178,11 +161,10 @@ def _parquet_size(path: Path, settings: ServeSettings) -> int:
     try:
         facts = parquet.read_metadata(path)
         size = sum(facts.row_group(n).total_byte_size for n in range(facts.num_row_groups))
-        cells = 8 * facts.num_rows * facts.num_columns
     except (ArrowException, OSError, *DAMAGE):
         return 0
     check_counts(facts.num_rows, 0, settings)
-    return max(size, cells)
+    return int(max(size, 8 * facts.num_rows * facts.num_columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,9 +218,8 @@ class _Stoppable(Progress):
 class ServedRun:
     """A run that is opened once and asked many times.
 
-    One table is predicted at a time, by as many cores as there are. Tables that are read in
-    parallel would share Python's filters of warnings, by which bad ones are recognised, and their
-    memory would add up.
+    One table is predicted at a time, on all cores: in parallel, tables would share Python's
+    filters of warnings, by which bad ones are recognised, and their memory would add up.
 
     Examples
     --------
@@ -247,18 +228,8 @@ class ServedRun:
     """
 
     def __init__(self, run: Run, settings: ServeSettings) -> None:
-        self.run = run
-        self.settings = settings
+        self.run, self.settings = run, settings
         self.model: Any = run.model()
-        try:  # how the table of the fit was written, and the column that names its rows
-            self.form, self.key = run.form, run.about.get("key")
-            if not isinstance(self.key, str | None):
-                raise TypeError(f"key is a {type(self.key).__name__}")
-        except (TypeError, AttributeError, ValueError) as error:
-            raise InputError(
-                f"{run.folder / RUN} is damaged ({type(error).__name__}: {error}). Copy the run "
-                "again, or fit it anew."
-            ) from error
         self.map: pd.DataFrame = map_table(self.model)[0]
         self.ending = threading.Event()
         self._turn = threading.Lock()
@@ -289,18 +260,26 @@ class ServedRun:
 
     def answer(self, upload: Upload) -> Answer:
         """Predict a table, once it is its turn. Nothing of it is kept."""
-        with self._turn, upload.on_disk() as path:
+        with self._turn, TemporaryDirectory(prefix="domindex-serve-") as folder:
+            path = Path(folder) / f"upload{upload.suffix}"
+            upload.content.seek(0)
+            with path.open("wb") as goal:
+                shutil.copyfileobj(upload.content, goal)
+
+            def worded(text: str) -> str:  # with the sender's name of the file
+                return text.replace(str(path), upload.name).replace(path.name, upload.name)
+
             try:
                 check_size(path, self.settings)
                 answer = self._answer(path, upload)
             except InputError as error:
-                raise InputError(upload.worded(str(error), path)) from None
-            return replace(answer, notes=tuple(upload.worded(one, path) for one in answer.notes))
+                raise InputError(worded(str(error))) from None
+            return replace(answer, notes=tuple(map(worded, answer.notes)))
 
-    def _answer(self, path: Any, upload: Upload) -> Answer:
+    def _answer(self, path: Path, upload: Upload) -> Answer:
         silent = _Stoppable(self.ending)
-        kept = columns_to_keep(self.run, upload.keep)
-        rows = read_rows(self.run, self.model, path, upload.form.over(self.form), silent, kept)
+        form, kept = upload.form.over(self.run.form), columns_to_keep(self.run, upload.keep)
+        rows = read_rows(self.run, self.model, path, form, silent, kept)
         check_counts(len(rows.domains), len(set(rows.domains)), self.settings)
         places = self.model.place_domains(rows.inputs, sample_domain=rows.domains)
         predicted = predict_rows(self.run, self.model, rows, places, silent)
@@ -333,8 +312,7 @@ class ServedRun:
 async def in_thread(work: Callable[[], Result], ending: threading.Event) -> Result | None:
     """What `work` returns or raises; None where the page is ended before.
 
-    The interpreter does not wait for this thread, as it would for those of a pool: otherwise a
-    prediction of minutes would outlive Ctrl-C. `ServedRun.place` limits how many there are.
+    Not in a pool, whose threads the interpreter waits for: predictions would outlive Ctrl-C.
     """
     done: Future[Result] = Future()
 
@@ -351,3 +329,99 @@ async def in_thread(work: Callable[[], Result], ending: threading.Event) -> Resu
             return None
         await asyncio.wait({waiting}, timeout=0.2)
     return waiting.result()
+
+
+def serve_run(
+    run: Run | AnyPath, *, say: Callable[[str], object] | None = None, **settings: Any
+) -> None:
+    """Serve a run as a local web page until Ctrl-C.
+
+    There is no password: leave `host` at loopback, which is reached from this machine only, unless
+    all who reach it may use it.
+
+    Parameters
+    ----------
+    run : a run, or its folder
+    say : is given each line for the user; standard error where None
+    **settings : fields of `ServeSettings`: host, port, max_upload, allow_hosts, …
+
+    Examples
+    --------
+    >>> serve_run("run", port=-1)
+    Traceback (most recent call last):
+    domindex.errors.InputError: ...
+    """
+    say = say or partial(print, file=sys.stderr, flush=True)
+    limits = ServeSettings(**settings)
+    host = limits.host
+    with _listen(host, limits.port) as listening:
+        served = ServedRun.open(run, limits)
+        address, bound = listening.getsockname()[:2]
+        loopback = is_loopback(address)
+        if not loopback:
+            say(
+                f"warning: {host} is not loopback. Whoever reaches this machine can read "
+                "the map and have tables predicted; there is no password, and nothing is encrypted."
+            )
+        shown = f"[{host}]" if ":" in host else host
+        say(f"Serving {served.run.folder} at http://{shown}:{bound}/ (Ctrl-C ends it)")
+        with suppress(KeyboardInterrupt):
+            _run(served, listening, loopback)
+    say("Stopped.")
+
+
+def _run(served: ServedRun, listening: socket.socket, loopback: bool) -> None:
+    import uvicorn
+
+    from domindex.serving.app import build_app
+
+    app = build_app(served, [served.settings.host, *served.settings.allow_hosts], loopback)
+    options: dict[str, Any] = {"log_level": "warning", "access_log": False, "lifespan": "off"}
+    options |= {"server_header": False, "proxy_headers": False, "ws": "none", "http": "h11"}
+    options |= {"timeout_graceful_shutdown": 3, "limit_concurrency": 64}
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            served.ending.set()
+            super().handle_exit(sig, frame)
+
+    try:
+        Server(uvicorn.Config(app, **options)).run(sockets=[listening])
+    finally:
+        served.end()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket, bound before anything long is done, so that what is in the way is said early."""
+    needed = ("starlette", "uvicorn", "python_multipart")
+    lost = [name for name in needed if find_spec(name) is None]
+    if lost:
+        raise DomindexError(
+            f"Serving needs {', '.join(lost)}, which is not installed. "
+            "Install it with: pip install 'domindex[serve]'"
+        )
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (OSError, UnicodeError) as error:
+        raise InputError(
+            f"There is no address {host!r} to listen at ({error}). Name one of this machine."
+        ) from None
+    listening = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        reasons = {
+            errno.EADDRINUSE: f"Port {port} is in use. Name another (--port), end what listens "
+            "there, or pass 0 for a free one.",
+            errno.EACCES: f"Port {port} needs rights that you do not have. Choose one above 1023.",
+        }
+        other = f"{host}:{port} cannot be listened at ({error.strerror}). "
+        other += "Name an address of this machine."
+        raise InputError(reasons.get(error.errno or 0, other)) from None
+    return listening

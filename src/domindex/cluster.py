@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from domindex.errors import ClusterError, InputError
 
-PATIENCE = 10.0
-"""Seconds that a scheduler has to answer, and to show a worker."""
+PATIENCE = 10.0  # seconds that a scheduler has to answer, and to show a worker
 
 
 @contextmanager
 def connected(address: str, *, as_default: bool = False) -> Iterator[Any]:
-    """A client of the scheduler at `address`, which must answer and have a worker.
-
-    `as_default` makes it the one that joblib's backend and Dask's frames use.
-    """
+    """A client of the scheduler at `address`, which must answer and have a worker. `as_default`
+    makes it the one that joblib's backend and Dask's frames use."""
     try:
         from distributed import Client
     except ImportError:
@@ -46,8 +43,7 @@ def connected(address: str, *, as_default: bool = False) -> Iterator[Any]:
 
 @contextmanager
 def spread_over(address: str | None) -> Iterator[None]:
-    """Whatever goes through joblib in the block, on the workers of the cluster at an address; as
-    ever where that is None."""
+    """Whatever goes through joblib in the block, on the workers of a cluster, if one is named."""
     if address is None:
         yield
         return
@@ -63,18 +59,14 @@ def spread_over(address: str | None) -> Iterator[None]:
 
 @contextmanager
 def on_this_machine() -> Iterator[None]:
-    """What an estimator of scikit-learn does through joblib, in threads of the process it runs in.
-
-    A fold of a candidate is what is sent over a cluster. joblib's backend would send every tree of
-    a forest as well, each with all rows, and takes n_jobs=1 for no objection.
+    """What an estimator of scikit-learn does through joblib, in threads of its process: a cluster
+    is sent folds, not every tree of a forest with all its rows, as joblib would, n_jobs=1 or not.
     """
     from joblib import parallel_config
     from joblib.parallel import get_active_backend
 
-    if type(get_active_backend()[0]).__name__ != "DaskDistributedBackend":
-        yield
-        return
-    with parallel_config(backend="threading"):
+    is_spread = type(get_active_backend()[0]).__name__ == "DaskDistributedBackend"
+    with parallel_config(backend="threading") if is_spread else nullcontext():
         yield
 
 
@@ -84,16 +76,12 @@ def cluster_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not _is_of_cluster(error):
+        kinds = {kind.__name__ for kind in type(error).__mro__}
+        named = {"KilledWorker", "CommClosedError", "CancelledError", "SchedulerStillAlive"}
+        if not kinds & named and not type(error).__module__.startswith("distributed"):
             raise
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}".rstrip(": ")
         raise ClusterError(
             f"The Dask cluster went away before the work was done ({said}). Start it again with "
             "enough memory for its workers and repeat the command: nothing was written."
         ) from error
-
-
-def _is_of_cluster(error: BaseException) -> bool:
-    kinds = {kind.__name__ for kind in type(error).__mro__}
-    named = {"KilledWorker", "CommClosedError", "CancelledError", "SchedulerStillAlive"}
-    return bool(kinds & named) or type(error).__module__.startswith("distributed")

@@ -1,16 +1,5 @@
 """The errors and warnings of domindex: each says what is wrong, what there is, and what to do.
-
-Catch `DomindexError` for all errors; `warnings.simplefilter("error", OffMapWarning)` turns a
-warning into an error.
-
->>> from domindex import load_dataset
->>> from domindex.errors import DomindexError
->>> try:
-...     load_dataset("circel")
-... except DomindexError as error:
-...     print(type(error).__name__)
-DatasetError
-"""
+Catch `DomindexError` for all errors."""
 
 
 class DomindexError(Exception):

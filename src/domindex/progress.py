@@ -17,14 +17,15 @@ Item = TypeVar("Item")
 
 
 class Progress:
-    """Lines and bars on standard error; silent unless `visible`.
-
-    Bars are started with the first stage and stopped with the last open one, so that stages of
-    another `Progress` may come in between.
-    """
+    """Lines and bars on standard error; silent unless `visible`. Bars stop with the last open
+    stage, so that stages of another `Progress` may come in between."""
 
     def __init__(self, visible: bool = False) -> None:
-        self._console = _standard_error() if visible else None
+        self._console: Console | None = None
+        if visible:
+            from rich.console import Console
+
+            self._console = Console(stderr=True)
         self._bars: Bars | None = None
         self._n_open = 0
 
@@ -40,10 +41,8 @@ class Progress:
     def each(
         self, name: str, items: Iterable[Item], *, total: int | None = None, keep: bool = False
     ) -> Iterable[Item]:
-        """The items, with a bar over them; give `total` where they have no length.
-
-        A bar that is not kept goes away at the end, and is not drawn into a file at all.
-        """
+        """The items, with a bar over them; give `total` where they have no length. A bar that is
+        not kept goes away at the end, and is not drawn into a file at all."""
         if self._console is None or not (keep or self._draws):
             return items
         return self._staged(name, items, total, keep)
@@ -76,12 +75,16 @@ class Progress:
     def _staged(
         self, name: str, items: Iterable[Item], total: int | None, keep: bool
     ) -> Iterator[Item]:
-        bars = self._bars
-        if bars is None:
-            bars = self._bars = _new_bars(self._console, keep)
-            bars.start()
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+
+        if self._bars is None:
+            shown = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+            names = TextColumn("{task.description:9}")
+            self._bars = Bars(names, *shown, console=self._console, transient=not keep)
+            self._bars.start()
         self._n_open += 1
-        yield from bars.track(items, total=total, description=name)
+        yield from self._bars.track(items, total=total, description=name)
         self._n_open -= 1
         if self._n_open == 0:
             self.close()
@@ -95,22 +98,3 @@ def show_progress(visible: int) -> Iterator[Progress]:
         yield progress
     finally:
         progress.close()
-
-
-def _new_bars(console: Console | None, keep: bool) -> Bars:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = (
-        TextColumn("{task.description:9}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    return Bars(*columns, console=console, transient=not keep)
-
-
-def _standard_error() -> Console:
-    from rich.console import Console
-
-    return Console(stderr=True)

@@ -10,13 +10,11 @@ from pathlib import Path
 
 from domindex._version import __version__
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
-
 
 def versions() -> dict[str, str]:
     """Of Python, this library and those that can change its figures."""
     found = {"python": platform.python_version(), "domindex": __version__}
-    for name in LIBRARIES:
+    for name in ("numpy", "scipy", "scikit-learn", "torch"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -26,11 +24,8 @@ def versions() -> dict[str, str]:
 
 @cache
 def source_hash(folder: Path = Path(__file__).parent) -> str:
-    """Git's name of the tree of a folder, by default of this package, computed from its files.
-
-    It equals `git rev-parse HEAD:src/domindex` where nothing was changed, and it is the same
-    without git. Any change of the code changes it, so no list of constants must be kept by hand.
-    """
+    """Git's name of the tree of a folder, by default of this package, computed from its files: any
+    change of the code changes it. It is that of `git rev-parse HEAD:src/domindex`."""
     return _tree(folder).hex()
 
 
@@ -44,10 +39,7 @@ def _tree(folder: Path) -> bytes:
             entries.append((path.name, b"100644", _git_object(b"blob", path.read_bytes())))
         elif any(one.is_file() and one.suffix != ".pyc" for one in path.rglob("*")):
             entries.append((f"{path.name}/", b"40000", _tree(path)))
-    lines = (
-        mode + b" " + name.rstrip("/").encode() + b"\0" + digest
-        for name, mode, digest in sorted(entries)
-    )
+    lines = [b"%b %b\0%b" % (m, n.rstrip("/").encode(), d) for n, m, d in sorted(entries)]
     return _git_object(b"tree", b"".join(lines))
 
 

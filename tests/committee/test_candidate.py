@@ -1,8 +1,7 @@
 """Tests of what is tried: which learners know what their features are."""
 
 from domindex.committee.candidates import list_candidates
-from domindex.committee.learners.estimators import BoostedLinearLearner
-from domindex.committee.learners.linear import LinearLearner
+from domindex.committee.learners.estimators import BoostedLinearLearner, LinearLearner
 from domindex.geometry.domain_geometry import DomainGeometry
 
 

@@ -15,7 +15,7 @@ from domindex.committee.committee import (
     disagreement,
 )
 from domindex.committee.folds import temper
-from domindex.committee.learners.linear import LinearLearner
+from domindex.committee.learners.estimators import LinearLearner
 from domindex.committee.weighing import OutputRange
 from domindex.persistence.codec import decode, encode
 from domindex.representations import PlacedRows
@@ -35,7 +35,7 @@ class Says(Member):
     def spread(self, rows):
         return np.ones((len(rows.inputs), 1))
 
-    def encode(self, rows, indices):
+    def represent(self, rows, indices):
         return rows.features
 
     def state(self):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from domindex.committee.folds import RepresentedFolds, plan_folds
-from domindex.committee.network import EncodedFolds, encode_all
+from domindex.committee.network import EncodedFolds
 from domindex.committee.settings import ChoiceSettings
 from domindex.geometry.neighbors import PointDistances
 from domindex.representations import RepresentedRows
@@ -48,10 +48,3 @@ def test_folds_that_differ_in_what_is_learned_from_alone_are_told_apart(world):
     _, folds, represented, networks = world
     encoded = EncodedFolds.of_networks(networks, folds, represented, None)
     assert len(encoded.encoded) == len(folds)
-
-
-def test_all_rows_are_encoded_by_the_network_of_the_fit(world):
-    data, _, represented, networks = world
-    whole = encode_all(networks[3], represented, None)
-    assert whole.rows.features.shape == (data.n_rows, 1)
-    assert set(whole.rows.features.ravel()) == {3.0}

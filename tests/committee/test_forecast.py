@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from domindex.committee.forecast import Forecaster
+from domindex.committee.committee import Forecaster
 
 N_DOMAINS, N_ROWS = 12, 60
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex.committee.learners.linear import LinearLearner, LinearMixture, LinearPredictor
+from domindex.committee.learners.estimators import LinearLearner, LinearMixture, LinearPredictor
 from domindex.errors import InputError
 
 

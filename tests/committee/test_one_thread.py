@@ -6,7 +6,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from domindex.committee.parallel import available_threads, one_thread
+from domindex.committee.context import available_threads, one_thread
 
 
 @pytest.fixture

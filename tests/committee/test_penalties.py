@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from domindex.committee.candidates import Candidate, Trial
-from domindex.committee.learners.estimators import TreesLearner
-from domindex.committee.learners.linear import LinearLearner, LinearMixture
+from domindex.committee.learners.estimators import LinearLearner, LinearMixture, TreesLearner
 from domindex.committee.weighing import best_shares, mix_penalties
 
 N, DRAWS = 120, 40

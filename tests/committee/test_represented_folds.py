@@ -1,5 +1,7 @@
 """What a representation knows of a domain that is held out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -76,7 +78,7 @@ def test_a_cut_domain_is_measured_by_its_cut_rows_alone(line, line_geometry):
 def test_a_cut_domain_keeps_its_place_on_the_map(line, line_geometry, folds):
     whole = represented(DomainStandardised, line, line_geometry, is_cut=True)
     fold = folds[0]
-    for domain, number in zip(whole.held_out(fold).domains, fold.domains):
+    for domain, number in zip(whole.placed(fold.held_out, as_new=True).domains, fold.domains):
         assert domain.name not in line.domains
         np.testing.assert_array_equal(domain.place, line_geometry.domain_map.coordinates[number])
 
@@ -84,12 +86,9 @@ def test_a_cut_domain_keeps_its_place_on_the_map(line, line_geometry, folds):
 def test_weights_are_balanced_once_for_a_fold_and_anew_for_another(line, line_geometry, folds):
     whole = represented(representation_named("raw"), line, line_geometry)
     first, second = folds[0], folds[1]
-    found = [
-        whole.balancing(*whole.of(fold), fold.train, fold.domains)
-        for fold in (first, second, first)
-    ]
+    found = [whole.balancing(fold) for fold in (first, second, first)]
     assert found[0] is found[2]
     assert not np.array_equal(found[0], found[1])
     # Two far folds may learn from the same domain, for different ones.
-    other = whole.balancing(whole.of(first)[0], whole.of(second)[1], first.train, second.domains)
+    other = whole.balancing(replace(second, train=first.train))
     assert not np.array_equal(found[0], other)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from domindex.committee.candidates import Candidate, arrival_groups, self_trained
-from domindex.committee.folds import RepresentedFolds
-from domindex.committee.learners.linear import LinearLearner
+from domindex.committee.candidates import Candidate, arrival_groups, learn
+from domindex.committee.folds import Fold, RepresentedFolds
+from domindex.committee.learners.estimators import LinearLearner
 from domindex.geometry.neighbors import PointDistances
 from domindex.representations.base import Raw
 
@@ -53,20 +53,13 @@ def test_nobody_arrives_where_nobody_is_unlabelled():
     )
 
 
-def train(data, geometry, held_out, weights=None):
+def train(data, geometry, held_out):
     represented = RepresentedFolds.fit(Raw, data, geometry, False)
     held_out = np.asarray(held_out, dtype=np.int64)
     known = np.flatnonzero(data.row_is_source & ~np.isin(data.row_domains, held_out))
     watched = Watched([])
-    predictor = self_trained(
-        Candidate("raw", watched, self_trained=True),
-        represented.rows.part(known),
-        known,
-        represented,
-        held_out,
-        0,
-        weights,
-    )
+    fold = Fold("rows", known, known[:0], held_out, np.zeros(len(held_out)))
+    predictor = learn(Candidate("raw", watched, self_trained=True), represented, fold, 0)
     return predictor, watched.told, represented
 
 
@@ -93,8 +86,8 @@ def test_labels_that_are_held_out_are_never_read(line, line_geometry):
 
 
 def test_own_labels_count_as_much_as_a_known_row_on_average(line, line_geometry):
-    weights = np.linspace(0.5, 1.5, int(line.row_is_source.sum()))
-    _, told, _ = train(line, line_geometry, [], weights)
+    weighted = replace(line, weights=np.linspace(0.5, 1.5, line.n_rows))
+    _, told, _ = train(weighted, line_geometry, [])
     _, _, last = told[-1]
     assert len(last) == line.n_rows
-    assert last.mean() == pytest.approx(weights.mean())
+    assert last.mean() == pytest.approx(weighted.weights[line.row_is_source].mean())

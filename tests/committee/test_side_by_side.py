@@ -8,7 +8,7 @@ import pytest
 from joblib import parallel_config
 from threadpoolctl import threadpool_info
 
-from domindex.committee.parallel import Workers
+from domindex.committee.context import Workers
 
 
 def squared(number):

@@ -12,8 +12,7 @@ from domindex.committee.learners.base import (
     list_predictors,
     register_predictor,
 )
-from domindex.committee.learners.estimators import KernelLearner
-from domindex.committee.learners.linear import LinearLearner
+from domindex.committee.learners.estimators import KernelLearner, LinearLearner
 from domindex.errors import InputError
 
 NAMES = ["linear", "kernel", "trees", "boosting"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from domindex.committee import building
-from domindex.committee.parallel import Workers
+from domindex.committee.context import Workers
 from domindex.errors import PredictorError
 
 FOLDS = (1, 2, 3)

@@ -7,8 +7,7 @@ import pytest
 
 from domindex.committee import weighing
 from domindex.committee.candidates import Candidate, Trial
-from domindex.committee.learners.estimators import TreesLearner
-from domindex.committee.learners.linear import LinearLearner
+from domindex.committee.learners.estimators import LinearLearner, TreesLearner
 from domindex.committee.separability import Separability
 from domindex.committee.weighing import (
     reasons_to_leave_out,

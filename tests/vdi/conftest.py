@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from domindex.committee.parallel import one_thread
+from domindex.committee.context import one_thread
 from domindex.geometry.domain_geometry import Subspace
 from domindex.geometry.flow import AffineFlow
 from domindex.inputs import DomainData

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, islice, starmap
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from domindex.committee.candidates import ENCODED, Candidate, Trial, learn, pred
 from domindex.committee.committee import (
     Committee,
     Deviations,
+    Forecaster,
     LabelShift,
     Member,
     PredictorMember,
@@ -26,12 +28,10 @@ from domindex.committee.committee import (
     helps_on_folds,
     source_shares,
 )
-from domindex.committee.context import FitContext
+from domindex.committee.context import FitContext, Workers
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, plan_folds
-from domindex.committee.forecast import Forecaster
 from domindex.committee.learners.base import Predictor, Round
 from domindex.committee.network import NetworkCandidate
-from domindex.committee.parallel import Workers
 from domindex.committee.record import Explained, HeldOutRecord
 from domindex.committee.separability import Separability, measure_separability
 from domindex.committee.weighing import (
@@ -47,8 +47,7 @@ from domindex.errors import InputError, PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.neighbors import PointDistances
 from domindex.inputs import DomainData
-from domindex.persistence.stage_cache import StageCache
-from domindex.representations import PlacedRows, Representation, representation_named
+from domindex.representations import PlacedRows, representation_named
 from domindex.representations.base import Raw
 from domindex.representations.flow import GridFlowAligned
 from domindex.vdi.fitted_indices import FittedIndices
@@ -65,67 +64,6 @@ class BuiltCommittee:
     explained: Explained | None  # what importance is measured on; None with a network alone
 
 
-class CandidateStages:
-    """What candidates predicted and learned, so that a fit that was cut off need not repeat it.
-
-    Candidates are known by their names, and by how many of that name were asked for before: they
-    come in the same order again. What took less than `min_seconds` is quicker made than read.
-    """
-
-    min_seconds = 0.5
-
-    def __init__(self, cache: StageCache) -> None:
-        self._cache = cache
-        self._names: dict[Candidate, str] = {}
-        self._counts: dict[str, int] = {}
-
-    def held_out(self, candidate: Candidate) -> Floats | None:
-        """(n, columns) what it predicted of held-out rows, if that was stored."""
-        return self._cache.load(f"held out {self._name(candidate)}")
-
-    def store_held_out(self, candidate: Candidate, predicted: Floats) -> None:
-        self._cache.store(f"held out {self._name(candidate)}", predicted)
-
-    def member(self, candidate: Candidate, represented: RepresentedFolds) -> PredictorMember | None:
-        """What it learned from all sources, if that was stored."""
-        state = self._cache.load(f"predictor {self._name(candidate)}")
-        if state is None:
-            return None
-        is_class = represented.data.classes is not None
-        return PredictorMember(represented.representation, Predictor.from_entry(state), is_class)
-
-    def store_member(self, candidate: Candidate, member: PredictorMember, seconds: float) -> None:
-        """Where it took long, and can be written without pickle."""
-        if self._cache.folder is None or seconds < self.min_seconds or not member.predictor.kind:
-            return
-        try:
-            state = member.predictor.entry()
-        except InputError:  # an estimator of the user's that skops does not know
-            return
-        self._cache.store(f"predictor {self._name(candidate)}", state)
-
-    def represented(
-        self, kind: type[Representation], data: DomainData, geometry: DomainGeometry, is_cut: bool
-    ) -> RepresentedFolds:
-        """All rows in a representation, which is stored where it took long."""
-        name = f"representation {kind.name}"
-        state = self._cache.load(name)
-        if state is not None:
-            representation = kind.from_state(state)
-            rows = representation.apply(PlacedRows.of_map(data, geometry.domain_map))
-            return RepresentedFolds(data, geometry, representation, rows, is_cut)
-        made, seconds = timed(RepresentedFolds.fit, kind, data, geometry, is_cut)
-        if seconds >= self.min_seconds and kind.__module__.startswith("domindex."):
-            self._cache.store(name, made.representation.state())
-        return made
-
-    def _name(self, candidate: Candidate) -> str:
-        if candidate not in self._names:
-            number = self._counts[candidate.name] = self._counts.get(candidate.name, -1) + 1
-            self._names[candidate] = f"{candidate.name} {number}"
-        return self._names[candidate]
-
-
 def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
     """What a function returns, and the seconds that it took."""
     start = time.monotonic()
@@ -133,47 +71,40 @@ def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
     return result, time.monotonic() - start
 
 
+@dataclass(eq=False)
 class CommitteeBuilder:
-    """Validates candidates on held-out sources, weighs them, and fits those that count.
+    """Validates candidates on held-out sources, weighs them, and fits those that count."""
 
-    `requested` says that the user named the candidates: then none is passed over for time, and none
-    is added. `quick` leaves out what takes long: kernels, boosting, a second round.
-    """
+    candidates: Sequence[Candidate]
+    data: DomainData
+    geometry: DomainGeometry
+    indices: FittedIndices
+    context: FitContext
+    workers: Workers
+    requested: bool = False  # by the user: then none is passed over for time, and none is added
+    quick: bool = False  # leave out what takes long: kernels, boosting, a second round
+    numbers: dict[Candidate, int] = field(default_factory=dict, init=False)  # see `_stage`
+    fitted: dict[Candidate, PredictorMember] = field(default_factory=dict, init=False)
+    network: NetworkCandidate | None = field(default=None, init=False)
 
-    def __init__(
-        self,
-        candidates: Sequence[Candidate],
-        data: DomainData,
-        geometry: DomainGeometry,
-        indices: FittedIndices,
-        context: FitContext,
-        workers: Workers,
-        *,
-        requested: bool = False,
-        quick: bool = False,
-    ) -> None:
-        self.candidates, self.requested, self.quick = list(candidates), requested, quick
-        self.data, self.geometry, self.indices = data, geometry, indices
-        self.context, self.workers, self.seed = context, workers, context.seed
-        self.stages = CandidateStages(context.stages)
-        self.fitted: dict[Candidate, PredictorMember] = {}
-        self.network: NetworkCandidate | None = None
-        with context.timings.stage("representing"):
+    min_seconds: ClassVar[float] = 0.5  # what took less is quicker made again than read
+
+    def __post_init__(self) -> None:
+        self.seed, self.cache = self.context.seed, self.context.stages
+        with self.context.timings.stage("representing"):
             self._represent()
 
     def _represent(self) -> None:
         """All rows in every representation, the folds, and how separable targets are."""
         data, geometry, choices = self.data, self.geometry, self.context.choices
-        sizes = data.domain_sizes
-        is_cut = any(len(rows) < size for rows, size in zip(geometry.map_rows, sizes))
-        target_rows = list(geometry.map_rows) if is_cut else None
+        map_rows = geometry.map_rows
+        is_cut = any(len(rows) < size for rows, size in zip(map_rows, data.domain_sizes))
         distances = PointDistances(geometry.domain_map.coordinates)
+        target_rows = list(map_rows) if is_cut else None
         folds = plan_folds(data, distances, target_rows, choices, self.seed)
         self.rows = HeldOutRows.of(folds, data, choices.smoothing)
-        self.represented = {
-            name: self.stages.represented(representation_named(name), data, geometry, is_cut)
-            for name in dict.fromkeys(one.representation for one in self.candidates)
-        }
+        names = dict.fromkeys(one.representation for one in self.candidates)
+        self.represented = {name: self._represented(name, is_cut) for name in names}
         self.output_range, self.known_outputs = None, None
         if data.classes is None:
             sources = np.unique(data.row_domains[data.row_counts])
@@ -182,6 +113,25 @@ class CommitteeBuilder:
             self.output_range = OutputRange.of(data, self.rows.folds, float(gaps.max()))
             self.known_outputs = KnownOutputs.of(data, self.rows.folds)
         self.separability = self._measure_separability()
+
+    def _represented(self, name: str, is_cut: bool) -> RepresentedFolds:
+        """All rows in a representation, which is stored where it took long."""
+        kind, stage = representation_named(name), f"representation {name}"
+        data, geometry, state = self.data, self.geometry, self.cache.load(stage)
+        if state is not None:
+            representation = kind.from_state(state)
+            rows = representation.apply(PlacedRows.of_map(data, geometry.domain_map))
+            return RepresentedFolds(data, geometry, representation, rows, is_cut)
+        made, seconds = timed(RepresentedFolds.fit, kind, data, geometry, is_cut)
+        if seconds >= self.min_seconds and kind.__module__.startswith("domindex."):
+            self.cache.store(stage, made.representation.state())
+        return cast("RepresentedFolds", made)
+
+    def _stage(self, what: str, candidate: Candidate) -> str:
+        """Its name in the cache; candidates of the same name come in the same order again."""
+        if candidate not in self.numbers:
+            self.numbers[candidate] = sum(one.name == candidate.name for one in self.numbers)
+        return f"{what} {candidate.name} {self.numbers[candidate]}"
 
     def validate_first_round(self) -> list[Trial]:
         """Trials of all candidates that need no network: what is quick on every representation,
@@ -206,9 +156,8 @@ class CommitteeBuilder:
         if not trials:
             return None
         with self.context.timings.stage("weighing"):
-            outside = self._out_of_range(trials)
-            choices = self.context.choices
-            return weigh(trials, self.rows, self.separability, outside, choices, self.seed)
+            given = self.separability, self._out_of_range(trials), self.context.choices
+            return weigh(trials, self.rows, *given, self.seed)
 
     def validate_second_round(self, weighing: Weighing | None) -> list[Trial]:
         """Trials of what takes longer, where the first round says that it may pay."""
@@ -218,7 +167,7 @@ class CommitteeBuilder:
         with self.context.timings.stage("validating"):
             wanted = [one for one in self.candidates if one.needs_network]
             more = []
-            if wanted and (weighing is None or self._network_may_pay(weighing, wanted[0])):
+            if wanted and (weighing is None or self._may_pay(weighing, wanted[0])):
                 more = self._validate_with_network(wanted, alone=weighing is None)
             if weighing is None:
                 return more
@@ -231,7 +180,7 @@ class CommitteeBuilder:
         kept = [number for number in order if weighing.weights[number] > 0]
         trials, weights = [weighing.trials[n] for n in kept], weighing.weights[kept]
         with self.context.timings.stage("fitting"):
-            self._fit_in_threads([trial.candidate for trial in trials])
+            self._fit([trial.candidate for trial in trials], in_threads=True)
             shown = self.context.progress.each("fitting", trials, keep=True)
             members = tuple(self._member(trial.candidate) for trial in shown)
             predicted = np.stack([trial.predicted for trial in trials])
@@ -251,12 +200,17 @@ class CommitteeBuilder:
                 deviation = deviations.apply(predicted, weights, spread, held_out)
                 committee = replace(committee, output_range=output_range, deviations=deviations)
             apart = disagreement(predicted, weights, held_out, self.rows.unit)
+            plain = [trial for trial in trials if not trial.candidate.needs_network]
+            explained = None
+            if plain:
+                represented = self.represented[plain[0].candidate.representation]
+                explained = Explained(plain[0], represented, self.rows)
             return BuiltCommittee(
                 committee,
                 weighing.table,
                 Forecaster.fit(held_out, apart, self.rows),
                 HeldOutRecord.of(held_out, deviation, weighing.trials, self.rows),
-                self._explained(trials),
+                explained,
             )
 
     def _promising(self, trials: list[Trial], turn: Round, asked: set[str]) -> set[str]:
@@ -275,16 +229,15 @@ class CommitteeBuilder:
         """Of every representation, where there are targets and a choice between them."""
         if len(self.represented) < 2 or self.data.is_source.all():
             return {}
-        names = [
-            name for name in self.represented if representation_named(name).separability_of is None
-        ]
-        cache, max_folds = self.context.stages, self.context.choices.separability_folds
-        found = {name: cache.load(f"separability {name}") for name in names}
-        left = [name for name in names if found[name] is None]
+        max_folds, found = self.context.choices.separability_folds, {}
+        for name in self.represented:
+            if representation_named(name).separability_of is None:
+                found[name] = self.cache.load(f"separability {name}")
+        left = [name for name in found if found[name] is None]
         jobs = [(self.represented[name], self.rows.folds, max_folds, self.seed) for name in left]
         for name, one in zip(left, self.workers.run(measure_separability, jobs, in_threads=True)):
             found[name] = one
-            cache.store(f"separability {name}", one)
+            self.cache.store(f"separability {name}", one)
         return found
 
     def _validate(self, candidates: list[Candidate]) -> list[Trial]:
@@ -292,22 +245,17 @@ class CommitteeBuilder:
         warning, and where all fail, the last failure is raised."""
         if not candidates:
             return []
-        predicted: dict[Candidate, Floats | PredictorError] = {}
-        for one in candidates:
-            held_out = self.stages.held_out(one)
-            if held_out is not None:
-                predicted[one] = held_out
-        left = sorted((c for c in candidates if c not in predicted), key=lambda c: c.in_threads)
+        predicted = {one: self.cache.load(self._stage("held out", one)) for one in candidates}
+        left = sorted((c for c in candidates if predicted[c] is None), key=lambda c: c.in_threads)
         attempts = attempt(left, self.represented, self.rows.folds, self.workers, self.seed)
         shown = self.context.progress.each("validating", attempts, total=len(left))
         for one, result in zip(left, shown):
             predicted[one] = result
             if not isinstance(result, PredictorError):
-                self.stages.store_held_out(one, result)
+                self.cache.store(self._stage("held out", one), result)
         named: dict[str, list[tuple[Trial, Floats]]] = {}
         failures: dict[str, PredictorError] = {}
-        for one in candidates:
-            result = predicted[one]
+        for one, result in predicted.items():
             if isinstance(result, PredictorError):
                 failures[one.name] = result
             else:
@@ -353,12 +301,10 @@ class CommitteeBuilder:
             warnings.warn(f"What is on {ENCODED} is left out: {error}", stacklevel=2)
             return trials
 
-    def _network_may_pay(self, weighing: Weighing, network: Candidate) -> bool:
+    def _may_pay(self, weighing: Weighing, network: Candidate) -> bool:
         """Where it was asked for, or what it starts from counts; one source cannot validate it."""
-        if self.rows.by_rows:
-            return False
-        if self.requested or self.context.backbone is not None:
-            return True
+        if self.rows.by_rows or self.requested or self.context.backbone is not None:
+            return not self.rows.by_rows
         on = [one.candidate.representation == network.representation for one in weighing.trials]
         return weighing.weights[np.array(on)].sum() >= self.context.choices.network_weight
 
@@ -390,26 +336,18 @@ class CommitteeBuilder:
         targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))
         targets = targets[: self.context.choices.max_target_rows]
         result = np.zeros(len(trials))
-        self._fit_in_threads([trial.candidate for trial in trials])
+        self._fit([trial.candidate for trial in trials], in_threads=True)
         for number, trial in enumerate(trials):
             if trial.candidate.needs_network:
                 continue
             part = self.represented[trial.candidate.representation].rows.part(targets)
-            predictor = self._predictor_member(trial.candidate).predictor
+            self._fit([trial.candidate])
+            predictor = self.fitted[trial.candidate].predictor
             values = part.restore(predict_with(predictor, part))
             output_range = self._believed(trial)
             seen = self.rows.row_weights @ output_range.outside(trial.predicted, unit)
             result[number] = max(0.0, float(output_range.outside(values, unit).mean() - seen))
         return result
-
-    def _explained(self, trials: Sequence[Trial]) -> Explained | None:
-        """The heaviest of these that needs no network."""
-        for trial in trials:
-            if not trial.candidate.needs_network:
-                represented = self.represented[trial.candidate.representation]
-                given = (trial.candidate, trial.temperature, represented)
-                return Explained(*given, self.rows.folds, self.rows.smoothing)
-        return None
 
     def _spread(self, trial: Trial) -> Floats:
         """(n, 1) of the held-out rows, in which the trial's representation measures outputs."""
@@ -419,11 +357,7 @@ class CommitteeBuilder:
 
     def _label_shift(self, committee: Committee, held_out: Floats) -> LabelShift | None:
         """The shares of classes in every target, where following them helps in the folds."""
-        if (
-            self.data.classes is None
-            or self.rows.by_rows
-            or not helps_on_folds(held_out, self.rows)
-        ):
+        if self.rows.by_rows or not helps_on_folds(held_out, self.rows):
             return None
         placed = PlacedRows.of_map(self.data, self.geometry.domain_map)
         targets = placed.only(set(self.data.target_domains))
@@ -431,40 +365,37 @@ class CommitteeBuilder:
         return LabelShift(source_shares(self.rows), {}).with_domains(probabilities, targets)
 
     def _member(self, candidate: Candidate) -> Member:
-        if not candidate.needs_network:
-            return self._predictor_member(candidate)
-        assert self.network is not None
-        return self.network.member(candidate, self.seed)
-
-    def _predictor_member(self, candidate: Candidate) -> PredictorMember:
-        """What the candidate learned from all sources."""
-        self._fit([candidate], in_threads=False)
+        if candidate.needs_network:
+            assert self.network is not None
+            return self.network.member(candidate, self.seed)
+        self._fit([candidate])
         return self.fitted[candidate]
 
-    def _fit_in_threads(self, candidates: Sequence[Candidate]) -> None:
-        """Those that may be, in parallel."""
-        if self.workers.has_threads:
-            able = [one for one in candidates if one.in_threads and not one.needs_network]
-            self._fit(able, in_threads=True)
-
-    def _fit(self, candidates: Sequence[Candidate], *, in_threads: bool) -> None:
-        """Those that are not fitted yet, neither here nor before a fit was cut off."""
+    def _fit(self, candidates: Sequence[Candidate], *, in_threads: bool = False) -> None:
+        """Those that are not fitted yet, neither here nor before a fit was cut off; `in_threads`
+        those that may be, in parallel."""
+        if in_threads:
+            able = self.workers.has_threads
+            candidates = [c for c in candidates if able and c.in_threads and not c.needs_network]
         left = []
         for one in candidates:
             if one in self.fitted:
                 continue
-            member = self.stages.member(one, self.represented[one.representation])
-            if member is None:
-                left.append(one)
+            represented = self.represented[one.representation]
+            state = self.cache.load(self._stage("predictor", one))
+            if state is None:
+                left.append((fit_predictor, one, represented, self.seed))
             else:
+                is_class, predictor = self.data.classes is not None, Predictor.from_entry(state)
+                member = PredictorMember(represented.representation, predictor, is_class)
                 self.fitted[one] = member
-        jobs = [
-            (fit_predictor, one, self.represented[one.representation], self.seed) for one in left
-        ]
         run = partial(self.workers.run, in_threads=True) if in_threads else starmap
-        for one, (member, seconds) in zip(left, run(timed, jobs)):
+        for (_, one, *_), (member, seconds) in zip(left, run(timed, left)):
             self.fitted[one] = member
-            self.stages.store_member(one, member, seconds)
+            is_long = self.cache.folder is not None and seconds >= self.min_seconds
+            if is_long and member.predictor.kind:
+                with suppress(InputError):  # an estimator of the user's that skops does not know
+                    self.cache.store(self._stage("predictor", one), member.predictor.entry())
 
 
 def attempt(
@@ -476,8 +407,8 @@ def attempt(
 ) -> Iterator[Floats | PredictorError]:
     """What each candidate predicts of held-out rows (n, columns), or why it failed, in their order.
 
-    Threads are given a fold at a time, which keeps all of them busy to the end; other processes a
-    candidate with all its folds, for its rows go with it.
+    Threads are given a fold at a time, to stay busy to the end; processes all folds of a candidate,
+    for its rows go with it.
     """
     for in_threads, group in groupby(candidates, key=lambda one: one.in_threads):
         named = list(group)
@@ -497,9 +428,8 @@ def predict_folds(
     predicted = []
     try:
         for fold in folds:
-            train, held_out = represented.of(fold)
-            given = train, held_out, fold.train, fold.domains
-            values = predict_with(learn(candidate, represented, *given, seed), held_out)
+            _, held_out = represented.of(fold)
+            values = predict_with(learn(candidate, represented, fold, seed), held_out)
             is_class = represented.data.classes is not None
             predicted.append(values if is_class else held_out.restore(values))
     except PredictorError as error:
@@ -514,9 +444,8 @@ def chosen_flow(
     used = built.table.loc[built.table["weight"] > 0, "representation"].tolist()
     network = built.committee.network
     name = built.committee.members[0].representation.name
-    follows = "flow" in used or (network is not None and network.follows_flow)
     facts = None
-    if follows:
+    if "flow" in used or (network is not None and network.follows_flow):
         selected = geometry.selected
         followed = selected.around or selected
         facts = {

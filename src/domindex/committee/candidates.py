@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from domindex.arrays import Floats, Ints
-from domindex.committee.folds import HeldOutRows, RepresentedFolds, temper
+from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, temper
 from domindex.committee.learners.base import PREDICTORS, Learner, Predictor
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.settings import ChoiceSettings
@@ -28,12 +28,8 @@ from domindex.representations import (
 from domindex.representations.base import Raw
 from domindex.representations.flow import FlowAligned
 
-NETWORK = "network"
-"""The variational network by name: a predictor that aligns rows itself."""
-
-ENCODED = "encoded"
-"""What the network encodes, by name: z as the features of another predictor. No `Representation`,
-because it has seen labels: it is there where a network was trained without those held out."""
+NETWORK = "network"  # a predictor that aligns rows itself
+ENCODED = "encoded"  # z of the network as features: no `Representation`, for it has seen labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +92,8 @@ def list_candidates(
 ) -> list[Candidate]:
     """Pairs that were asked for, or every predictor on every representation that makes sense.
 
-    A linear rule stands there once for each penalty. The network is tried along the flow; with a
-    backbone, which needs rows of the inputs' shape, on raw inputs or what was asked for.
+    The network is tried along the flow; with a backbone, which needs rows of the inputs' shape, on
+    raw inputs or what was asked for.
     """
     given_to_network = FlowAligned.name if geometry.has_flow and not has_backbone else Raw.name
     if requested is not None:
@@ -105,30 +101,26 @@ def list_candidates(
         named = [name for name, learner in pairs if learner is None]
         given = [c for name, one in pairs for c in _with_penalties(name, one, settings)]
         return _settled([*named, given_to_network][0], given, geometry)
-    names = [representation]
-    if representation == "auto":
+    names, is_open = [representation], representation == "auto"
+    if is_open:
         kinds = map(representation_named, list_representations())
-        names = [
-            kind.name
-            for kind in kinds
-            if not (kind.mixes_cells and data.layout.is_grid) and kind.serves(data, geometry)
-        ]
+        allowed = [kind for kind in kinds if not (kind.mixes_cells and data.layout.is_grid)]
+        names = [kind.name for kind in allowed if kind.serves(data, geometry)]
     if predictor != "auto":
         learner = _learner(predictor, data)
-        if learner is None and representation == "auto":
+        if is_open and learner is None:
             names = [given_to_network]
-        if learner is not None and learner.needs_grid and representation == "auto":
+        elif is_open and learner is not None and learner.needs_grid:
             names = [name for name in names if representation_named(name).keeps_grid]
         given = [c for name in names for c in _with_penalties(name, learner, settings)]
         return _settled(given_to_network, given, geometry)
     given = _all_of(names, settings, data)
     if has_backbone and representation not in ("auto", ENCODED):
         given_to_network = representation
-    if has_backbone or (representation == "auto" and FlowAligned.name in names):
+    if has_backbone or (is_open and FlowAligned.name in names):
         given.append(Candidate(given_to_network, None))
-        for learner in _known_learners():
-            if learner.on_encoding:
-                given += _with_penalties(ENCODED, learner, settings)
+        encoding = [learner for learner in _known_learners() if learner.on_encoding]
+        given += [c for one in encoding for c in _with_penalties(ENCODED, one, settings)]
     return _settled(given_to_network, given, geometry)
 
 
@@ -173,11 +165,11 @@ def _all_of(names: list[str], settings: ChoiceSettings, data: DomainData) -> lis
     for name in names:
         kind = Representation if name == ENCODED else representation_named(name)
         tried = [one for one in learners if one.grids != "only" or kind.keeps_grid]
-        result += [c for one in tried for c in _with_penalties(name, one, settings)]
+        plain = [c for one in tried for c in _with_penalties(name, one, settings)]
+        result += plain
         if kind.may_balance and is_small:
-            balanced = [one for one in tried if one.may_balance]
-            rules = [c for one in balanced for c in _with_penalties(name, one, settings)]
-            result += [replace(rule, balanced=True) for rule in rules]
+            able = [one for one in plain if one.learner is not None and one.learner.may_balance]
+            result += [replace(one, balanced=True) for one in able]
     return result
 
 
@@ -192,24 +184,6 @@ def _with_penalties(
 ) -> list[Candidate]:
     learners = [None] if learner is None else learner.variants(settings.penalties)
     return [Candidate(name, one) for one in learners]
-
-
-def fit_candidate(
-    candidate: Candidate,
-    train: RepresentedRows,
-    rows: NDArray[np.int64],
-    data: DomainData,
-    seed: int,
-    weights: Floats | None,
-) -> Predictor:
-    """The candidate's learner on represented rows, which are the given rows of the data."""
-    assert candidate.learner is not None
-    labels = data.labels[rows]
-    n_classes = None if data.classes is None else len(data.classes)
-    if n_classes is None:
-        labels = train.normalize(labels)
-    extra = {} if weights is None else {"weights": weights}
-    return candidate.learner.fit(train.features, labels, n_classes, seed, **extra)
 
 
 def predict_with(predictor: Predictor, rows: RepresentedRows) -> Floats:
@@ -275,61 +249,36 @@ def arrival_groups(
     return [group for group in groups if len(group)]
 
 
-def self_trained(
-    candidate: Candidate,
-    train: RepresentedRows,
-    known: Ints,
-    represented: RepresentedFolds,
-    held_out: Ints,
-    seed: int,
-    weights: Floats | None,
-    max_rows: int = 1500,
-) -> Predictor:
-    """The candidate's learner on known rows and on what it says itself of unlabelled domains.
+def learn(candidate: Candidate, represented: RepresentedFolds, fold: Fold, seed: int) -> Predictor:
+    """The candidate on the rows that a fold learns from, for rows like those that it holds out.
 
-    These are the targets and, in a fold, `held_out`; a group of them adds `max_rows` at most.
+    A self-trained one also learns from what it says itself of targets and held-out domains, the
+    nearest on the map first, 1500 rows of a group at most.
     """
-    data, rng = represented.data, np.random.default_rng(seed)
-    assert candidate.learner is not None
-    assert data.classes is not None
-    is_known = np.zeros(data.n_domains, dtype=bool)
-    is_known[np.unique(data.row_domains[known])] = True
-    others = np.union1d(np.flatnonzero(~data.is_source), held_out)
-    distances = PointDistances(represented.geometry.domain_map.coordinates)
-    features, labels, counts = train.features, data.labels[known], weights
-    predictor = fit_candidate(candidate, train, known, data, seed, weights)
-    for group in arrival_groups(distances, is_known, others):
-        rows = rng.permutation(np.flatnonzero(np.isin(data.row_domains, group)))[:max_rows]
-        added = represented.rows.part(np.sort(rows))
-        guessed = predict_with(predictor, added).argmax(axis=1)
-        features = np.vstack([features, added.features])
-        labels = np.concatenate([labels, guessed])
-        extra = {}
-        if counts is not None:
-            counts = np.concatenate([counts, np.full(len(rows), counts.mean())])
-            extra = {"weights": counts}
-        predictor = candidate.learner.fit(features, labels, len(data.classes), seed, **extra)
-    return predictor
-
-
-def learn(
-    candidate: Candidate,
-    represented: RepresentedFolds,
-    train: RepresentedRows,
-    goal: RepresentedRows,
-    known: Ints,
-    held_out: Ints,
-    seed: int,
-) -> Predictor:
-    """The candidate on known rows (by their numbers, and as represented), for rows like `goal`.
-
-    `held_out` are the domains that a fold puts in the targets' role.
-    """
-    data = represented.data
-    weights = None if data.weights is None else data.weights[known]
+    data, learner = represented.data, candidate.learner
+    assert learner is not None
+    train, goal = represented.of(fold)
+    weights = None if data.weights is None else data.weights[fold.train]
     if candidate.balanced and len(goal.features):
-        balanced = represented.balancing(train, goal, known, held_out)
+        balanced = represented.balancing(fold)
         weights = balanced if weights is None else balanced * weights
-    if candidate.self_trained:
-        return self_trained(candidate, train, known, represented, held_out, seed, weights)
-    return fit_candidate(candidate, train, known, data, seed, weights)
+    features, labels = train.features, data.labels[fold.train]
+    if data.classes is None:
+        return learner.fit(features, train.normalize(labels), None, seed, weights)
+    n_classes, rng = len(data.classes), np.random.default_rng(seed)
+    predictor = learner.fit(features, labels, n_classes, seed, weights)
+    if not candidate.self_trained:
+        return predictor
+    is_known = np.zeros(data.n_domains, dtype=bool)
+    is_known[np.unique(data.row_domains[fold.train])] = True
+    others = np.union1d(np.flatnonzero(~data.is_source), fold.domains)
+    distances = PointDistances(represented.geometry.domain_map.coordinates)
+    for group in arrival_groups(distances, is_known, others):
+        rows = rng.permutation(np.flatnonzero(np.isin(data.row_domains, group)))[:1500]
+        added = represented.rows.part(np.sort(rows))
+        labels = np.concatenate([labels, predict_with(predictor, added).argmax(axis=1)])
+        features = np.vstack([features, added.features])
+        if weights is not None:
+            weights = np.concatenate([weights, np.full(len(rows), weights.mean())])
+        predictor = learner.fit(features, labels, n_classes, seed, weights)
+    return predictor

@@ -1,32 +1,35 @@
-"""The fitted committee: its members, their weights, and how far to believe the weighted mean."""
+"""The fitted committee: its members, their weights, how far to believe the weighted mean, and what
+to expect of it in a domain without labels."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import torch
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from domindex.arrays import Floats
 from domindex.committee.candidates import Candidate, learn, predict_with
-from domindex.committee.folds import HeldOutRows, RepresentedFolds, temper
+from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, temper
 from domindex.committee.learners.base import Predictor
 from domindex.committee.weighing import OutputRange
 from domindex.geometry.rings import RingCoordinate
 from domindex.inputs.standardizing import OutputScaler
 from domindex.persistence.saved import Saved, require_distinct
-from domindex.representations import (
-    PlacedRows,
-    Representation,
-    RepresentedRows,
-)
+from domindex.representations import PlacedRows, Representation, RepresentedRows
 from domindex.vdi.alignments import FlowAlignment
 from domindex.vdi.fitted_indices import FittedIndices
-from domindex.vdi.module import EncodingModule, Latents
+from domindex.vdi.module import EncodingModule
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Member(Saved, ABC):
@@ -40,8 +43,8 @@ class Member(Saved, ABC):
         """Probabilities (rows, classes) or values (rows, outputs); deterministic."""
 
     @abstractmethod
-    def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
-        """What predictions are made from, (rows, size)."""
+    def represent(self, rows: PlacedRows, indices: FittedIndices) -> RepresentedRows:
+        """Rows with what predictions are made from as their features, (rows, size)."""
 
     def spread(self, rows: PlacedRows) -> Floats:
         """(rows, 1) in which the representation measures outputs, relative to all inputs."""
@@ -58,7 +61,7 @@ class Member(Saved, ABC):
             raise ValueError(f"a {kind.__name__} is no {cls.__name__}")
         return kind.from_state({key: part for key, part in entry.items() if key != "kind"})
 
-    def with_domains(self, rows: PlacedRows) -> Member:
+    def with_domains(self, rows: PlacedRows) -> Self:
         """Itself, its representation knowing the new domains of these rows."""
         return replace(self, representation=self.representation.with_domains(rows))  # type: ignore[type-var]
 
@@ -73,24 +76,21 @@ class NetworkMember(Member):
     outputs: OutputScaler | None = None  # values from the network's scale; None for classes
 
     def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
-        latents = self._latents(rows, indices)
-        if self.outputs is None:
-            parts = [self.module.predict(z.z).probs[0] for z in latents]  # type: ignore[attr-defined]
-            probabilities = _gathered(rows, parts)
-            return probabilities / probabilities.sum(axis=1, keepdims=True)
-        mean = _gathered(rows, [self.module.predict(z.z).mean[0] for z in latents])
-        return self.representation.apply(rows).restore(self.outputs.restore(mean))
-
-    def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
-        return _gathered(rows, [latents.z[0] for latents in self._latents(rows, indices)])
+        represented = self.representation.apply(rows)
+        said = [self.module.predict(z) for z in self._encoded(represented, rows, indices)]
+        if self.outputs is not None:
+            mean = _gathered(rows, [one.mean[0] for one in said])
+            return represented.restore(self.outputs.restore(mean))
+        probabilities = _gathered(rows, [one.probs[0] for one in said])  # type: ignore[attr-defined]
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def represent(self, rows: PlacedRows, indices: FittedIndices) -> RepresentedRows:
-        """z as the features of another predictor, (rows, latent_dim)."""
-        return replace(self.representation.apply(rows), features=self.encode(rows, indices))
+        represented = self.representation.apply(rows)
+        z = _gathered(rows, [part[0] for part in self._encoded(represented, rows, indices)])
+        return replace(represented, features=z)
 
     @property
     def follows_flow(self) -> bool:
-        """Whether it aligns rows along a flow."""
         return isinstance(self.module.alignment, FlowAlignment)
 
     @property
@@ -99,22 +99,34 @@ class NetworkMember(Member):
         alignment = self.module.alignment
         return isinstance(alignment, FlowAlignment) and alignment.is_straightened
 
-    def _latents(self, rows: PlacedRows, indices: FittedIndices) -> list[Latents]:
-        """The posterior means, a domain at a time."""
-        features = torch.tensor(self.representation.apply(rows).features, dtype=torch.float64)
+    def _encoded(
+        self, represented: RepresentedRows, rows: PlacedRows, indices: FittedIndices
+    ) -> list[torch.Tensor]:
+        """The posterior means of z, a domain at a time."""
+        features = torch.tensor(represented.features, dtype=torch.float64)
         with torch.no_grad():
             return [
                 self.module.infer(
                     features[members][None],
                     indices.means(rows.inputs[members], place),
                     sample=False,
-                )
+                ).z
                 for _, members, place in rows.domains
             ]
 
 
+class _WithPredictor(Member):
+    predictor: Predictor
+    is_class: bool
+
+    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
+        represented = self.represent(rows, indices)
+        predicted = predict_with(self.predictor, represented)
+        return predicted if self.is_class else represented.restore(predicted)
+
+
 @dataclass(frozen=True, eq=False)
-class PredictorMember(Member):
+class PredictorMember(_WithPredictor):
     """A predictor on the rows of a representation."""
 
     kind: ClassVar[str] = "predictor"
@@ -122,36 +134,29 @@ class PredictorMember(Member):
     predictor: Predictor  # what was learned from the sources
     is_class: bool  # whether it gives probabilities, which have no units to restore
 
-    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
-        represented = self.representation.apply(rows)
-        predicted = predict_with(self.predictor, represented)
-        return predicted if self.is_class else represented.restore(predicted)
-
-    def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
-        return self.representation.apply(rows).features
+    def represent(self, rows: PlacedRows, indices: FittedIndices) -> RepresentedRows:
+        return self.representation.apply(rows)
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedMember(Member):
+class EncodedMember(_WithPredictor):
     """A predictor on what the network encodes."""
 
     kind: ClassVar[str] = "encoded"
-    network: NetworkMember  # what encodes
-    predictor: Predictor  # what was learned from the sources' z
-    is_class: bool  # whether it gives probabilities, which have no units to restore
+    network: NetworkMember
+    predictor: Predictor
+    is_class: bool
 
     @property
     def representation(self) -> Representation:  # type: ignore[override]
         """What the network is given."""
         return self.network.representation
 
-    def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
-        represented = self.network.represent(rows, indices)
-        predicted = predict_with(self.predictor, represented)
-        return predicted if self.is_class else represented.restore(predicted)
+    def represent(self, rows: PlacedRows, indices: FittedIndices) -> RepresentedRows:
+        return self.network.represent(rows, indices)
 
-    def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
-        return self.network.encode(rows, indices)
+    def with_domains(self, rows: PlacedRows) -> Self:
+        return replace(self, network=self.network.with_domains(rows))
 
 
 def _gathered(rows: PlacedRows, parts: list[torch.Tensor]) -> Floats:
@@ -171,22 +176,17 @@ def fit_predictor(
         np.sort(rng.permutation(np.flatnonzero(mask))[:max_rows])
         for mask in (data.row_counts, ~data.row_is_source)
     )
-    train, goal = represented.rows.part(sources), represented.rows.part(targets)
-    none = np.empty(0, dtype=np.int64)
-    predictor = learn(candidate, represented, train, goal, sources, none, seed)
+    every = Fold("rows", sources, targets, np.empty(0, dtype=np.int64), np.zeros(0))
+    predictor = learn(candidate, represented, every, seed)
     return PredictorMember(represented.representation, predictor, data.classes is not None)
 
 
 def conformal_factors(
     residuals: Floats, deviations: Floats, weights: Floats, coverage: float = 0.9
 ) -> Floats:
-    """Factors (outputs,) for the deviations, so that they and their intervals hold what they say.
-
-    The residuals (rows, outputs) are of held-out sources. The factor is the larger of two. By the
-    first, an interval of probability `coverage` holds that share of them. That says nothing of the
-    few large errors of heavy tails: by the second, the deviation is no smaller than the root mean
-    square of the errors. For Gaussian errors the two agree.
-    """
+    """Factors (outputs,) for the deviations of held-out residuals (rows, outputs): the least by
+    which intervals hold the share `coverage` of them, and, where tails are heavy, no deviation is
+    below the root mean square of the errors."""
     ratios = np.abs(residuals) / deviations
     order = np.argsort(ratios, axis=0)
     shares = np.cumsum(weights[order], axis=0) / weights.sum()
@@ -199,12 +199,9 @@ def conformal_factors(
 
 @dataclass(frozen=True, eq=False)
 class LabelShift:
-    """Probabilities p(class | x) of the sources, corrected for the shares of a domain.
-
-    p'(c | x) ∝ p(c | x) · share of the domain / share of the sources, where the shares are the
-    fixed point of the mean of p' (expectation and maximisation). Right where classes look alike in
-    all domains and only their shares differ; used where held-out domains say that it helps.
-    """
+    """p'(c | x) ∝ p(c | x) · share of the domain / share of the sources, the shares estimated by
+    expectation and maximisation. Right where domains differ in shares of classes alone; used where
+    held-out domains say that it helps."""
 
     sources: Floats  # (classes,) shares of the sources
     domains: Mapping[Hashable, Floats]  # of each target; a new domain has those of its rows
@@ -221,11 +218,10 @@ class LabelShift:
 
     def with_domains(self, probabilities: Floats, rows: PlacedRows) -> LabelShift:
         """With the shares of new domains, whose rows have these probabilities (rows, classes)."""
-        new = {
-            name: estimate_shares(probabilities[members], self.sources)
-            for name, members, _ in rows.domains
-        }
-        return LabelShift(self.sources, {**self.domains, **new})
+        grown = dict(self.domains)
+        for name, members, _ in rows.domains:
+            grown[name] = estimate_shares(probabilities[members], self.sources)
+        return LabelShift(self.sources, grown)
 
     def state(self) -> dict[str, Any]:
         shares = np.array(list(self.domains.values())).reshape(-1, len(self.sources))
@@ -236,16 +232,14 @@ class LabelShift:
         names, shares = require_distinct(state["names"]), state["shares"]
         if shares.shape != (len(names), len(state["sources"])):
             raise ValueError("the shares of classes do not fit the domains")
-        if not ((shares > 0).all() and (state["sources"] > 0).all()):
+        if not (shares > 0).all() or not (state["sources"] > 0).all():
             raise ValueError("the shares of classes are no shares")
         return cls(state["sources"], dict(zip(names, shares)))
 
 
 def estimate_shares(probabilities: Floats, sources: Floats, prior_rows: float = 20.0) -> Floats:
-    """(classes,) shares of a domain whose rows have these probabilities under the sources'.
-
-    The sources' shares count for `prior_rows`, so that few rows move little; not tuned.
-    """
+    """(classes,) shares of a domain by its rows' probabilities under the sources' shares, which
+    count for `prior_rows`, so that few rows move little; not tuned."""
     shares = sources
     for _ in range(50):
         expected = reweighted(probabilities, shares / sources).sum(axis=0)
@@ -261,10 +255,9 @@ def reweighted(probabilities: Floats, factors: Floats) -> Floats:
 
 def source_shares(rows: HeldOutRows) -> Floats:
     """(classes,) of the sources, domains alike; every class has some."""
-    assert rows.n_classes is not None
-    counted = np.bincount(rows.labels, rows.row_weights, minlength=rows.n_classes)
-    shares = np.asarray(counted, dtype=np.float64) + 1.0 / len(rows.labels)
-    return np.asarray(shares / shares.sum(), dtype=np.float64)
+    counted = np.bincount(rows.labels, rows.row_weights, minlength=rows.n_classes or 0)
+    shares = np.asarray(counted + 1.0 / len(rows.labels), dtype=np.float64)
+    return shares / shares.sum()
 
 
 def helps_on_folds(held_out: Floats, rows: HeldOutRows) -> bool:
@@ -276,21 +269,17 @@ def helps_on_folds(held_out: Floats, rows: HeldOutRows) -> bool:
         shares = estimate_shares(held_out[members], sources)
         followed[members] = reweighted(held_out[members], shares / sources)
     gains = rows.by_domain(rows.by_part(rows.losses(held_out) - rows.losses(followed)))
-    if len(gains) < 2:
-        return False
-    return bool(gains.mean() > 2.0 * gains.std(ddof=1) / np.sqrt(len(gains)))
+    root = np.sqrt(len(gains))
+    return len(gains) > 1 and bool(gains.mean() > 2.0 * gains.std(ddof=1) / root)
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """Probabilities (rows, classes), or values with their deviations, (rows, outputs) each.
+    """Of a committee."""
 
-    `disagreement` (rows,) is the variance of the members, for values in squared units of spread.
-    """
-
-    mean: Floats
-    deviation: Floats | None = None
-    disagreement: Floats | None = None
+    mean: Floats  # probabilities (rows, classes), or values (rows, outputs)
+    deviation: Floats | None = None  # of values, (rows, outputs)
+    disagreement: Floats | None = None  # (rows,) variance of members, in squared units of spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,10 +295,8 @@ class Deviations(Saved):
     def measure(
         cls, members: Floats, weights: Floats, spread: Floats, rows: HeldOutRows, coverage: float
     ) -> Deviations:
-        """From members' predictions (members, n, outputs) of held-out rows.
-
-        `spread` (n, 1) is that of the rows in the members' representations: errors grow with it.
-        """
+        """From members' predictions (members, n, outputs) of held-out rows, whose errors grow with
+        their spread (n, 1) in the members' representations."""
         mean = np.einsum("m,mno->no", weights, members)
         residuals = rows.labels - mean
         least = 1e-12 * max(float(np.abs(rows.labels).max()), 1e-300)
@@ -341,9 +328,8 @@ class Committee(Saved):
     def predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
         parts = np.stack([member.predict(rows, indices) for member in self.members])
         if self.output_range is None:
-            parts = np.stack(
-                [temper(p, t, self.smoothing) for p, t in zip(parts, self.temperatures)]
-            )
+            tempered = [temper(p, t, self.smoothing) for p, t in zip(parts, self.temperatures)]
+            parts = np.stack(tempered)
             mean = np.einsum("m,mnc->nc", self.weights, parts)
             mean /= mean.sum(axis=1, keepdims=True)
             if self.label_shift is not None:
@@ -360,8 +346,7 @@ class Committee(Saved):
 
     def with_domains(self, rows: PlacedRows, indices: FittedIndices) -> Committee:
         """The same committee, knowing the new domains of these rows as it knows the targets."""
-        members = tuple(member.with_domains(rows) for member in self.members)
-        grown = replace(self, members=members)
+        grown = replace(self, members=tuple(one.with_domains(rows) for one in self.members))
         if self.label_shift is None:
             return grown
         plain = replace(grown, label_shift=None).predict(rows, indices).mean
@@ -369,7 +354,7 @@ class Committee(Saved):
 
     def encode(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
         """What the heaviest member predicts from, (rows, size)."""
-        return self.members[0].encode(rows, indices)
+        return self.members[0].represent(rows, indices).features
 
     @property
     def ring(self) -> RingCoordinate | None:
@@ -408,28 +393,23 @@ def _variance(members: Floats, weights: Floats, mean: Floats) -> Floats:
     return np.einsum("m,mno->no", weights, (members - mean) ** 2)
 
 
-CLEARLY_APART = 0.05
-"""Share of rows, or of the outputs' spread, from which two ways are said to differ. Not tuned."""
+CLEARLY_APART = 0.05  # of rows, or of outputs' spread, from which two ways differ; not tuned
 
 
 def ways_apart(
     committee: Committee, rows: PlacedRows, indices: FittedIndices, predicted: Floats
 ) -> dict[Hashable | None, float] | None:
-    """By domain, how far predictions differ that reach it the other way round.
-
-    `predicted` (rows, columns) are those of the way that was taken. For classes the share of rows
-    whose class changes; for values the root mean squared difference in units of spread. 0 among the
-    sources and close to them, where one way is in question. None where no member runs along a ring.
-    """
+    """By domain, how far predictions (rows, columns) differ from those that reach it the other way
+    round: for classes in a share of rows, for values a root mean square in units of spread. 0 close
+    to the sources, where only one way is in question. None where no member runs along a ring."""
     ring = committee.ring
     if ring is None or rows.angles is None:
         return None
-    angles = rows.angles
-    asked = {one.name for one in rows.domains if bool(ring.in_question(angles[one.name]))}
-    apart: dict[Hashable | None, float] = {domain.name: 0.0 for domain in rows.domains}
+    there = {domain.name: domain.rows for domain in rows.domains}
+    apart = dict.fromkeys(there, 0.0)
+    asked = {name for name in there if bool(ring.in_question(rows.angles[name]))}
     if not asked:
         return apart
-    there = {domain.name: domain.rows for domain in rows.domains}
     other = replace(rows.only(asked), other_way=True)
     values = committee.predict(other, indices).mean
     for domain in other.domains:
@@ -440,3 +420,177 @@ def ways_apart(
             gaps = (before - after) / committee.deviations.unit
             apart[domain.name] = float(np.sqrt((gaps**2).mean()))
     return apart
+
+
+@dataclass(frozen=True)
+class ForecastSettings:
+    """What a forecast believes before any domain was held out."""
+
+    signal_penalty: float  # ridge penalty of the slope, per held-out domain; set on the real suite
+    prior_spread: float  # of domains about a forecast: accuracy, or log error; stated, not tuned
+    probability: float = 0.8  # of the intervals; a definition
+    distance_penalty: float = 0.3  # as `signal_penalty`
+    prior_domains: float = 3.0  # how many domains that belief counts for; not tuned
+    farthest: float = 3.0  # standard deviations beyond which a trend is not continued; not tuned
+    share_of_agreement: float = 0.5  # exponent of disagreement; set on the real suite
+
+
+CLASSES = ForecastSettings(signal_penalty=0.01, prior_spread=0.05)
+VALUES = ForecastSettings(signal_penalty=0.3, prior_spread=0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Forecaster(Saved):
+    """Expected accuracy, or the logarithm of the expected squared error in units of spread."""
+
+    is_class: bool  # which of the two
+    centre: Floats  # (2,) of the signals and distances of held-out domains
+    scale: Floats  # (2,) of the same
+    coefficients: Floats  # (3,) of the correction: intercept, signal, distance
+    covariance: Floats  # (3, 3) of the coefficients
+    spread: float  # of domains about the forecast
+    freedom: float  # degrees of freedom behind the spread
+    held_out_mean: float  # mean quality of held-out domains, for comparison
+    threshold: float  # of confidence: as many held-out rows lie above as are right; NaN for values
+    ignorance: float | None = None  # quality of knowing nothing, with a single source
+
+    @classmethod
+    def fit(cls, held_out: Floats, disagreement: Floats, rows: HeldOutRows) -> Forecaster:
+        """From the committee's predictions (n, columns) and disagreement (n,) of held-out rows."""
+        is_class = rows.n_classes is not None
+        settings = CLASSES if is_class else VALUES
+        if is_class:
+            of_rows = (held_out.argmax(axis=1) == rows.labels).astype(np.float64)
+            signal, quality = rows.by_part(held_out.max(axis=1)), rows.by_part(of_rows)
+        else:
+            signal = settings.share_of_agreement * np.log(rows.by_part(disagreement) + 1e-12)
+            quality = np.log(rows.by_part(rows.losses(held_out)) + 1e-12)
+        n_parts, given = len(quality), np.stack([signal, rows.part_distances], axis=1)
+        centre, scale = given.mean(axis=0), given.std(axis=0)
+        scale = np.where(scale > 1e-9, scale, 1.0)
+        design = np.column_stack([np.ones(n_parts), (given - centre) / scale])
+        own_unit = scale[0] ** 2 if is_class else 1.0
+        slopes = [0.0, settings.signal_penalty / own_unit, settings.distance_penalty]
+        precision = design.T @ design + np.diag(n_parts * np.array(slopes))
+        coefficients = np.linalg.solve(precision, design.T @ (quality - signal))
+        residuals = quality - signal - design @ coefficients
+        freedom = n_parts - 1 + settings.prior_domains
+        prior = settings.prior_domains * settings.prior_spread**2
+        threshold, ignorance = np.nan, None
+        if is_class:
+            order = np.argsort(held_out.max(axis=1))
+            below = np.cumsum(rows.row_weights[order]) / rows.row_weights.sum()
+            place = int(np.searchsorted(below, 1.0 - float(rows.row_weights @ of_rows)))
+            threshold = float(held_out.max(axis=1)[order[min(place, len(order) - 1)]])
+        if rows.by_rows:
+            ignorance = 1.0 / rows.n_classes if rows.n_classes else 0.0
+        return cls(
+            is_class,
+            centre,
+            scale,
+            coefficients,
+            np.linalg.inv(precision),
+            float(np.sqrt((residuals @ residuals + prior) / freedom)),
+            freedom,
+            float(quality.mean()),
+            threshold,
+            ignorance,
+        )
+
+    def predict(self, predicted: Floats, disagreement: Floats, distance: float) -> dict[str, float]:
+        """Of a domain with rows predicted as (n, columns), at a distance from the sources."""
+        settings = CLASSES if self.is_class else VALUES
+        signal = float((predicted.max(axis=1) if self.is_class else disagreement).mean())
+        if not self.is_class:
+            signal = settings.share_of_agreement * float(np.log(signal + 1e-12))
+        place = (np.array([signal, distance]) - self.centre) / self.scale
+        design = np.concatenate([[1.0], np.clip(place, -settings.farthest, settings.farthest)])
+        expected = signal + float(design @ self.coefficients)
+        variance = self.spread**2 * (1.0 + float(design @ self.covariance @ design))
+        if self.is_class:
+            chance = float(np.clip(expected, 0.0, 1.0))
+            variance += chance * (1.0 - chance) / len(predicted)
+        width = student.ppf(0.5 + settings.probability / 2, self.freedom) * np.sqrt(variance)
+        low, high = expected - width, expected + width
+        home, nothing = self.held_out_mean, self.ignorance
+        if nothing is not None and distance > 0:
+            # With one source nobody has seen what distance does: anything is possible from as good
+            # as at home down to knowing nothing.
+            if self.is_class:
+                expected, low, high = min(expected, home), min(low, home, nothing), max(high, home)
+            else:
+                expected, low, high = max(expected, home), min(low, home), max(high, home, nothing)
+        result = {"expected": expected, "low": low, "high": high, "mean": self.held_out_mean}
+        if self.is_class:
+            result = {name: float(np.clip(value, 0.0, 1.0)) for name, value in result.items()}
+            result["thresholded"] = float((predicted.max(axis=1) > self.threshold).mean())
+            return result
+        return {name: float(np.exp(value)) for name, value in result.items()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Forecaster:
+        return super().from_state({"ignorance": None} | state)  # older models do not have it
+
+    def _check_state(self) -> None:
+        parts = (self.centre, self.scale, self.coefficients, self.covariance)
+        if [part.shape for part in parts] != [(2,), (2,), (3,), (3, 3)]:
+            raise ValueError("the parts of the forecast do not fit each other")
+        figures = (self.spread, self.freedom, self.held_out_mean, self.threshold, self.ignorance)
+        if any(one is not None and math.isinf(one) for one in figures):
+            raise ValueError("the figures of the forecast are no numbers")
+
+
+def forecast_table(
+    committee: Committee,
+    forecaster: Forecaster,
+    rows: PlacedRows,
+    indices: FittedIndices,
+    sources: Sequence[Hashable],
+    off_map: Collection[Hashable | None] = (),
+) -> pd.DataFrame:
+    """What to expect in every domain of these rows, with the columns of `forecast_`.
+
+    off_map says that held-out sources say nothing of it. two_ways, where members run along a ring,
+    is how far predictions agree that reach it one way round and the other: the interval covers it.
+    """
+    predicted = committee.predict(rows, indices)
+    assert predicted.disagreement is not None
+    apart = ways_apart(committee, rows, indices, predicted.mean)
+    known = indices.domain_map.index
+    places = np.stack([np.asarray(known.find(name)) for name in sources])
+    unit = 1.0
+    if committee.deviations is not None and len(committee.deviations.unit) == 1:
+        unit = float(committee.deviations.unit[0])
+    records = []
+    for name, members, place in rows.domains:
+        gaps = np.linalg.norm(places - place, axis=1)
+        nearest = int(np.argmin(gaps))
+        expected = forecaster.predict(
+            predicted.mean[members], predicted.disagreement[members], float(gaps[nearest])
+        )
+        other = 0.0 if apart is None else apart[name]  # what the other way round may cost
+        if forecaster.is_class:
+            expected["low"] = max(expected["low"] - other, 0.0)
+        else:
+            expected["high"] += other**2
+            expected = {what: unit * value**0.5 for what, value in expected.items()}
+        record = {
+            "domain": name,
+            "rows": len(members),
+            "nearest": sources[nearest],
+            "distance": float(gaps[nearest]),
+            "expected_accuracy" if forecaster.is_class else "expected_error": expected["expected"],
+            "low": expected["low"],
+            "high": expected["high"],
+            "held_out_mean": expected["mean"],
+        }
+        if forecaster.is_class:
+            record["thresholded_confidence"] = expected["thresholded"]
+        record["off_map"] = name in off_map
+        if apart is not None:
+            record["two_ways"] = float(np.clip(1.0 - apart[name], 0.0, 1.0))
+        records.append(record)
+    table = pd.DataFrame(records)
+    for column in ("domain", "nearest"):  # names may be anything
+        table[column] = pd.Series([record[column] for record in records], dtype=object)
+    return table

@@ -1,22 +1,27 @@
-"""What every stage of a fit is given beside the data."""
+"""What every stage of a fit is given beside the data, and how its jobs are run in parallel."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
+import joblib
 import numpy as np
 import pandas as pd
 import torch
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 from torch import nn
 
-from domindex.committee.parallel import available_threads, one_thread
+from domindex.cluster import cluster_errors
 from domindex.committee.settings import ChoiceSettings
 from domindex.inputs import DomainData
 from domindex.persistence.stage_cache import StageCache
@@ -27,48 +32,116 @@ from domindex.vdi.settings import Network, Training, TrainingSettings, find_devi
 from domindex.vdi.training import Callback, DivergenceAlarm, History, ProgressBar, Trainer
 from domindex.versions import source_hash, versions
 
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How independent jobs are run; the results are the same in any way."""
+
+    n_jobs: int | None = None  # processes, as in joblib
+    n_threads: int = 1  # of this process, used where `n_jobs` is None; each job gets one
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether work may be shared among threads: not where a number of processes was named."""
+        alone = self.n_jobs is None and effective_n_jobs(None) == 1
+        return alone and self.n_threads > 1
+
+    def run(
+        self,
+        function: Callable[..., Result],
+        arguments: Sequence[tuple[Any, ...]],
+        *,
+        in_threads: bool = False,
+    ) -> Iterator[Result]:
+        """The results in the order of the arguments, as they are known.
+
+        `in_threads` says that the work may be done in threads: it changes nothing that is shared,
+        draws from no generator that is, and gains by it. Beyond 4 threads they would wait for the
+        interpreter's lock, which trees need between their splits.
+        """
+        n_threads = min(self.n_threads, 4, len(arguments))
+        if not (in_threads and self.has_threads and n_threads > 1):
+            jobs = (delayed(function)(*given) for given in arguments)
+            with cluster_errors():
+                yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
+            return
+        threads = Parallel(n_jobs=n_threads, backend="threading", return_as="generator")
+        with warnings.catch_warnings():  # threads swap the filters of warnings: ours come back
+            show = warnings.showwarning
+
+            def shown(message: Warning | str, *given: Any, **named: Any) -> None:
+                # Forests believe filters lost that another thread is just replacing.
+                if "sklearn.utils.parallel.delayed" not in str(message):
+                    show(message, *given, **named)
+
+            warnings.showwarning = shown
+            yield from threads(delayed(_on_one_thread)(function, given) for given in arguments)
+
+
+def _on_one_thread(function: Callable[..., Result], given: tuple[Any, ...]) -> Result:
+    """A new thread does not inherit the limit of the one that it was started from."""
+    with threadpool_limits(limits=1):
+        return function(*given)
+
+
+_lock = threading.Lock()
+_n_inside = 0
+_to_restore = ExitStack()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold torch and the BLAS libraries to one thread inside, and restore them after: the matrices
+    of a step are small, and several threads would cost more than they save.
+
+    The limits of BLAS libraries are the process's, those of OpenMP the calling thread's. The former
+    stay until the last of several threads inside has left: more in the middle of its work would
+    change the order of its sums.
+    """
+    global _n_inside
+    with _lock:
+        before = torch.get_num_threads()
+        if _n_inside == 0:
+            _to_restore.callback(torch.set_num_threads, before)
+            _to_restore.enter_context(threadpool_limits(limits=1, user_api="blas"))
+        own = threadpool_limits(limits=1, user_api="openmp")  # restores the others' 1 as well
+        torch.set_num_threads(1)
+        _n_inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _n_inside -= 1
+            own.restore_original_limits()
+            if _n_inside == 0:
+                _to_restore.close()
+
+
+def available_threads() -> int:
+    """Threads that compiled code would take by itself, asked outside of `one_thread`."""
+    return max(1, min(cpu_count(), torch.get_num_threads()))
+
 
 class Timings:
-    """Seconds of named stages, in the order in which they were first entered.
-
-    A stage inside another takes its time out of the outer one, so that the sum is the whole. A
-    stage that is entered again goes on.
-
-    Examples
-    --------
-    >>> from domindex.committee.context import Timings
-    >>> ticks = iter([0.0, 1.0, 3.0, 3.5])
-    >>> timings = Timings(clock=lambda: next(ticks))
-    >>> with timings.stage("mapping"):
-    ...     with timings.stage("scaling"):
-    ...         pass
-    >>> timings.seconds
-    {'mapping': 1.5, 'scaling': 2.0}
-    """
+    """Seconds of named stages, in the order in which they were first entered. A stage inside
+    another takes its time out of the outer one, so that the sum is the whole."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.seconds: dict[str, float] = {}
         self._clock = clock
-        self._open: list[str] = []
-        self._since = 0.0
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Count what happens inside for `name`, also if it ends by an error."""
-        self._turn()
-        self._open.append(name)
+        start, before = self._clock(), sum(self.seconds.values())
         self.seconds.setdefault(name, 0.0)
         try:
             yield
         finally:
-            self._turn()
-            self._open.pop()
-
-    def _turn(self) -> None:
-        now = self._clock()
-        if self._open:
-            self.seconds[self._open[-1]] += now - self._since
-        self._since = now
+            within = sum(self.seconds.values()) - before  # of stages inside
+            self.seconds[name] += self._clock() - start - within
 
     def table(self) -> pd.DataFrame:
         """A row a stage, with its seconds."""
@@ -103,12 +176,8 @@ class FitContext:
 
     def store_stage(self, name: str, value: dict[str, Any]) -> None:
         """Store a stage that drew random numbers, with where the generators and the history are."""
-        own = {
-            "rng": self.rng.bit_generator.state,
-            "torch_rng": self.torch_rng.state(),
-            "history": self.history.rows,
-        }
-        self.stages.store(name, {**value, **own})
+        drawn = {"rng": self.rng.bit_generator.state, "torch_rng": self.torch_rng.state()}
+        self.stages.store(name, {**value, **drawn, "history": self.history.rows})
 
     def load_stage(self, name: str) -> dict[str, Any] | None:
         """A stage that was stored, with generators and history put to where they were after it."""
@@ -135,10 +204,7 @@ def fit_context(
     stages: StageCache | None = None,
 ) -> Iterator[FitContext]:
     """One thread, a seed of the fit's own, and bars; the caller's generators are left as they were.
-
-    The same seed gives the same result. A backbone is trained on as many threads as torch has, and
-    on fewer rows of each domain in a step.
-    """
+    A backbone is trained on as many threads as torch has, on fewer rows of a domain in a step."""
     device = find_device(training.device)
     if backbone is not None:
         n_domains = min(data.n_domains, settings.max_domains)
@@ -150,16 +216,13 @@ def fit_context(
     threads = one_thread() if backbone is None else nullcontext()
     with threads, preserve_generators(seed, devices), show_progress(verbose) as progress:
         callbacks: list[Callback] = [DivergenceAlarm(), history, ProgressBar(progress)]
-        trainer = Trainer(device, settings, callbacks)
-        rng = np.random.default_rng(seed)
-        choices = choices or ChoiceSettings()
         yield FitContext(
             network,
-            trainer,
+            Trainer(device, settings, callbacks),
             history,
-            rng,
+            np.random.default_rng(seed),
             progress,
-            choices,
+            choices or ChoiceSettings(),
             seed=seed,
             n_threads=n_threads,
             backbone=backbone,
@@ -169,38 +232,22 @@ def fit_context(
 
 
 def fit_facts(model: BaseEstimator, data: DomainData, seed: int) -> dict[str, str]:
-    """Everything that determines a fit, as texts by the name that a user knows it by.
-
-    Not among them: parameters that change no result, and `random_state`, which the seed stands for.
-    """
+    """Everything that determines a fit, as texts by the name that a user knows it by: no parameter
+    that changes no result, and the seed for `random_state`."""
     parameters = {
         name: _text(value)
         for name, value in sorted(model.get_params(deep=True).items())
         if name not in ("verbose", "n_jobs", "random_state")
     }
+    parts = [getattr(data, one.name) for one in fields(data)]
     return {
         "the estimator": type(model).__name__,
-        "the data": data_checksum(data),
+        "the data": f"with the checksum {joblib.hash(parts)}",
         **parameters,
         "the seed": str(seed),
         "the code of domindex": source_hash(),
         **{f"the version of {name}": number for name, number in versions().items()},
     }
-
-
-def data_checksum(data: DomainData) -> str:
-    """Of rows, labels, domains and weights behind the gate."""
-    digest = hashlib.blake2b(digest_size=32)
-    for part in fields(data):
-        value = getattr(data, part.name)
-        digest.update(f"{part.name}:".encode())
-        if isinstance(value, np.ndarray) and value.dtype != object:
-            digest.update(f"{value.dtype}{value.shape}".encode())
-            digest.update(np.ascontiguousarray(value).view(np.uint8).data)
-        else:
-            plain = value.tolist() if isinstance(value, np.ndarray) else value
-            digest.update(_text(plain).encode(errors="surrogatepass"))
-    return digest.hexdigest()
 
 
 def _text(value: Any) -> str:

@@ -57,17 +57,18 @@ def plan_folds(
     every = data.rows_by_domain()
     counting = [rows[data.row_counts[rows]] for rows in every]
 
-    def like_targets(domain: int) -> Ints:
-        rows = counting[domain]
-        if target_rows is None:
-            return rows
-        alike = np.intersect1d(every[domain][target_rows[domain]], rows)
-        return alike if len(alike) else rows
+    like_targets = counting
+    if target_rows is not None:
+        alike = [
+            np.intersect1d(rows[some], counted)
+            for rows, some, counted in zip(every, target_rows, counting)
+        ]
+        like_targets = [some if len(some) else rows for some, rows in zip(alike, counting)]
 
     def make(kind: FoldKind, train: Ints, held_out: Ints) -> Fold:
         held_out = np.sort(held_out)
         most = max(1, settings.max_held_out_rows // len(held_out))
-        to_predict = np.concatenate([_some(like_targets(k), most, rng) for k in held_out])
+        to_predict = np.concatenate([_some(like_targets[k], most, rng) for k in held_out])
         known = np.concatenate([counting[k] for k in train])
         known = _some(known, settings.max_train_rows, rng)
         distance = distances.to_nearest(held_out, train)
@@ -111,10 +112,8 @@ def held_out_folds(domains: Ints, most: int) -> list[Ints]:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRows:
-    """Rows that are predicted by what never saw their domains, in the order of the folds.
-
-    A domain that is held out in a near and in a far fold has its rows here twice.
-    """
+    """Rows that are predicted by what never saw their domains, in the order of the folds: twice
+    where a domain is held out in a near and in a far one."""
 
     folds: tuple[Fold, ...]  # the folds
     labels: NDArray  # (n,) classes or (n, outputs) values
@@ -212,11 +211,8 @@ def temper(probabilities: Floats, temperature: float, smoothing: float) -> Float
 
 @dataclass(frozen=True, eq=False)
 class RepresentedFolds:
-    """A representation of all rows, and of the rows of any fold.
-
-    What depends on roles is learned anew in every fold, and a held-out domain that is cut to rows
-    like the targets' is measured by those rows, like a domain never seen.
-    """
+    """A representation of all rows, and of any fold's: what depends on roles is learned anew there,
+    and a held-out domain that is cut to rows like the targets' is measured by those rows alone."""
 
     data: DomainData
     geometry: DomainGeometry
@@ -243,40 +239,32 @@ class RepresentedFolds:
             representation, held_out = self.in_fold(fold)
             train = self.rows.part(fold.train)
             if self.representation.uses_roles:
-                train = representation.apply(self.learned_from(fold))
+                train = representation.apply(self.placed(fold.train))
             self.kept[key] = train, representation.apply(held_out)
         return self.kept[key]
 
-    def balancing(
-        self, train: RepresentedRows, goal: RepresentedRows, known: Ints, held_out: Ints
-    ) -> Floats:
-        """(n,) weights that make known rows look like `goal`; found once for all who ask."""
-        key = known.tobytes(), held_out.tobytes()
+    def balancing(self, fold: Fold) -> Floats:
+        """(n,) weights by which known rows look like those to predict; found once for all."""
+        key = fold.train.tobytes(), fold.domains.tobytes()
         if key not in self.balanced:
-            self.balanced[key] = balancing_weights(train.features, goal.features) * len(known)
+            train, goal = (rows.features for rows in self.of(fold))
+            self.balanced[key] = balancing_weights(train, goal) * len(train)
         return self.balanced[key]
-
-    def held_out(self, fold: Fold) -> PlacedRows:
-        """The rows to predict, as from domains never seen where they are cut."""
-        return self._placed(fold.held_out, as_new=self.is_cut)
 
     def in_fold(self, fold: Fold) -> tuple[Representation, PlacedRows]:
         """What represents the rows to predict in a fold, and those rows before it does."""
         if fold.kind == "rows" or not self.representation.uses_roles:
             as_new = self.is_cut and fold.kind != "rows"
-            return self.representation, self._placed(fold.held_out, as_new=as_new)
+            return self.representation, self.placed(fold.held_out, as_new=as_new)
         is_source = np.zeros(self.data.n_domains, dtype=bool)
         is_source[np.unique(self.data.row_domains[fold.train])] = True
         rows = np.concatenate([fold.train, fold.held_out])
         data = self.data.select(rows, is_source)
         representation = type(self.representation).fit(data, self.geometry)
-        return representation, self._placed(fold.held_out)
+        return representation, self.placed(fold.held_out)
 
-    def learned_from(self, fold: Fold) -> PlacedRows:
-        """The rows to learn from, before they are represented."""
-        return self._placed(fold.train)
-
-    def _placed(self, rows: Ints, as_new: bool = False) -> PlacedRows:
+    def placed(self, rows: Ints, as_new: bool = False) -> PlacedRows:
+        """These rows before they are represented; `as_new` as from domains never seen."""
         numbers = self.data.row_domains[rows]
         places, angles = self.geometry.domain_map.coordinates, self.geometry.domain_map.index.angles
         domains, around = [], {}

@@ -27,18 +27,14 @@ def infer_indices(
     from it describes the domains in clearly fewer nats than the map of the start, measured alike.
     Without `may_refine` u stays where it starts. Returns the geometry on the map that counts.
     """
-    rows = _training_rows(data, geometry.scaler, context)
-    module = _module(
-        rows, geometry.projection.matrix, geometry.domain_map, geometry.scaler, context
-    )
-    start = geometry.domain_map
-    _train(module, rows, start, context, redraw=False)
-    refined = local_indices(module, rows)
+    scaler, start = geometry.scaler, geometry.domain_map
+    given = data, scaler, geometry.projection.matrix, start, context
+    module, refined, _ = _learn(*given, redraw=False)
     if may_refine and _describes_better(refined, geometry, data):
         geometry = geometry.on_map(_map_like(geometry, refined, start.method), data)
     else:
         module.local_encoder.drop_refinement()
-    fitted = FittedIndices(geometry.scaler, module.cpu().double().eval(), geometry.domain_map)
+    fitted = FittedIndices(scaler, module.cpu().double().eval(), geometry.domain_map)
     return fitted, geometry
 
 
@@ -56,16 +52,15 @@ def infer_paper_indices(
     """
     scaler = InputScaler.fit(data)
     clouds = scaled_clouds(data, scaler)
-    rows = _training_rows(data, scaler, context)
     n_local = local_dim or 4  # as in the paper's experiments on DG-15 and DG-60
-    directions = _first_directions(moving_directions(clouds).matrix, n_local)
+    first = moving_directions(clouds).matrix[:, :n_local]
+    directions = np.pad(first, ((0, 0), (0, n_local - first.shape[1])))  # others start at 0
     start = [cloud @ directions for cloud in clouds]
     domain_map = DomainMap.fit(data.domains, start, index_dim, method="sliced")
-    module = _module(rows, directions, domain_map, scaler, context)
-    last = _train(module, rows, domain_map, context, redraw=True)
-    final = DomainMap.fit(
-        data.domains, local_indices(module, rows), index_dim, reference=last, n_jobs=n_jobs
-    ).closed(clouds)
+    given = data, scaler, directions, domain_map, context
+    module, local, last = _learn(*given, redraw=True)
+    final = DomainMap.fit(data.domains, local, index_dim, reference=last, n_jobs=n_jobs)
+    final = final.closed(clouds)
     fitted = FittedIndices(scaler, module.cpu().double().eval(), final)
     return fitted, DomainGeometry.without_flow(data, scaler, directions, final)
 
@@ -83,37 +78,17 @@ def store_map(context: FitContext, indices: FittedIndices, geometry: DomainGeome
     context.store_stage("map", {"geometry": geometry, "module": indices.module.state()})
 
 
-def _train(
-    module: IndexModule,
-    rows: TrainingRows,
+def _learn(
+    data: DomainData,
+    scaler: InputScaler,
+    directions: Floats,
     domain_map: DomainMap,
     context: FitContext,
     *,
     redraw: bool,
-) -> Floats:
-    """The last coordinates of the map."""
-    weights, torch_rng = context.network.weights(), context.torch_rng
-    given = domain_map, weights, context.trainer, context.rng
-    return train_indices(module, rows, *given, redraw=redraw, torch_rng=torch_rng)
-
-
-def _first_directions(matrix: Floats, local_dim: int) -> Floats:
-    """(features, local_dim): where features are fewer, the other components of u start at zero."""
-    first = matrix[:, :local_dim]
-    return np.pad(first, ((0, 0), (0, local_dim - first.shape[1])))
-
-
-def _training_rows(data: DomainData, scaler: InputScaler, context: FitContext) -> TrainingRows:
-    return TrainingRows.of(data, scaler.apply(data.inputs), context.device)
-
-
-def _module(
-    rows: TrainingRows,
-    directions: Floats,
-    domain_map: DomainMap,
-    scaler: InputScaler,
-    context: FitContext,
-) -> IndexModule:
+) -> tuple[IndexModule, list[Floats], Floats]:
+    """The networks, started at these directions and trained; u of each domain; the last map."""
+    rows = TrainingRows.of(data, scaler.apply(data.inputs), context.device)
     backbone = context.backbone
     with context.torch_rng.as_default():
         module = IndexModule(
@@ -125,26 +100,20 @@ def _module(
             1.0 if backbone is None else backbone.rate,
         )
     module.local_encoder.start_at(directions)
-    return module.to(rows.inputs.device)
+    module = module.to(rows.inputs.device)
+    given = domain_map, context.network.weights(), context.trainer, context.rng
+    last = train_indices(module, rows, *given, redraw=redraw, torch_rng=context.torch_rng)
+    return module, local_indices(module, rows), last
 
 
 def _describes_better(refined: list[Floats], geometry: DomainGeometry, data: DomainData) -> bool:
-    """Whether the map of refined local indices describes how the domains move in fewer nats.
-
-    Fewer by a nat for every domain's place on every axis, which is what a description pays for
-    places: a map that is drawn anew has to earn its places anew.
-    """
+    """Whether the map of refined u describes how the domains move in fewer nats: by one for every
+    domain's place on every axis, for a map that is drawn anew has to earn its places anew."""
     clouds, drawn = scaled_clouds(data, geometry.scaler), geometry.domain_map.drawn
     start = [cloud @ geometry.projection.matrix for cloud in clouds]
     moving = [clouds[number] @ geometry.subspace.moving for number in drawn]
-    before, after = (
-        description_length(
-            moving,
-            [_map_like(geometry, local, "sliced").of_landmarks()],
-            geometry.moving_origin,
-        )
-        for local in (start, refined)
-    )
+    maps = [_map_like(geometry, local, "sliced").of_landmarks() for local in (start, refined)]
+    before, after = (description_length(moving, [one], geometry.moving_origin) for one in maps)
     return after < before - len(drawn) * geometry.domain_map.coordinates.shape[1]
 
 

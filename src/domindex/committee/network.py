@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -19,15 +18,10 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from domindex.arrays import Floats, Ints
 from domindex.committee.candidates import Candidate
-from domindex.committee.committee import (
-    EncodedMember,
-    Member,
-    NetworkMember,
-    fit_predictor,
-)
+from domindex.committee.committee import EncodedMember, Member, NetworkMember, fit_predictor
 from domindex.committee.context import FitContext
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, held_out_folds
-from domindex.committee.learners.linear import solve_ridge
+from domindex.committee.learners.estimators import solve_ridge
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry, principal_components
 from domindex.geometry.transport import misfit, whitening
@@ -51,15 +45,6 @@ from domindex.vdi.module import EncodingModule, IndexModule
 from domindex.vdi.networks import ClassPredictor, OutputPredictor, ValuePredictor
 
 
-def plain_model(degree: int, is_class: bool) -> BaseEstimator:
-    """A plain model on polynomials of the features: quick, and the same everywhere."""
-    return make_pipeline(
-        PolynomialFeatures(degree, include_bias=False),
-        StandardScaler(),
-        LogisticRegression(max_iter=500) if is_class else Ridge(),
-    )
-
-
 def helps_on_held_out_domains(
     base: Floats,
     extra: Floats,
@@ -68,13 +53,9 @@ def helps_on_held_out_domains(
     clear_gain: float = 2.0,
     max_rows: int = 2000,
 ) -> bool:
-    """Whether adding `extra` features to `base` clearly lowers the error on held-out domains.
-
-    All arrays hold the source rows only; `labels` are whole numbers for classes, (rows,), or
-    values, (rows, outputs). Clearly: by more than `clear_gain` standard errors of the difference,
-    row by row. Without a second domain to hold out, rows are held out instead. At most `max_rows`
-    are looked at, for time.
-    """
+    """Whether adding `extra` features to `base` clearly lowers the error on held-out domains: by
+    more than `clear_gain` standard errors of the difference, row by row. All arrays hold source
+    rows only; `labels` are whole numbers for classes, (rows,), or values, (rows, outputs)."""
     if len(base) < 2:
         return False
     rows = np.random.default_rng(0).permutation(len(base))[:max_rows]
@@ -96,7 +77,11 @@ def _held_out_errors(
         for test in held_out_folds(domains, 6):
             train = np.setdiff1d(np.arange(len(labels)), test)
             if not is_class or len(np.unique(labels[train])) > 1:
-                model = plain_model(degree, is_class).fit(features[train], labels[train])
+                model = make_pipeline(
+                    PolynomialFeatures(degree, include_bias=False),
+                    StandardScaler(),
+                    LogisticRegression(max_iter=500) if is_class else Ridge(),
+                ).fit(features[train], labels[train])
                 predicted[test] = model.predict(features[test]).reshape(labels[test].shape)
     if is_class:
         return (predicted != labels).astype(np.float64)
@@ -106,23 +91,14 @@ def _held_out_errors(
 
 @dataclass(frozen=True, eq=False)
 class NetworkStart:
-    """An encoding before it is trained.
-
-    Attributes
-    ----------
-    representation : how rows are represented for the encoder
-    rows : all rows in it
-    alignment : how the encoder starts to align them
-    outputs : values of the representation to the network's scale and back; None for classes
-    local_dim, width : sizes of the networks
-    """
+    """An encoding before it is trained."""
 
     data: DomainData
     geometry: DomainGeometry
-    representation: Representation
-    rows: RepresentedRows
-    alignment: Alignment
-    outputs: OutputScaler | None
+    representation: Representation  # how rows are represented for the encoder
+    rows: RepresentedRows  # all rows in it
+    alignment: Alignment  # how the encoder starts to align them
+    outputs: OutputScaler | None  # values to the network's scale and back; None for classes
     local_dim: int
     width: int
 
@@ -158,11 +134,8 @@ class NetworkStart:
 def network_start(
     represented: RepresentedFolds, local_dim: int, context: FitContext
 ) -> NetworkStart:
-    """An alignment for a representation.
-
-    What the flow aligns, the network aligns too, starting from there: it is given the inputs as
-    they are. A backbone is given rows of the inputs' shape, and its features are aligned.
-    """
+    """An alignment for a representation: where the flow aligns, the network starts from it and is
+    given the inputs as they are. Of a backbone the features are aligned."""
     data, geometry = represented.data, represented.geometry
     representation, rows = represented.representation, represented.rows
     width = context.network.width
@@ -278,11 +251,8 @@ FoldKey = tuple[str, bytes, bytes]
 
 @dataclass(frozen=True, eq=False)
 class EncodedFolds(RepresentedFolds):
-    """z of the rows of every fold, by the network that was denied the labels it holds out.
-
-    A network has seen labels, so no rows are encoded once for all: z of a held-out row from a
-    network that knew its label would be no test. `rows` are as the networks are given them.
-    """
+    """z of the rows of every fold, by the network that was denied the labels it holds out: from one
+    that knew them it would be no test. `rows` are as the networks are given them."""
 
     encoded: dict[FoldKey, tuple[RepresentedRows, RepresentedRows]] = field(default_factory=dict)
 
@@ -297,8 +267,8 @@ class EncodedFolds(RepresentedFolds):
         """One network a fold; `represented` is what they are given."""
         encoded = {
             _key(fold): (
-                network.represent(represented.learned_from(fold), indices),
-                network.represent(represented.held_out(fold), indices),
+                network.represent(represented.placed(fold.train), indices),
+                network.represent(represented.placed(fold.held_out, represented.is_cut), indices),
             )
             for fold, network in zip(folds, networks)
         }
@@ -309,17 +279,6 @@ class EncodedFolds(RepresentedFolds):
         return self.encoded[_key(fold)]
 
 
-def encode_all(
-    network: NetworkMember, represented: RepresentedFolds, indices: FittedIndices
-) -> RepresentedFolds:
-    """All rows as the network of the fit encodes them, to fit a member on."""
-    coordinates = represented.geometry.domain_map.coordinates
-    placed = PlacedRows.of_data(represented.data, coordinates)
-    rows = network.represent(placed, indices)
-    given = represented.data, represented.geometry, network.representation
-    return RepresentedFolds(*given, rows, represented.is_cut)
-
-
 def _key(fold: Fold) -> FoldKey:
     return fold.kind, fold.train.tobytes(), fold.held_out.tobytes()
 
@@ -327,20 +286,13 @@ def _key(fold: Fold) -> FoldKey:
 @dataclass(eq=False)
 class NetworkCandidate:
     """Trained once for its folds and, where a member needs it, once on all sources: by itself it
-    predicts, and other predictors stand on what it encodes.
-
-    Attributes
-    ----------
-    start : where its training starts
-    represented : what it is given
-    fitted : the network of all sources, once it was asked for
-    """
+    predicts, and other predictors stand on what it encodes."""
 
     start: NetworkStart
-    represented: RepresentedFolds
+    represented: RepresentedFolds  # what it is given
     indices: FittedIndices
     context: FitContext
-    fitted: NetworkMember | None = None
+    fitted: NetworkMember | None = None  # on all sources, once it was asked for
 
     @classmethod
     def begin(
@@ -353,14 +305,11 @@ class NetworkCandidate:
         """What the networks of the folds predict of held-out rows, (n, columns), and encode."""
         modules = self._cached("networks of folds", lambda: self._train_folds(rows))
         networks = [self._member(module) for module in modules]
-        predicted = np.concatenate(
-            [
-                network.predict(self.represented.held_out(fold), self.indices)
-                for fold, network in zip(rows.folds, networks)
-            ]
-        )
-        encoded = EncodedFolds.of_networks(networks, rows.folds, self.represented, self.indices)
-        return predicted, encoded
+        known = self.represented
+        held_out = [known.placed(fold.held_out, known.is_cut) for fold in rows.folds]
+        predicted = [one.predict(of, self.indices) for one, of in zip(networks, held_out)]
+        encoded = EncodedFolds.of_networks(networks, rows.folds, known, self.indices)
+        return np.concatenate(predicted), encoded
 
     def member(self, candidate: Candidate, seed: int) -> Member:
         """The network itself, or the candidate's learner on what it encodes."""
@@ -369,8 +318,11 @@ class NetworkCandidate:
             self.fitted = self._member(module)
         if candidate.learner is None:
             return self.fitted
-        encoded = encode_all(self.fitted, self.represented, self.indices)
-        member = fit_predictor(candidate, encoded, seed)
+        data, geometry = self.represented.data, self.represented.geometry
+        placed = PlacedRows.of_data(data, geometry.domain_map.coordinates)
+        rows = self.fitted.represent(placed, self.indices)
+        given = data, geometry, self.fitted.representation, rows, self.represented.is_cut
+        member = fit_predictor(candidate, RepresentedFolds(*given), seed)
         return EncodedMember(self.fitted, member.predictor, member.is_class)
 
     def _train(self) -> list[EncodingModule]:
@@ -384,10 +336,8 @@ class NetworkCandidate:
             return [train_encoding(untrained, indices, batches, *given)]
 
     def _train_folds(self, rows: HeldOutRows) -> list[EncodingModule]:
-        """A network for every fold, denied the labels of the domains that it holds out.
-
-        All are trained as one. A far fold is denied the labels of the domains in between as well.
-        """
+        """A network for every fold, all trained as one, denied the labels of the domains that it
+        holds out; a far one also of those in between."""
         context, data, settings = self.context, self.start.data, self.context.training
         held_out = np.ones((len(rows.folds), data.n_domains), dtype=bool)
         for number, fold in enumerate(rows.folds):

@@ -1,8 +1,5 @@
-"""What a fit leaves for those who want to understand it: figures and counts, no rows.
-
-Quality comes from the folds on which the candidates were weighed, so it costs nothing, and flatters
-a little: the weights were chosen on the same rows.
-"""
+"""What a fit leaves for those who want to understand it: figures and counts, no rows. Quality
+flatters a little: the weights were chosen on the same held-out rows."""
 
 from __future__ import annotations
 
@@ -17,10 +14,10 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from domindex.arrays import Floats
-from domindex.committee.candidates import Candidate, Trial, learn, predict_with
+from domindex.committee.candidates import Trial, learn, predict_with
+from domindex.committee.context import Workers
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, temper
 from domindex.committee.learners.base import Predictor
-from domindex.committee.parallel import Workers
 from domindex.inputs import DomainData
 from domindex.inputs.profiles import ColumnProfile, max_profiles
 from domindex.persistence.saved import Saved
@@ -29,19 +26,15 @@ from domindex.representations import RepresentedRows
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRecord(Saved):
-    """Quality on held-out sources; a domain held out near and far counts for both.
-
-    Scores are accuracy, or root mean squared error in the unit of a single output (several: in
-    units of their spread). Figures are log_loss, brier and auc, or rmse, mae, r2 and bias, where
-    they can be computed.
-    """
+    """Quality on held-out sources: scores are accuracy, or root mean squared error in the unit of a
+    single output (several: in units of their spread)."""
 
     domains: NDArray[np.int64]  # (held out,) numbers of domains
     scores: Floats  # (held out,) of the committee
     plain_scores: Floats  # (held out,) of the best plain candidate
     plain: str  # its name; "" where none was tried, and then `plain_scores` repeat `scores`
     by_rows: bool  # whether there was one source, and rows of it were held out
-    figures: Mapping[str, float]
+    figures: Mapping[str, float]  # accuracy, log_loss, brier, auc, or rmse, mae, bias, r2
     plain_figures: Mapping[str, float]
     calibration: Floats  # (bins, 3) mean predicted, mean found, share of rows; see `_calibration`
     confusion: Floats  # (classes, classes) shares by true and predicted class; empty for many
@@ -66,7 +59,7 @@ class HeldOutRecord(Saved):
             figures=_figures(predicted, rows),
             plain_figures={} if best is None else _figures(compared, rows),
             calibration=_calibration(predicted, rows),
-            confusion=_confusion(predicted, rows) if is_class else np.empty((0, 2)),
+            confusion=_confusion(predicted, rows),
             residuals=np.empty((0, 3)) if is_class else _residuals(predicted, rows),
             coverage=_coverage(predicted, deviation, rows),
         )
@@ -91,10 +84,19 @@ def _scores(predicted: Floats, rows: HeldOutRows) -> Floats:
 
 def _figures(predicted: Floats, rows: HeldOutRows) -> dict[str, float]:
     """Means over rows as they are weighed: domains count alike."""
-    weights = rows.row_weights
-    if rows.n_classes is None:
-        return _value_figures(predicted, rows)
-    n = rows.n_classes
+    weights, n = rows.row_weights, rows.n_classes
+    if n is None:
+        assert rows.unit is not None
+        scale = rows.unit if len(rows.unit) > 1 else np.ones(1)
+        labels, residuals = rows.labels / scale, (predicted - rows.labels) / scale
+        spread = float((weights @ (labels - weights @ labels) ** 2).mean())
+        error = float((weights @ residuals**2).mean())
+        figures = {
+            "rmse": float(np.sqrt(error)),
+            "mae": float((weights @ np.abs(residuals)).mean()),
+            "bias": float((weights @ residuals).mean()),
+        }
+        return figures | ({"r2": 1.0 - error / spread} if spread > 0 else {})
     truth = np.eye(n)[rows.labels]
     figures = {
         "accuracy": float(weights @ (predicted.argmax(axis=1) == rows.labels)),
@@ -109,30 +111,11 @@ def _figures(predicted: Floats, rows: HeldOutRows) -> dict[str, float]:
     return figures | ({"auc": float(np.mean(areas))} if areas else {})
 
 
-def _value_figures(predicted: Floats, rows: HeldOutRows) -> dict[str, float]:
-    weights, unit = rows.row_weights, rows.unit
-    assert unit is not None
-    scale = unit if len(unit) > 1 else np.ones(1)
-    residuals = (predicted - rows.labels) / scale
-    mean = weights @ (rows.labels / scale)
-    spread = float((weights @ (rows.labels / scale - mean) ** 2).mean())
-    error = float((weights @ residuals**2).mean())
-    figures = {
-        "rmse": float(np.sqrt(error)),
-        "mae": float((weights @ np.abs(residuals)).mean()),
-        "bias": float((weights @ residuals).mean()),
-    }
-    return figures | ({"r2": 1.0 - error / spread} if spread > 0 else {})
-
-
 def _calibration(
     predicted: Floats, rows: HeldOutRows, n_bins: int = 10, min_rows: int = 5
 ) -> Floats:
-    """(bins, 3), bins of equal width for probabilities, of equal rows for values.
-
-    For two classes of the second one's probability, for more of the confidence and whether it was
-    right; of values the first output. A bin of few rows is not shown: it would be chance.
-    """
+    """(bins, 3) of equal width for the second of two classes, or the confidence in more, of equal
+    rows for the first output. A bin of few rows is not shown: it would be chance."""
     shares = np.linspace(0, 1, n_bins + 1)[1:-1]
     if rows.n_classes is None:
         said, found = predicted[:, 0], rows.labels[:, 0].astype(np.float64)
@@ -151,9 +134,8 @@ def _calibration(
 
 
 def _confusion(predicted: Floats, rows: HeldOutRows, max_classes: int = 12) -> Floats:
-    """Empty for more classes than are legible."""
-    assert rows.n_classes is not None
-    if rows.n_classes > max_classes:
+    """Empty for values, and for more classes than are legible."""
+    if rows.n_classes is None or rows.n_classes > max_classes:
         return np.empty((0, 2))
     table = np.zeros((rows.n_classes, rows.n_classes))
     np.add.at(table, (rows.labels, predicted.argmax(axis=1)), rows.row_weights)
@@ -185,11 +167,9 @@ def _coverage(predicted: Floats, deviation: Floats | None, rows: HeldOutRows) ->
 class Explained:
     """What column importance is measured on: the heaviest candidate that needs no network."""
 
-    candidate: Candidate
-    temperature: float  # by which its probabilities are softened
+    trial: Trial
     represented: RepresentedFolds  # rows in its representation, in any fold
-    folds: tuple[Fold, ...]  # those on which it was validated
-    smoothing: float  # share of a probability that is spread over all classes
+    rows: HeldOutRows  # those on which it was validated
 
 
 def column_importance(
@@ -199,17 +179,14 @@ def column_importance(
     workers: Workers,
     max_folds: int = 4,
 ) -> Floats:
-    """(groups, 2), mean and standard error over held-out domains of what shuffling costs.
-
-    Columns of a group are shuffled together, among the rows of a domain, so that what a domain is
-    like stays as it is. The cost is probability of the right class, or the rise of the root mean
-    squared error as a share of it. `groups` hold numbers of columns.
-    """
+    """(groups, 2), mean and standard error over held-out domains of what shuffling costs: of the
+    right class's probability, or the share by which the root mean squared error rises. Columns of a
+    group are shuffled together, among the rows of a domain, which stays what it is."""
     rng = np.random.default_rng(seed)
     by_domain: dict[int, list[Floats]] = {}
-    near = [fold for fold in explained.folds if fold.kind != "far"][:max_folds]
-    candidate, known = explained.candidate, explained.represented
-    jobs = [(candidate, known, *known.of(fold), fold.train, fold.domains, seed) for fold in near]
+    near = [fold for fold in explained.rows.folds if fold.kind != "far"][:max_folds]
+    candidate = explained.trial.candidate
+    jobs = [(candidate, explained.represented, fold, seed) for fold in near]
     predictors: Iterator[Predictor] = starmap(learn, jobs)
     if workers.has_threads and candidate.in_threads:  # predictors would have to come back
         predictors = workers.run(learn, jobs, in_threads=True)
@@ -230,11 +207,10 @@ def _costs_in_fold(
     max_rows: int = 200,
 ) -> list[tuple[int, Floats]]:
     """For each held-out domain its number and (groups,) costs."""
-    represented = explained.represented
-    data = represented.data
+    data = explained.represented.data
     chosen = np.sort(rng.permutation(len(fold.held_out))[:max_rows])
     fold = replace(fold, held_out=fold.held_out[chosen])
-    representation, placed = represented.in_fold(fold)
+    representation, placed = explained.represented.in_fold(fold)
     parts = [domain.rows for domain in placed.domains]
     versions = [placed.inputs]
     for group in groups:
@@ -244,16 +220,13 @@ def _costs_in_fold(
         versions.append(flat.reshape(placed.inputs.shape))
     applied = [representation.apply(replace(placed, inputs=inputs)) for inputs in versions]
     quality = _quality(explained, predictor, applied, data.labels[fold.held_out])
-    numbers = data.row_domains[fold.held_out]
     costs = []
     for part in parts:
-        before, after = quality[0][part], quality[1:, part]
-        if data.classes is not None:
-            cost = before.mean() - after.mean(axis=1)
-        else:
-            base = max(float(np.sqrt(before.mean())), 1e-12)  # a share of it is finite
-            cost = np.sqrt(after.mean(axis=1)) / base - 1.0
-        costs.append((int(numbers[part[0]]), cost))
+        before, after = quality[0][part].mean(), quality[1:, part].mean(axis=1)
+        cost = before - after
+        if data.classes is None:  # a share of the error, which is finite
+            cost = np.sqrt(after) / max(float(np.sqrt(before)), 1e-12) - 1.0
+        costs.append((int(data.row_domains[fold.held_out[part[0]]]), cost))
     return costs
 
 
@@ -267,29 +240,25 @@ def _quality(
     )
     predicted = predict_with(predictor, every)
     repeated = np.concatenate([labels] * len(versions))
-    data = explained.represented.data
-    if data.classes is None:
-        spread = data.labels[data.row_counts].std(axis=0)
-        unit = np.where(spread > 0, spread, 1.0)
-        errors = ((every.restore(predicted) - repeated) / unit) ** 2
-        return errors.mean(axis=1).reshape(len(versions), -1)
-    tempered = temper(predicted, explained.temperature, explained.smoothing)
-    right: Floats = tempered[np.arange(len(repeated)), repeated]
-    return right.reshape(len(versions), -1)
+    known = explained.rows
+    if known.unit is not None:
+        quality = (((every.restore(predicted) - repeated) / known.unit) ** 2).mean(axis=1)
+    else:
+        tempered = temper(predicted, explained.trial.temperature, known.smoothing)
+        quality = tempered[np.arange(len(repeated)), repeated]
+    return quality.reshape(len(versions), -1)
 
 
 @dataclass(frozen=True, eq=False)
 class FitRecord(Saved):
-    """How good it was on held-out sources, what it rests on, and what the domains look like.
-
-    `importance` has a row a column of the inputs, the weightiest first: column, importance (what is
-    lost in held-out sources when it is shuffled, see `column_importance`), standard_error. It is
-    empty where rows are pictures or signals, or nothing but a network predicts.
-    """
+    """How good it was on held-out sources, what it rests on, and what the domains look like."""
 
     rows: NDArray[np.int64]  # (domains of the fit,) how many each has
     held_out: HeldOutRecord
-    importance: pd.DataFrame
+    importance: (
+        pd.DataFrame
+    )  # column, importance, standard_error, the weightiest first; empty where
+    # rows are pictures or signals, or nothing but a network predicts. See `column_importance`
     profiles: tuple[ColumnProfile, ...]  # of the columns of the inputs; empty without a table
 
     @classmethod
@@ -304,19 +273,26 @@ class FitRecord(Saved):
         max_groups: int = 60,
     ) -> FitRecord:
         """`names` are those of the columns; None where the inputs are no columns of the user's."""
-        n_features = int(np.prod(data.inputs.shape[1:]))
         is_table = data.inputs.ndim == 2 and not data.layout.is_grid
-        if names is None or not is_table or len(names) != n_features:
-            return cls(data.domain_sizes, held_out, _importance([], np.empty((0, 2))), ())
-        texts = [str(name) for name in names]
-        profiles = profile_features(data.inputs, texts, data.row_domains, data.n_domains)
-        labels, measured = [], np.empty((0, 2))
-        if explained is not None:
-            groups = column_groups(texts)[:max_groups]
-            numbers = [columns for _, columns in groups]
-            labels = [label for label, _ in groups]
-            measured = column_importance(explained, numbers, seed, workers)
-        return cls(data.domain_sizes, held_out, _importance(labels, measured), profiles)
+        labels: list[str] = []
+        profiles: tuple[ColumnProfile, ...] = ()
+        measured = np.empty((0, 2))
+        if names is not None and is_table and len(names) == data.inputs.shape[1]:
+            texts = [str(name) for name in names]
+            profiles = profile_features(data.inputs, texts, data.row_domains, data.n_domains)
+            if explained is not None:
+                groups = column_groups(texts)[:max_groups]
+                labels = [label for label, _ in groups]
+                numbers = [columns for _, columns in groups]
+                measured = column_importance(explained, numbers, seed, workers)
+        importance = pd.DataFrame(
+            {
+                "column": pd.Series(labels, dtype=object),
+                "importance": measured[:, 0],
+                "standard_error": measured[:, 1],
+            }
+        ).sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+        return cls(data.domain_sizes, held_out, importance, profiles)
 
     def _check_state(self) -> None:
         if any(len(one.counts) != len(self.rows) for one in self.profiles):
@@ -328,22 +304,9 @@ class FitRecord(Saved):
             raise ValueError("the importance of columns is not usable")
 
 
-def _importance(labels: Sequence[str], measured: Floats) -> pd.DataFrame:
-    frame = pd.DataFrame(
-        {
-            "column": pd.Series(list(labels), dtype=object),
-            "importance": measured[:, 0],
-            "standard_error": measured[:, 1],
-        }
-    )
-    return frame.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
-
-
 def column_groups(names: Sequence[str]) -> list[tuple[str, NDArray[np.int64]]]:
-    """Labels and numbers of columns that belong together: "kind=a", "kind=b" are one, "kind".
-
-    So is "kind (others)", the feature of all rare categories of that column.
-    """
+    """Labels and numbers of columns that belong together: "kind=a", "kind=b" and, of all rare
+    categories, "kind (others)" are one, "kind"."""
     groups: dict[tuple[str, bool], list[int]] = {}
     for number, name in enumerate(names):
         label, equals, level = name.partition("=")
@@ -360,34 +323,20 @@ def profile_features(
 ) -> tuple[ColumnProfile, ...]:
     """A profile for each column of the user's, whose categories are one column again."""
     found: list[ColumnProfile] = []
-    most = max_profiles(n_domains)
     for label, columns in column_groups(names):
         values = np.asarray(inputs[:, columns], dtype=np.float64)
         of_domains = (row_domains, n_domains)
-        levels = [
-            names[column].removeprefix(f"{label}=")
-            for column in columns
-            if names[column].startswith(f"{label}=")
-        ]
-        if levels and _are_categories(values):
-            named = values[:, : len(levels)] == 1.0
-            codes = np.where(named.any(axis=1), named.argmax(axis=1), len(levels))
+        named = [names[column] for column in columns]
+        levels = [name.removeprefix(f"{label}=") for name in named if name.startswith(f"{label}=")]
+        # Of categories most rows have a 1 in one feature; a rare one may have shares in all.
+        plain = np.isin(values, (0.0, 1.0)).all(axis=1)
+        shares = (values >= 0.0).all() and (values.sum(axis=1) <= 1.0 + 1e-9).all()
+        if levels and shares and plain.mean() >= 0.5:
+            is_one = values[:, : len(levels)] == 1.0
+            codes = np.where(is_one.any(axis=1), is_one.argmax(axis=1), len(levels))
             every = np.ones(len(codes), dtype=bool)
             found.append(ColumnProfile.of_categories(label, levels, codes, every, *of_domains))
-            continue
-        found += [
-            ColumnProfile.of_numbers(names[column], one, *of_domains)
-            for column, one in zip(columns, values.T)
-        ]
-    return tuple(found[:most])
-
-
-def _are_categories(values: Floats) -> bool:
-    """Whether features named "kind=a", "kind=b" are of one column of categories.
-
-    Then most rows have a 1 in one of them; a few, whose category is rare, may have shares in all.
-    """
-    plain = np.isin(values, (0.0, 1.0)).all(axis=1)
-    between = (values >= 0.0) & (values <= 1.0)
-    alone = values.sum(axis=1) <= 1.0 + 1e-9
-    return bool(between.all() and alone.all() and plain.mean() >= 0.5)
+        else:
+            pairs = zip(named, values.T)
+            found += [ColumnProfile.of_numbers(name, one, *of_domains) for name, one in pairs]
+    return tuple(found[: max_profiles(n_domains)])

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from domindex.arrays import Floats
 from domindex.committee.candidates import Trial
 from domindex.committee.folds import Fold, HeldOutRows
-from domindex.committee.learners.linear import LinearLearner, LinearMixture
+from domindex.committee.learners.estimators import LinearLearner, LinearMixture
 from domindex.committee.separability import Separability
 from domindex.committee.settings import ChoiceSettings
 from domindex.inputs import DomainData

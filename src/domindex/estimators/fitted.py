@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from domindex.arrays import Floats
-from domindex.committee.committee import Committee
-from domindex.committee.forecast import Forecaster
+from domindex.committee.committee import Committee, Forecaster
 from domindex.committee.record import FitRecord
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator

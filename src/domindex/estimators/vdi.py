@@ -30,9 +30,8 @@ from domindex.committee.candidates import (
     check_representation,
     list_candidates,
 )
-from domindex.committee.committee import NetworkMember, Prediction
-from domindex.committee.context import FitContext, fit_context, fit_facts
-from domindex.committee.forecast import forecast_table
+from domindex.committee.committee import NetworkMember, Prediction, forecast_table
+from domindex.committee.context import FitContext, Workers, fit_context, fit_facts, one_thread
 from domindex.committee.index_inference import (
     infer_indices,
     infer_paper_indices,
@@ -40,7 +39,6 @@ from domindex.committee.index_inference import (
     store_map,
 )
 from domindex.committee.learners.estimators import learner_for
-from domindex.committee.parallel import Workers, one_thread
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
 from domindex.committee.words import (
@@ -570,7 +568,7 @@ def warn_of_collapse(
     if network is None:
         return
     names = {domain.name for domain in rows.domains[:3]}  # constant z is so in any three
-    z = network.encode(rows.only(names), indices)
+    z = network.represent(rows.only(names), indices).features
     if len(z) > 1 and np.ptp(z, axis=0).max() <= rounding * (1.0 + np.abs(z).max()):
         warnings.warn(
             "The network encodes all rows alike: z is constant, and what it predicts does not "

@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from domindex.arrays import Floats, Ints
-from domindex.committee.parallel import one_thread
+from domindex.committee.context import one_thread
 from domindex.errors import InputError
 from domindex.inputs import check_domain_names, check_inputs, group_rows
 from domindex.inputs.gate import check_label_array, encode_classes, encode_values, hidden_marks

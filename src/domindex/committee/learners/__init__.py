@@ -6,10 +6,10 @@ from domindex.committee.learners.estimators import (
     BoostedLinearLearner,
     BoostingLearner,
     KernelLearner,
+    LinearLearner,
     NeighboursLearner,
     TreesLearner,
 )
-from domindex.committee.learners.linear import LinearLearner
 
 for _learner in (
     LinearLearner(),

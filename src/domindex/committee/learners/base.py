@@ -32,20 +32,15 @@ class Predictor(ABC):
     >>> from domindex import Predictor
     >>> class Mean(Predictor):
     ...     name = "mean"
-    ...
     ...     def __init__(self, mean):
     ...         self.mean = mean
-    ...
     ...     @classmethod
     ...     def fit(cls, features, labels, n_classes, seed, weights=None):
     ...         return cls(labels.mean(axis=0))
-    ...
     ...     def predict(self, features):
     ...         return np.repeat(self.mean[None], len(features), axis=0)
-    ...
     ...     def state(self):
     ...         return {"mean": self.mean}
-    ...
     ...     @classmethod
     ...     def from_state(cls, state):
     ...         return cls(state["mean"])
@@ -97,15 +92,21 @@ class Predictor(ABC):
 
 
 class Round(NamedTuple):
-    """When the default tries a learner, and on how many representations besides raw inputs.
+    """When the default tries a learner, and on which representations besides raw inputs."""
 
-    Learners of one round are tried together; slower ones come later and on fewer representations,
-    those with the least losses so far (None: on all), or, `only_best`, on the first of these alone.
-    """
+    number: int  # learners of one round are tried together, slower ones later
+    representations: int | None = None  # on so many with the least losses so far; None: on all
+    only_best: bool = False  # on the first of these alone
 
-    number: int
-    representations: int | None = None
-    only_best: bool = False
+
+class LabelledRows(NamedTuple):
+    """Rows to learn from that all count for something; see `Learner.fit`."""
+
+    features: Floats
+    labels: NDArray
+    n_classes: int | None
+    seed: int
+    weights: Floats | None
 
 
 class Learner(ABC):
@@ -122,7 +123,6 @@ class Learner(ABC):
     may_balance: ClassVar[bool] = False  # also tried on source rows weighted to look like targets'
     may_self_train: ClassVar[bool] = True  # also tried with its own labels of targets
 
-    @abstractmethod
     def fit(
         self,
         features: Floats,
@@ -137,6 +137,25 @@ class Learner(ABC):
         values (rows, outputs) where `n_classes` is None. Weights (rows,) say how much a row counts;
         a row that counts for nothing might as well not be there.
         """
+        if weights is not None:
+            weights = np.asarray(weights, dtype=np.float64)
+            if weights.shape != (len(features),):
+                raise InputError(
+                    f"The weights have shape {weights.shape} for {len(features)} rows. "
+                    "Pass one a row."
+                )
+            if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+                raise InputError(
+                    f"The weights lie between {weights.min()} and {weights.max()}. "
+                    "Pass finite numbers, none negative and not all of them 0."
+                )
+            used = weights > 0
+            features, labels, weights = features[used], labels[used], weights[used]
+        return self.fit_rows(LabelledRows(features, labels, n_classes, seed, weights))
+
+    @abstractmethod
+    def fit_rows(self, rows: LabelledRows) -> Predictor:
+        """What `fit` does, behind the check of weights."""
 
     def for_layout(self, layout: InputLayout) -> Learner:
         """Itself, set for rows of some shape: cells of a picture share their units."""
@@ -157,8 +176,9 @@ class OwnLearner(Learner):
     def __init__(self, given: Any) -> None:
         self.name, self._given = given.name, given
 
-    def fit(self, *arguments: Any, **weights: Any) -> Predictor:
-        fitted: Predictor = self._given.fit(*arguments, **weights)
+    def fit_rows(self, rows: LabelledRows) -> Predictor:
+        given = {} if rows.weights is None else {"weights": rows.weights}
+        fitted: Predictor = self._given.fit(*rows[:4], **given)
         return fitted
 
 
@@ -170,7 +190,7 @@ Kind = TypeVar("Kind")
 def register_predictor(learner: Kind) -> Kind:
     """Make a learner known by its `name`; usable as a decorator on a class that is its own.
 
-    Where models are to be saved it also needs `from_state`, as such a class has.
+    Where models are to be saved it also needs `from_state`; see `Predictor`.
 
     Examples
     --------
@@ -178,8 +198,6 @@ def register_predictor(learner: Kind) -> Kind:
     >>> register_predictor("mean")
     Traceback (most recent call last):
     domindex.errors.InputError: A predictor cannot be registered ...
-
-    See `Predictor` for one that can.
     """
     name = getattr(learner, "name", None)
     if not isinstance(name, str) or not callable(getattr(learner, "fit", None)):
@@ -202,23 +220,3 @@ def list_predictors() -> list[str]:
     True
     """
     return PREDICTORS.names()
-
-
-def weighted_rows(
-    features: Floats, labels: NDArray, weights: Floats | None
-) -> tuple[Floats, NDArray, Floats | None]:
-    """Rows that count for something, with their labels and weights; all where weights are None."""
-    if weights is None:
-        return features, labels, None
-    weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape != (len(features),):
-        raise InputError(
-            f"The weights have shape {weights.shape} for {len(features)} rows. Pass one a row."
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise InputError(
-            f"The weights lie between {weights.min()} and {weights.max()}. "
-            "Pass finite numbers, none negative and not all of them 0."
-        )
-    used = weights > 0
-    return features[used], labels[used], weights[used]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from domindex.arrays import Floats
-from domindex.committee.learners.base import Learner, Predictor, Round, weighted_rows
-from domindex.committee.parallel import one_thread
+from domindex.committee.context import one_thread
+from domindex.committee.learners.base import LabelledRows, Learner, Predictor, Round
 from domindex.errors import InputError
 from domindex.geometry.grid_flow import shrink
 from domindex.inputs.domain_data import TABLE, InputLayout
@@ -22,21 +22,16 @@ from domindex.vdi.builtin_backbones import ConvolutionalFeatures
 from domindex.vdi.rng import TorchRng
 from domindex.vdi.weights import Sizes, count, network_from_state, network_state
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True)
 class ConvolutionalSettings:
-    """Common values for small networks.
+    """Common values for small networks, not tuned but for the sides and steps."""
 
-    Among four sizes and numbers of steps these had the least loss on held-out sources of rotating
-    MNIST for what they take; target scores of longer training had been seen. The rest is not tuned.
-    """
-
+    # Among four, of the least loss on held-out sources of rotating MNIST for what they take; target
+    # scores of longer training had been seen.
     max_side: tuple[int, int] = (128, 32)  # cells of signals, of pictures; more are averaged
-    batch: int = 64  # rows a step
     steps: int = 150
+    batch: int = 64  # rows a step
     rate: float = 3e-3  # the largest learning rate, which rises and falls in one cycle
     decay: float = 1e-2  # of weights
     dropout: float = 0.2  # share of features left out in a step
@@ -61,36 +56,29 @@ class ConvolutionalNetwork(nn.Module):
         """In training some features are left out, drawn from the generator."""
         features = self.features(x)
         if self.training:
-            kept = torch.empty_like(features).bernoulli_(
-                1.0 - SETTINGS.dropout, generator=generator
-            )
-            features = features * kept.div_(1.0 - SETTINGS.dropout)
+            share = 1.0 - SETTINGS.dropout
+            kept = torch.empty_like(features).bernoulli_(share, generator=generator)
+            features = features * kept.div_(share)
         return self.head(features)
 
-    @classmethod
-    def of_sizes(cls, sizes: Sizes) -> ConvolutionalNetwork:
-        shape = [count(sizes, name) for name in ("channels", "first_side", "second_side")]
-        if not sizes["is_picture"]:
-            shape = shape[:2]
-        return cls(tuple(shape), count(sizes, "n_outputs"))
-
-    @property
-    def sizes(self) -> dict[str, Any]:
-        channels, *sides = self.input_shape
-        return {
+    def state(self) -> dict[str, Any]:
+        channels, first, *second = self.input_shape
+        sizes = {
             "channels": channels,
-            "first_side": sides[0],
-            "second_side": sides[1] if len(sides) > 1 else 1,
-            "is_picture": len(sides) > 1,
+            "first_side": first,
+            "second_side": second[0] if second else 1,
+            "is_picture": bool(second),
             "n_outputs": self.n_outputs,
         }
-
-    def state(self) -> dict[str, Any]:
-        return network_state(self, self.sizes)
+        return network_state(self, sizes)
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> ConvolutionalNetwork:
-        return network_from_state(cls.of_sizes, state)
+        def of_sizes(sizes: Sizes) -> ConvolutionalNetwork:
+            shape = [count(sizes, name) for name in ("channels", "first_side", "second_side")]
+            return cls(tuple(shape[: 2 + sizes["is_picture"]]), count(sizes, "n_outputs"))
+
+        return network_from_state(of_sizes, state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +110,9 @@ class ConvolutionalPredictor(Saved, Predictor):
 
     def _check_state(self) -> None:
         n_outputs, present, outputs = self.n_outputs, self.present, self.outputs
-        if not self.layout.is_grid or _read_shape(self.layout) != self.network.input_shape:
+        blank = np.zeros((1, int(np.prod(self.layout.shape))))
+        shape = self.network.input_shape
+        if not self.layout.is_grid or _read(blank, self.layout).shape[1:] != shape:
             raise ValueError("the network does not fit the shape of the rows")
         if (n_outputs if present is None else len(present)) != self.network.n_outputs:
             raise ValueError("the network does not fit its outputs")
@@ -158,15 +148,8 @@ class ConvolutionalLearner(Learner):
             )
         return replace(self, layout=layout)
 
-    def fit(
-        self,
-        features: Floats,
-        labels: NDArray,
-        n_classes: int | None,
-        seed: int,
-        weights: Floats | None = None,
-    ) -> ConvolutionalPredictor:
-        features, labels, weights = weighted_rows(features, labels, weights)
+    def fit_rows(self, rows: LabelledRows) -> ConvolutionalPredictor:
+        features, labels, n_classes, seed, weights = rows
         if not self.layout.is_grid or features.shape[1] != np.prod(self.layout.shape):
             raise InputError(
                 f"The predictor {self.name!r} was given {features.shape[1]} features to read as "
@@ -205,7 +188,6 @@ def _train(
     rate, steps, batch = SETTINGS.rate, SETTINGS.steps, SETTINGS.batch
     optimizer = torch.optim.AdamW(network.parameters(), rate, weight_decay=SETTINGS.decay)
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps)
-    is_class = goals.dtype == torch.int64
     network.train()
     order = torch.empty(0, dtype=torch.int64)
     for _ in range(steps):
@@ -213,7 +195,7 @@ def _train(
             order = torch.cat([order, torch.randperm(len(inputs), generator=generator)])
         rows, order = order[:batch], order[batch:]
         predicted = network(_moved(inputs[rows], generator), generator)
-        if is_class:
+        if goals.dtype == torch.int64:
             losses = nn.functional.cross_entropy(
                 predicted, goals[rows], reduction="none", label_smoothing=SETTINGS.smoothing
             )
@@ -227,20 +209,14 @@ def _train(
 
 def _moved(batch: Tensor, generator: torch.Generator) -> Tensor:
     """All rows of a batch moved by a few cells at random; what comes in from outside is the rim."""
-    n_axes = batch.ndim - 2
-    most = SETTINGS.shift[n_axes - 1]
-    by = torch.randint(-most, most + 1, (n_axes,), generator=generator)
-    for axis, step in enumerate(by.tolist()):
-        side = batch.shape[axis + 2]
-        cells = (torch.arange(side) + step).clamp(0, side - 1)
-        batch = batch.index_select(axis + 2, cells)
+    most = SETTINGS.shift[batch.ndim - 3]
+    by = torch.randint(-most, most + 1, (batch.ndim - 2,), generator=generator)
+    for axis, step in enumerate(by.tolist(), start=2):
+        side = batch.shape[axis]
+        batch = batch.index_select(axis, (torch.arange(side) + step).clamp(0, side - 1))
     return batch
 
 
 def _read(features: Floats, layout: InputLayout) -> Floats:
     """(rows, channels, *sides), drawn together where sides are long."""
     return shrink(layout.to_grid(features), SETTINGS.max_side[len(layout.grid_shape) - 2])
-
-
-def _read_shape(layout: InputLayout) -> tuple[int, ...]:
-    return _read(np.zeros((1, int(np.prod(layout.shape)))), layout).shape[1:]

@@ -1,4 +1,5 @@
-"""Estimators like those of scikit-learn as learners: a user's own, and those tried by default."""
+"""Linear rules and estimators like those of scikit-learn as learners: a user's own, and those tried
+by default."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -28,24 +31,166 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from domindex.arrays import Floats
+from domindex.arrays import Floats, Ints
 from domindex.cluster import on_this_machine
 from domindex.committee.learners.base import (
     PREDICTORS,
+    LabelledRows,
     Learner,
     OwnLearner,
     Predictor,
     Round,
-    weighted_rows,
 )
-from domindex.committee.learners.linear import LinearLearner, LinearPredictor
 from domindex.errors import InputError, PredictorError
 from domindex.inputs.domain_data import InputLayout, Task
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.saved import Saved
 
 if TYPE_CHECKING:
+    from torch import nn
     from typing_extensions import Self
+
+
+def solve_ridge(
+    rows: Floats, values: Floats, weights: Floats, penalty: float
+) -> tuple[Floats, Floats]:
+    """Slopes C (p, outputs) and intercept c: min Σ wᵢ |yᵢ − zᵢ·C − c|² + λ |C|², Σ w = 1."""
+    weights = weights + 1e-12  # rows which all count for nothing still have a mean
+    weights = weights / weights.sum()
+    centre, mean = weights @ rows, weights @ values
+    weighted = ((rows - centre) * weights[:, None]).T
+    eigenvalues, vectors = eigh(weighted @ (rows - centre))
+    products = vectors.T @ (weighted @ (values - mean))
+    slopes = vectors @ (products / (np.maximum(eigenvalues, 0.0) + penalty)[:, None])
+    return slopes, mean - centre @ slopes
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPredictor(Saved, Predictor):
+    """y = (x − centre) · slopes + intercept."""
+
+    kind: ClassVar[str] = "linear"
+    name: ClassVar[str] = "linear"  # type: ignore[misc]
+    centre: Floats  # (p,) the mean of the rows that were learned from
+    slopes: Floats  # (p, classes) or (p, outputs)
+    intercept: Floats  # (classes,) or (outputs,); −∞ for a class that was not there to learn from
+    is_class: bool  # whether the outputs are log-odds
+
+    def predict(self, features: Floats) -> Floats:
+        raw = (features - self.centre) @ self.slopes + self.intercept
+        return softmax(raw, axis=1) if self.is_class else raw
+
+    def torch_module(self) -> nn.Module:
+        import torch
+        from torch import nn
+
+        layer = nn.Linear(*self.slopes.shape).double()
+        with torch.no_grad():
+            layer.weight.copy_(torch.tensor(self.slopes.T))
+            layer.bias.copy_(torch.tensor(self.intercept - self.centre @ self.slopes))
+        return nn.Sequential(layer, nn.Softmax(dim=1)) if self.is_class else layer
+
+    def _check_state(self) -> None:
+        shape = (*self.centre.shape, *self.intercept.shape)
+        if self.slopes.ndim != 2 or shape != self.slopes.shape:
+            raise ValueError("the slopes do not fit the intercept and the centre")
+        usable = np.isfinite(self.slopes).all() and np.isfinite(self.centre).all()
+        if self.centre.ndim != 1 or not usable:
+            raise ValueError("the slopes are no numbers")
+
+
+@dataclass(frozen=True)
+class LinearLearner(Learner):
+    """On features of unit variance: min mean(log loss) + penalty/2 · |slopes|² for classes, and for
+    values min mean(|error|²) + penalty · |slopes|². Means are weighted where rows are."""
+
+    extrapolates: ClassVar[bool] = True
+    on_encoding: ClassVar[bool] = True
+    may_balance: ClassVar[bool] = True
+    rounds: ClassVar[dict[str, Round]] = {"full": Round(0), "quick": Round(0)}
+
+    penalty: float = 1e-3  # of the slopes
+    name: str = "linear"
+    same_units: bool = False  # one number divides all features: dark cells are not blown up
+    together: int = 0  # one number divides the last so many: they are one point of the map
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.penalty) and self.penalty > 0):
+            raise InputError(f"penalty is {self.penalty!r}. Choose a finite number above 0.")
+
+    def for_layout(self, layout: InputLayout) -> LinearLearner:
+        return replace(self, same_units=True) if layout.is_grid else self
+
+    def with_map_coordinates(self, count: int) -> LinearLearner:
+        return replace(self, together=count)
+
+    def variants(self, penalties: tuple[float, ...]) -> list[Learner]:
+        return [replace(self, penalty=penalty) for penalty in penalties]
+
+    def fit_rows(self, rows: LabelledRows) -> LinearPredictor:
+        features, labels, n_classes, _, weights = rows
+        weights = np.ones(len(features)) if weights is None else weights
+        centre = np.average(features, axis=0, weights=weights)
+        scale = np.sqrt(np.average((features - centre) ** 2, axis=0, weights=weights))
+        if self.same_units:
+            scale = np.full(len(scale), np.sqrt(np.mean(scale**2)))
+        if self.together:
+            scale[-self.together :] = np.sqrt(np.mean(scale[-self.together :] ** 2))
+        size = np.abs(features).max(axis=0)
+        scale = np.where(scale > 1e-12 * size, scale, np.inf)  # constant up to rounding
+        scaled = (features - centre) / scale
+        if n_classes is None:
+            slopes, intercept = solve_ridge(scaled, labels, weights, self.penalty)
+        else:
+            slopes, intercept = self._log_odds(scaled, labels, n_classes, weights)
+        return LinearPredictor(centre, slopes / scale[:, None], intercept, n_classes is not None)
+
+    def _log_odds(
+        self, scaled: Floats, labels: NDArray, n_classes: int, weights: Floats
+    ) -> tuple[Floats, Floats]:
+        """Slopes (p, classes) and intercept (classes,) of the classes that are there."""
+        slopes, intercept = np.zeros((scaled.shape[1], n_classes)), np.full(n_classes, -np.inf)
+        present = np.unique(labels)
+        if len(present) == 1:
+            intercept[present] = 0.0
+            return slopes, intercept
+        strength = 1 / (self.penalty * weights.sum())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            logistic = LogisticRegression(C=strength, max_iter=1000)
+            logistic.fit(scaled, labels, sample_weight=weights)
+        coefficients, offsets = logistic.coef_, logistic.intercept_
+        if len(present) == 2:
+            coefficients = np.vstack([-coefficients, coefficients]) / 2
+            offsets = np.concatenate([-offsets, offsets]) / 2
+        slopes[:, present], intercept[present] = coefficients.T, offsets
+        return slopes, intercept
+
+
+@dataclass(frozen=True)
+class LinearMixture(Learner):
+    """Linear rules that differ in their penalty alone, their slopes averaged by their shares."""
+
+    extrapolates: ClassVar[bool] = True
+    rules: tuple[LinearLearner, ...]
+    shares: tuple[float, ...]
+    name: str = "linear"
+
+    def fit_rows(self, rows: LabelledRows) -> LinearPredictor:
+        fitted = [rule.fit_rows(rows) for rule in self.rules]
+        slopes, intercept = (
+            np.tensordot(self.shares, np.stack([getattr(one, name) for one in fitted]), axes=1)
+            for name in ("slopes", "intercept")
+        )
+        return replace(fitted[0], slopes=slopes, intercept=intercept)
+
+    def mixed(self, predicted: Floats, is_class: bool) -> Floats:
+        """(n, columns): the mean of what its rules predict (rules, n, columns), geometric for
+        classes. Where rules are sure of different ones, what is nearly 0 counts."""
+        if not is_class:
+            return np.tensordot(self.shares, predicted, axes=1)
+        known = np.maximum(predicted, np.finfo(np.float64).tiny)
+        return softmax(np.tensordot(self.shares, np.log(known), axes=1), axis=1)
 
 
 def check_estimator(estimator: Any, task: Task) -> None:
@@ -56,9 +201,8 @@ def check_estimator(estimator: Any, task: Task) -> None:
             f"{estimator.__name__}()."
         )
     name = type(estimator).__name__
-    missing = [
-        method for method in ("fit", "predict") if not callable(getattr(estimator, method, None))
-    ]
+    methods = ("fit", "predict")
+    missing = [one for one in methods if not callable(getattr(estimator, one, None))]
     if missing:
         raise InputError(
             f"predictor is {estimator!r:.80}, a {name}, which has no {' and no '.join(missing)}. "
@@ -79,10 +223,7 @@ def check_estimator(estimator: Any, task: Task) -> None:
 
 
 def weight_argument(estimator: Any) -> str | None:
-    """What `fit` calls the weights of rows; None where it takes none.
-
-    A pipeline passes them to its last step.
-    """
+    """What `fit` calls the weights of rows; None where it takes none."""
     if isinstance(estimator, Pipeline):
         step, last = estimator.steps[-1]
         inner = None if isinstance(last, str) or last is None else weight_argument(last)
@@ -102,12 +243,21 @@ class EstimatorPredictor(Predictor):
     estimators: tuple[Any, ...]  # none for a single class; for values one, or one an output
     n_features: int  # columns of the features
     n_outputs: int  # how many classes there are, or values
-    present: NDArray[np.int64] | None = None  # (k,) classes that were learned from; None for values
+    present: Ints | None = None  # (k,) classes that were learned from; None for values
 
     def predict(self, features: Floats) -> Floats:
         if features.ndim != 2 or features.shape[1] != self.n_features:
             raise self._error(f"was given shape {features.shape} for {self.n_features} features")
-        return self._values(features) if self.present is None else self._probabilities(features)
+        if self.present is not None:
+            return self._probabilities(features, self.present)
+        shape = len(features), self.n_outputs // len(self.estimators)
+        parts = []
+        for estimator in self.estimators:
+            with _blamed(self.name, "predict"):
+                part = np.asarray(estimator.predict(features), dtype=np.float64)
+            part = part[:, None] if part.ndim == 1 else part
+            parts.append(self._require(part, shape, "values"))
+        return np.hstack(parts)
 
     def state(self) -> dict[str, Any]:
         fitted = estimator_bytes(list(self.estimators), f"The predictor {self.name!r}")
@@ -121,60 +271,45 @@ class EstimatorPredictor(Predictor):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        estimators = estimator_from_bytes(state["estimators"])
-        n_outputs, present = int(state["n_outputs"]), state["present"]
+        estimators, present = estimator_from_bytes(state["estimators"]), state["present"]
+        n_features, n_outputs = int(state["n_features"]), int(state["n_outputs"])
+        expected = [1, n_outputs]
         if present is not None:
             present = np.array(present, dtype=np.int64)
             expected = [1 if len(present) > 1 else 0]
             steps = np.diff(present, prepend=-1, append=n_outputs)
             if present.ndim != 1 or not len(present) or (steps < 1).any():
                 raise ValueError("the classes that were learned from are not among all classes")
-        else:
-            expected = [1, n_outputs]
         if not isinstance(estimators, list) or len(estimators) not in expected:
             raise ValueError("there are not as many estimators as outputs")
-        n_features = int(state["n_features"])
         if n_features < 1 or n_outputs < 1:
             raise ValueError("an estimator has no features or no outputs")
         return cls(str(state["name"]), tuple(estimators), n_features, n_outputs, present)
 
-    def _probabilities(self, features: Floats) -> Floats:
-        assert self.present is not None
+    def _probabilities(self, features: Floats, present: Ints) -> Floats:
         result = np.zeros((len(features), self.n_outputs))
         if not self.estimators:
-            result[:, self.present] = 1.0
+            result[:, present] = 1.0
             return result
         (estimator,) = self.estimators
         with _blamed(self.name, "predict"):
             raw = np.asarray(estimator.predict_proba(features), dtype=np.float64)
-            order = np.asarray(getattr(estimator, "classes_", range(len(self.present))))
-            order = order.astype(np.int64)
-        self._require(raw, (len(features), len(self.present)), "probabilities")
-        if not np.array_equal(np.sort(order), np.arange(len(self.present))):
+            order = np.asarray(getattr(estimator, "classes_", range(len(present))), dtype=np.int64)
+        self._require(raw, (len(features), len(present)), "probabilities")
+        if not np.array_equal(np.sort(order), np.arange(len(present))):
             raise self._error(f"has other classes_ than it was given: {order!r:.80}")
         total = raw.sum(axis=1, keepdims=True)
         if (raw < -1e-9).any() or (total <= 0).any():
             raise self._error("returned probabilities that are negative or all 0")
-        result[:, self.present[order]] = np.maximum(raw, 0.0) / total
+        result[:, present[order]] = np.maximum(raw, 0.0) / total
         return result
 
-    def _values(self, features: Floats) -> Floats:
-        columns = self.n_outputs // len(self.estimators)
-        parts = []
-        for estimator in self.estimators:
-            with _blamed(self.name, "predict"):
-                part = np.asarray(estimator.predict(features), dtype=np.float64)
-            if part.ndim == 1:
-                part = part[:, None]
-            self._require(part, (len(features), columns), "values")
-            parts.append(part)
-        return np.hstack(parts)
-
-    def _require(self, array: Floats, shape: tuple[int, int], what: str) -> None:
+    def _require(self, array: Floats, shape: tuple[int, int], what: str) -> Floats:
         if array.shape != shape:
             raise self._error(f"returned {what} of shape {array.shape} where {shape} was expected")
         if not np.isfinite(array).all():
             raise self._error(f"returned {what} with NaN or infinity")
+        return array
 
     def _error(self, what: str) -> PredictorError:
         return PredictorError(
@@ -184,50 +319,41 @@ class EstimatorPredictor(Predictor):
 
 @dataclass(frozen=True, eq=False)
 class EstimatorLearner(Learner):
-    """Fits copies of `estimator`, which itself stays as it is.
-
-    Class numbers come without gaps, as some estimators want them. An estimator that takes
-    one output only is fitted once an output. Where its random_state is None, it gets the seed.
-    """
+    """Fits copies of `estimator`, one an output where it takes a single one. Class numbers come
+    without gaps, as some estimators want them; where random_state is None, it is the seed."""
 
     name: str
     estimator: Any
 
-    def fit(
-        self,
-        features: Floats,
-        labels: NDArray,
-        n_classes: int | None,
-        seed: int,
-        weights: Floats | None = None,
-    ) -> EstimatorPredictor:
-        features, labels, weights = weighted_rows(features, labels, weights)
-        n_features = features.shape[1]
-        if n_classes is not None:
-            present, numbers = np.unique(labels, return_inverse=True)
-            present, alone = present.astype(np.int64), len(present) == 1
-            fitted = () if alone else (self._fitted(features, numbers, seed, weights),)
-            return EstimatorPredictor(self.name, fitted, n_features, n_classes, present)
-        outputs = labels.shape[1]
+    def fit_rows(self, rows: LabelledRows) -> EstimatorPredictor:
+        n_features = rows.features.shape[1]
+        if rows.n_classes is not None:
+            present, numbers = np.unique(rows.labels, return_inverse=True)
+            present = present.astype(np.int64)
+            fitted = () if len(present) == 1 else (self._fitted(rows, numbers),)
+            return EstimatorPredictor(self.name, fitted, n_features, rows.n_classes, present)
+        n_outputs = rows.labels.shape[1]
         has_tags = hasattr(self.estimator, "__sklearn_tags__")
-        if outputs > 1 and has_tags and get_tags(self.estimator).target_tags.multi_output:
-            fitted = (self._fitted(features, labels, seed, weights),)
+        if n_outputs > 1 and has_tags and get_tags(self.estimator).target_tags.multi_output:
+            fitted = (self._fitted(rows, rows.labels),)
         else:
-            fitted = tuple(self._fitted(features, column, seed, weights) for column in labels.T)
-        return EstimatorPredictor(self.name, fitted, n_features, outputs)
+            fitted = tuple(self._fitted(rows, column) for column in rows.labels.T)
+        return EstimatorPredictor(self.name, fitted, n_features, n_outputs)
 
-    def _fitted(self, features: Floats, labels: NDArray, seed: int, weights: Floats | None) -> Any:
-        argument = None if weights is None else weight_argument(self.estimator)
-        if weights is not None and argument is None:
-            raise InputError(
-                f"The predictor {self.name!r} cannot weigh rows: the fit of "
-                f"{type(self.estimator).__name__} has no sample_weight. Fit it without weights, or "
-                "choose another."
-            )
-        further = {} if argument is None else {argument: weights}
+    def _fitted(self, rows: LabelledRows, labels: NDArray) -> Any:
+        further = {}
+        if rows.weights is not None:
+            argument = weight_argument(self.estimator)
+            if argument is None:
+                raise InputError(
+                    f"The predictor {self.name!r} cannot weigh rows: the fit of "
+                    f"{type(self.estimator).__name__} has no sample_weight. Fit it without "
+                    "weights, or choose another."
+                )
+            further[argument] = rows.weights
         with _blamed(self.name, "fit"):
-            fresh = _copy(self.estimator, seed)
-            fresh.fit(features, np.ascontiguousarray(labels), **further)
+            fresh = _copy(self.estimator, rows.seed)
+            fresh.fit(rows.features, np.ascontiguousarray(labels), **further)
         return fresh
 
 
@@ -252,12 +378,9 @@ def _copy(estimator: Any, seed: int) -> Any:
             fresh.random_state = seed
         return fresh
     fresh = clone(estimator)
-    unset = {
-        name: seed
-        for name, value in fresh.get_params().items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    }
-    return fresh.set_params(**unset) if unset else fresh
+    names = [name for name, value in fresh.get_params().items() if value is None]
+    unset = [name for name in names if f"__{name}".endswith("__random_state")]
+    return fresh.set_params(**dict.fromkeys(unset, seed)) if unset else fresh
 
 
 class StandardLearner(Learner):
@@ -267,18 +390,9 @@ class StandardLearner(Learner):
     def estimator(self, features: Floats, is_class: bool) -> Any:
         """Unfitted, for the rows (n, p) that count."""
 
-    def fit(
-        self,
-        features: Floats,
-        labels: NDArray,
-        n_classes: int | None,
-        seed: int,
-        weights: Floats | None = None,
-    ) -> EstimatorPredictor:
-        features, labels, weights = weighted_rows(features, labels, weights)
-        estimator = self.estimator(features, n_classes is not None)
-        learner = EstimatorLearner(self.name, estimator)
-        return learner.fit(features, labels, n_classes, seed, weights)
+    def fit_rows(self, rows: LabelledRows) -> EstimatorPredictor:
+        estimator = self.estimator(rows.features, rows.n_classes is not None)
+        return EstimatorLearner(self.name, estimator).fit_rows(rows)
 
 
 @dataclass(frozen=True)
@@ -303,10 +417,10 @@ class KernelLearner(StandardLearner):
             landmarks.set_params(gamma=1 / (features.var(axis=0).sum() or 1.0))
         return make_pipeline(StandardScaler(with_std=not self.same_units), landmarks, rule)
 
-    def fit(self, *rows: Any, **weights: Any) -> EstimatorPredictor:
+    def fit_rows(self, rows: LabelledRows) -> EstimatorPredictor:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return super().fit(*rows, **weights)
+            return super().fit_rows(rows)
 
 
 @dataclass(frozen=True)
@@ -371,9 +485,7 @@ class BoostedLinearPredictor(Predictor):
 @dataclass(frozen=True)
 class BoostedLinearLearner(Learner):
     """A linear rule plus boosting of its residuals: extrapolates, and bends where there are rows.
-
-    For values only: probabilities have no residuals that could be added up.
-    """
+    For values only: probabilities have no residuals that could be added up."""
 
     task: ClassVar[Task | None] = "regression"
     extrapolates: ClassVar[bool] = True
@@ -388,23 +500,17 @@ class BoostedLinearLearner(Learner):
     def with_map_coordinates(self, count: int) -> BoostedLinearLearner:
         return replace(self, linear=self.linear.with_map_coordinates(count))
 
-    def fit(
-        self,
-        features: Floats,
-        labels: NDArray,
-        n_classes: int | None,
-        seed: int,
-        weights: Floats | None = None,
-    ) -> BoostedLinearPredictor:
-        if n_classes is not None:
+    def fit_rows(self, rows: LabelledRows) -> BoostedLinearPredictor:
+        if rows.n_classes is not None:
             raise PredictorError(
-                f"The predictor {self.name!r} is for values, and there are {n_classes} classes. "
-                "Choose 'boosting' or 'linear' for classes."
+                f"The predictor {self.name!r} is for values, and there are {rows.n_classes} "
+                "classes. Choose 'boosting' or 'linear' for classes."
             )
-        linear = self.linear.fit(features, labels, None, seed, weights)
-        residuals = labels - linear.predict(features)
-        rest = self.boosting.fit(features, residuals, None, seed, weights)
-        return BoostedLinearPredictor(linear, rest)
+        linear = self.linear.fit_rows(rows)
+        residuals = rows.labels - linear.predict(rows.features)
+        return BoostedLinearPredictor(
+            linear, self.boosting.fit_rows(rows._replace(labels=residuals))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,7 +539,7 @@ class NeighboursPredictor(Saved, Predictor):
     def _check_state(self) -> None:
         rows, answers, weights = self.rows, self.answers, self.weights
         fits = rows.ndim == answers.ndim == 2 and weights.shape == (len(rows),)
-        if not fits or len(rows) != len(answers) or not len(rows):
+        if not fits or not len(rows) == len(answers) > 0:
             raise ValueError("the rows do not fit their answers and weights")
         if self.prior is not None and self.prior.shape != (answers.shape[1],):
             raise ValueError("the prior does not fit the classes")
@@ -450,23 +556,15 @@ class NeighboursLearner(Learner):
 
     name: str = "neighbours"
 
-    def fit(
-        self,
-        features: Floats,
-        labels: NDArray,
-        n_classes: int | None,
-        seed: int,
-        weights: Floats | None = None,
-    ) -> NeighboursPredictor:
-        features, labels, weights = weighted_rows(features, labels, weights)
-        if weights is None:
-            weights = np.ones(len(features))
-        rows = np.array(features, dtype=np.float64)
-        if n_classes is None:
-            return NeighboursPredictor(rows, np.array(labels, dtype=np.float64), weights, None)
-        answers = np.eye(n_classes)[labels]
-        prior = weights @ answers / weights.sum()
-        return NeighboursPredictor(rows, answers, weights, prior)
+    def fit_rows(self, rows: LabelledRows) -> NeighboursPredictor:
+        remembered = np.array(rows.features, dtype=np.float64)
+        weights = np.ones(len(remembered)) if rows.weights is None else rows.weights
+        if rows.n_classes is None:
+            answers, prior = np.array(rows.labels, dtype=np.float64), None
+        else:
+            answers = np.eye(rows.n_classes)[rows.labels]
+            prior = weights @ answers / weights.sum()
+        return NeighboursPredictor(remembered, answers, weights, prior)
 
 
 def learner_for(predictor: Any, task: Task) -> Learner:

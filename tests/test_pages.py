@@ -38,7 +38,9 @@ def place_of(link, page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["trust.md", "coming_from.md"])
+@pytest.mark.parametrize(
+    "name", ["trust.md", pytest.param("coming_from.md", marks=pytest.mark.full)]
+)
 @pytest.mark.filterwarnings("ignore::domindex.errors.PreparationWarning")
 def test_the_code_of_a_page_runs_in_order(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

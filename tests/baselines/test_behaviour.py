@@ -57,7 +57,9 @@ def alone_on_clouds(two_clouds):
     return score_on_clouds(SourceOnly(random_state=0), two_clouds)
 
 
-@pytest.mark.parametrize("kind", [DANN, CDANN, ADDA])
+@pytest.mark.parametrize(
+    "kind", [DANN, *(pytest.param(one, marks=pytest.mark.full) for one in (CDANN, ADDA))]
+)
 def test_a_moved_cloud_is_followed_where_a_source_model_fails(kind, two_clouds, alone_on_clouds):
     assert alone_on_clouds < 0.9
     assert score_on_clouds(kind(random_state=0), two_clouds) > alone_on_clouds + 0.05
@@ -73,6 +75,7 @@ def test_turned_moons_leave_no_room_for_a_second_opinion():
     assert score_on_clouds(MDD(**HALF), moons) > alone + 0.05
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_true_index_helps_along_a_turning_family():
     family = make_circle(random_state=0)

@@ -340,7 +340,7 @@ def test_weights_of_classes_are_saved(tmp_path):
         assert domindex.load(tmp_path / str(number)).class_weight == weight
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_default_solves_a_rotating_family():
     family = make_circle(n_domains=12, n_sources=5, samples_per_domain=40, random_state=0)
     model = VDIClassifier(**QUICK).fit(

@@ -79,7 +79,7 @@ def fitted(family):
     [
         QUICK,
         {"predictor": "network", **LINE, **SHORT},
-        {"flow": None, **LINE, **SHORT},
+        pytest.param({"flow": None, **LINE, **SHORT}, marks=pytest.mark.full),
         {"candidates": [("raw", "linear"), ("row_standardised", "kernel")], **LINE, **SHORT},
     ],
     ids=str,
@@ -300,7 +300,9 @@ def test_refuses_what_it_cannot_do(family, fitted):
     with pytest.raises(InputError, match=r"no representation 'zscore'; there are raw, "):
         family.fit(VDIRegressor(representation="zscore"))
     with pytest.raises(InputError, match="needs 3 features or more, but X has 2"):
-        family.fit(VDIRegressor(representation="row_standardised"), X=family.X[:, :2])
+        family.fit(
+            VDIRegressor(representation="row_standardised", **LINE, **QUICK), X=family.X[:, :2]
+        )
     with pytest.raises(InputError, match="which are not numbers"):
         family.fit(VDIRegressor(), y=np.resize(["low", "high"], len(family.y)))
     with pytest.raises(InputError, match="flow is 'on'"):

@@ -103,7 +103,7 @@ def uninterrupted():
     [
         (VDIClassifier, {}, 2),
         pytest.param(VDIRegressor, {}, 3, marks=pytest.mark.full),
-        (VDIClassifier, {"flow": None, "candidates": None}, 1),
+        pytest.param(VDIClassifier, {"flow": None, "candidates": None}, 1, marks=pytest.mark.full),
         pytest.param(VDIClassifier, WITH_BACKBONE, 2, marks=pytest.mark.full),
     ],
     ids=["classes", "values", "paper", "backbone"],

@@ -130,6 +130,7 @@ def covers(one, other, slack=3):
     return across > slack and up > slack
 
 
+@pytest.mark.full
 def test_hovering_a_domain_tells_of_it(shown, data):
     records = {one.name: one for one in data.domains}
     seen = set()

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from domindex.errors import InputError
-from domindex.geometry.grid_flow import FAMILIES, Grid, grid_generators, shrink
-from domindex.geometry.grid_selection import background
+from domindex.geometry.grid_flow import FAMILIES, Grid, background, grid_generators, shrink
 
 
 def test_a_turn_by_a_right_angle_is_exact():

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from domindex.geometry.grid_flow import Grid, GridFlow, Trend, grid_generators
-from domindex.geometry.grid_selection import (
+from domindex.geometry.grid_flow import (
     FlowParameters,
+    Grid,
+    GridFlow,
     PairLoss,
+    Trend,
     draw_slices,
+    grid_generators,
     neighbor_pairs,
     select_grid_flow,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, null_space
@@ -19,10 +20,10 @@ from domindex.geometry.flow import (
     select_flow,
     still_flow,
 )
-from domindex.geometry.grid_selection import SelectedGridFlow, select_grid_flow
+from domindex.geometry.grid_flow import SelectedGridFlow, select_grid_flow
 from domindex.geometry.rings import RingCoordinate
 from domindex.geometry.settings import MAP
-from domindex.geometry.transport import Method, transport_distances, whitening
+from domindex.geometry.transport import Method, moments_of, transport_distances, whitening
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import InputScaler
 from domindex.persistence.saved import Saved
@@ -53,10 +54,8 @@ class Subspace(Saved):
 def moving_directions(clouds: Sequence[Floats]) -> Subspace:
     """Split the features into what differs between domains and what does not.
 
-    The directions W maximise the likelihood that everything else is the same in all domains, ½
-    (log|Wᵀ S W| − Σₖ wₖ log|Wᵀ Sₖ W|), with S the total and Sₖ the domains' covariances; their
-    number has the shortest description. The others are uncorrelated with them within domains. One
-    or two features are left as they are.
+    The directions W maximise ½ (log|Wᵀ S W| − Σₖ wₖ log|Wᵀ Sₖ W|), with S the total and Sₖ the
+    domains' covariances; their number has the shortest description. One or two features stay.
     """
     n_features = clouds[0].shape[1]
     if n_features <= MAP.fallback_directions:
@@ -88,10 +87,8 @@ class _Spread:
 
     @classmethod
     def of(cls, clouds: Sequence[Floats]) -> _Spread:
-        sizes = np.array([len(cloud) for cloud in clouds], dtype=np.float64)
+        sizes, means, own = moments_of(clouds)
         weights = sizes / sizes.sum()
-        means = np.stack([cloud.mean(axis=0) for cloud in clouds])
-        own = np.stack([(c - m).T @ (c - m) / len(c) for c, m in zip(clouds, means)])
         within = np.einsum("n,nij->ij", weights, own)
         within += 1e-6 * (np.trace(within) / len(within) or 1.0) * np.eye(len(within))
         lean = (len(within) / (sizes + len(within)))[:, None, None]
@@ -116,7 +113,13 @@ class _Spread:
                 options={"maxiter": 200},
             )
             found.append(result.x.reshape(-1, n_directions))
-            lengths.append(self.n_rows * result.fun + self._parameter_cost(n_directions))
+            # ½ log n for each number that describes the directions, and each domain along them
+            n_features, n_domains = len(self.within), len(self.weights)
+            shared = n_directions * (n_features - n_directions)
+            per_domain = n_directions + n_directions * (n_directions + 1) / 2
+            of_domains = np.log(self.n_rows / n_domains) * (n_domains - 1) * per_domain
+            cost = 0.5 * float(np.log(self.n_rows) * shared + of_domains)
+            lengths.append(self.n_rows * result.fun + cost)
         best = int(np.argmin(lengths))
         return None if best == 0 or best == most else found[best]
 
@@ -131,20 +134,12 @@ class _Spread:
         )
         return -0.5 * float(gain), -gradient.ravel()
 
-    def _parameter_cost(self, n_directions: int) -> float:
-        """½ log n for each number that describes the directions, and each domain along them."""
-        n_features, n_domains = len(self.within), len(self.weights)
-        shared = n_directions * (n_features - n_directions)
-        per_domain = n_directions + n_directions * (n_directions + 1) / 2
-        of_domains = np.log(self.n_rows / n_domains) * (n_domains - 1) * per_domain
-        return 0.5 * float(np.log(self.n_rows) * shared + of_domains)
-
 
 def principal_components(rows: Floats, most: int) -> Floats:
     """(features, ≤ most): all features as they are, or the widest directions of more.
 
-    Of very many features the covariance would not fit into memory: there the eigenvectors
-    v = Xᵀu / √λ of XᵀX come from those u of XXᵀ, with X at most 1024 centred rows, spread evenly.
+    Of very many features eigenvectors v = Xᵀu / √λ of XᵀX come from those u of XXᵀ, for memory,
+    with X at most 1024 centred rows, spread evenly.
     """
     n_features = rows.shape[1]
     if n_features <= most:
@@ -172,18 +167,13 @@ class LocalProjection:
 def local_projections(
     clouds: Sequence[Floats], subspace: Subspace, local_dim: int | None = None
 ) -> list[LocalProjection]:
-    """Directions in which the domains, clouds (rows, features), may differ.
-
-    The subspace that holds the differences; and, where domains differ most by level but also,
-    reliably, in shape, every feature: clouds whitened, and the levels drawn together until both
-    weigh the same.
-    """
+    """Directions in which the domains, clouds (rows, features), may differ: the subspace that
+    holds the differences; and, where domains differ reliably in shape, every feature, with levels
+    and shapes in balance."""
     moving = subspace.n_moving if local_dim is None else local_dim
-    found = [LocalProjection(subspace.matrix[:, :moving])]
-    balanced = _balanced(clouds)
-    if balanced is not None:
-        size = balanced.matrix.shape[1] if local_dim is None else local_dim
-        found.append(LocalProjection(balanced.matrix[:, :size], balanced.level_share))
+    found, balanced = [LocalProjection(subspace.matrix[:, :moving])], _balanced(clouds)
+    if balanced is not None:  # all directions where `local_dim` is None
+        found.append(replace(balanced, matrix=balanced.matrix[:, :local_dim]))
     return found
 
 
@@ -252,10 +242,9 @@ class DomainGeometry:
     ) -> DomainGeometry:
         """Find where the domains differ, map them along geodesics, and solve for the flow.
 
-        Of more than `most_drawn` domains all of this is solved on landmarks, and the others are
-        placed on the map. `map_rows` numbers the rows within each domain that the map shall rest
-        on, all where None. Where u may start along several projections, the one counts whose map,
-        measured by slices, describes the principal components of these rows in fewest nats.
+        Of more than `most_drawn` domains all of this is solved on landmarks. `map_rows` numbers the
+        rows within each domain that the map shall rest on, all where None. Of several projections
+        that u may start along, the map of one describes these rows in fewest nats.
         """
         scaler = InputScaler.fit(data)
         clouds = scaled_clouds(data, scaler)
@@ -274,16 +263,9 @@ class DomainGeometry:
         def map_of(projection: LocalProjection, method: Method | None) -> DomainMap:
             """The map of projected clouds, without geodesics."""
             local = [cloud @ projection.matrix for cloud in drawn_shown]
-            share, most = projection.level_share, len(names)
-            return DomainMap.fit(
-                names,
-                local,
-                index_dim,
-                level_share=share,
-                method=method,
-                n_jobs=n_jobs,
-                most_drawn=most,
-            )
+            how: dict[str, Any] = {"method": method, "n_jobs": n_jobs, "most_drawn": len(names)}
+            share = projection.level_share
+            return DomainMap.fit(names, local, index_dim, level_share=share, **how)
 
         subspace = moving_directions(drawn_clouds)
         projections = local_projections(drawn_shown, subspace, local_dim)
@@ -308,9 +290,7 @@ class DomainGeometry:
     def without_flow(
         cls, data: DomainData, scaler: InputScaler, directions: Floats, domain_map: DomainMap
     ) -> DomainGeometry:
-        """Domains on a map that was drawn otherwise, among which nothing moves; `directions`
-        (features, local_dim) are those of the local indices.
-        """
+        """Domains on a map drawn otherwise, from local indices along `directions`; none moves."""
         clouds = scaled_clouds(data, scaler)
         rows = tuple(np.arange(len(cloud)) for cloud in clouds)
         still = still_flow(Moments.of([cloud @ directions for cloud in clouds]))
@@ -332,8 +312,7 @@ class DomainGeometry:
     def grid_flow(self, data: DomainData) -> SelectedGridFlow:
         """How pictures or signals move over their grid along the map; found once."""
         if "grid flow" not in self.cache:
-            drawn, loop = self.domain_map.drawn, self.domain_map.loop
-            around = None
+            drawn, loop, around = self.domain_map.drawn, self.domain_map.loop, None
             if loop is not None:
                 ring = RingCoordinate.opposite(loop.angles, data.is_source[drawn])
                 around = (ring, loop.angles)

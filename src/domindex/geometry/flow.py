@@ -21,7 +21,7 @@ from domindex.geometry.domain_map import DomainMap
 from domindex.geometry.rings import RingCoordinate
 from domindex.geometry.scaling import bridge_components, nearest_links
 from domindex.geometry.settings import FLOW
-from domindex.geometry.transport import misfit
+from domindex.geometry.transport import misfit, moments_of
 from domindex.persistence.saved import Saved
 
 FAMILIES = ("shift", "spin", "rigid", "linear", "affine")
@@ -32,8 +32,8 @@ AROUND = (0,)
 def exponentials(matrices: Floats) -> Floats:
     """exp(A) of every matrix of a stack (n, p, p); NaN where any entry is not finite.
 
-    By scaling and squaring of whole stacks, with Taylor's polynomial in powers of A⁴ (Paterson and
-    Stockmeyer): SciPy's `expm` goes matrix by matrix, which takes several times as long.
+    By scaling and squaring of whole stacks (Paterson and Stockmeyer): SciPy's `expm` goes matrix by
+    matrix, which takes several times as long.
     """
     norm = float(np.abs(matrices).sum(axis=-2).max(initial=0.0))
     if not np.isfinite(norm):
@@ -56,10 +56,10 @@ def exponentials(matrices: Floats) -> Floats:
 
 
 def family_basis(family: str, n_features: int, origin: Floats | None = None) -> Floats:
-    """Columns that span the generators [G g] of a family, (p (p + 1), parameters), of unit length.
+    """Columns of unit length that span the generators [G g] of a family, (p (p + 1), parameters).
 
-    shift: G = 0. spin: G skew, with `origin` (p,) at rest: a rotation about it. rigid: G skew and
-    any g. linear: G free, with `origin` at rest. affine: everything.
+    shift: G = 0. spin: G skew, with `origin` (p,) at rest. rigid: G skew. linear: G free, with
+    `origin` at rest. affine: everything.
     """
     centre = np.zeros(n_features) if origin is None else origin
 
@@ -101,14 +101,9 @@ class Moments:
 
     @classmethod
     def of(cls, clouds: Sequence[Floats]) -> Moments:
-        """Covariances lean on the pooled one where rows are few, so that one row will do.
-
-        Where no domain has rows that differ, they lean on that of all rows: clouds without any
-        spread could be carried onto each other for free.
-        """
-        sizes = np.array([len(cloud) for cloud in clouds], dtype=np.float64)
-        means = np.stack([cloud.mean(axis=0) for cloud in clouds])
-        own = np.stack([(c - m).T @ (c - m) / len(c) for c, m in zip(clouds, means)])
+        """Covariances lean on the pooled one where rows are few; on that of all rows where no
+        domain has rows that differ, lest clouds be carried onto each other for free."""
+        sizes, means, own = moments_of(clouds)
         pooled = np.average(own, axis=0, weights=sizes)
         between = np.cov(means.T, bias=True, fweights=sizes.astype(int))
         total = pooled + between.reshape(pooled.shape)
@@ -179,10 +174,8 @@ def solve_flow(
     family: str = "affine",
     origin: Floats | None = None,
 ) -> AffineFlow:
-    """The likeliest flow of a family along `index` (domains, q), about `origin` (p,).
-
-    From the regression of neighbouring moments (`links`, (domains, domains)) to the largest
-    likelihood of one Gaussian cloud carried to every domain.
+    """The likeliest flow of a family along `index` (domains, q), about `origin` (p,): from the
+    regression of moments that `links` (domains, domains) join to one Gaussian cloud carried to all.
     """
     basis = family_basis(family, moments.means.shape[1], origin)
     found = minimize(
@@ -220,11 +213,8 @@ def homogeneous(generators: Floats, index: Floats) -> Floats:
 def _regress_moments(
     index: Floats, links: NDArray[np.bool_], moments: Moments, basis: Floats
 ) -> Floats:
-    """Ridge regression of neighbours' differences in moments, midpoint rule, (q, parameters).
-
-    Each pair is whitened by its mean covariance and weighted by its rows, so that a difference
-    counts in units of its own sampling error.
-    """
+    """Ridge regression of neighbours' differences in moments, midpoint rule, (q, parameters), each
+    pair in units of its sampling error."""
     first, second = np.nonzero(np.triu(links))
     n_features, n_components = moments.means.shape[1], index.shape[1]
     step = index[second] - index[first]
@@ -278,9 +268,7 @@ def _code_length(
 ) -> tuple[float, Floats]:
     """Negative log-likelihood per row, up to a constant, and its gradient.
 
-    With carried moments Aμ + t and AΣAᵀ and their pooled covariance C, it is
-    ½ log|C| + mean of log|A⁻¹|; the derivative of the exponential is read off the exponential of
-    a block matrix.
+    With C the pooled covariance of carried moments Aμ + t and AΣAᵀ: ½ log|C| + mean of log|A⁻¹|.
     """
     means, covariances, sizes = moments.means, moments.covariances, moments.sizes
     n_features, n_components = means.shape[1], index.shape[1]
@@ -304,6 +292,7 @@ def _code_length(
     by_map[:, :n_features, :n_features] = (inverse @ half) * weights[:, None, None]
     by_map[:, :n_features, :n_features] += by_carried[:, :, None] * means[:, None, :]
     by_map[:, :n_features, n_features] = by_carried
+    # The derivative of the exponential is read off the exponential of a block matrix.
     block = np.zeros((len(index), 2 * size, 2 * size))
     block[:, :size, :size] = block[:, size:, size:] = exponents.swapaxes(1, 2)
     block[:, :size, size:] = by_map
@@ -337,10 +326,8 @@ class SelectedFlow:
 
 
 def maps_along_neighborhoods(domain_map: DomainMap) -> list[DomainMap]:
-    """The same distances along geodesics through few and through more neighbours.
-
-    Of a map that closes, only those that show the ring, if any does.
-    """
+    """The same distances along geodesics through few and through more neighbours; of a map that
+    closes, only those that show the ring, if any does."""
     n_domains = len(domain_map.coordinates)
     single = [(number,) for number in FLOW.few_neighbors if number < n_domains - 1] or [(1,)]
     widest = min(FLOW.max_neighbors, n_domains // FLOW.domains_per_neighbor)
@@ -350,10 +337,7 @@ def maps_along_neighborhoods(domain_map: DomainMap) -> list[DomainMap]:
 
 
 def shows_ring(domain_map: DomainMap) -> bool:
-    """Whether neighbours around the ring of a closed map are neighbours on it; True if it is open.
-
-    Geodesics through few neighbours may break a ring at any place, and show a line.
-    """
+    """Whether neighbours around the ring of a closed map are neighbours on it; True if open."""
     if domain_map.loop is None:
         return True
     order, shown = domain_map.loop.order, domain_map.index.distances
@@ -369,11 +353,10 @@ def select_flow(
     """Try maps, dimensions and families; keep what describes the clouds (rows, p) in fewest nats.
 
     The description length is the likelihood of one cloud carried to all domains, plus ½ log(rows)
-    for each parameter and a nat for each domain's place on each axis: a freer flow must earn its
-    freedom. First the map is settled with the freest family, then the family and the number of
-    components. `origin` (p,) is the user's zero among the clouds: it may well be the centre of a
-    rotation. Where the map closes, every family may also run around the ring, cut opposite to the
-    domains that `is_source` (domains,) marks.
+    for each parameter and a nat for each domain's place on each axis. First the map is settled with
+    the freest family, then the family and the number of components. `origin` (p,) is the user's
+    zero, which may be the centre of a rotation. Where the map closes, every family may also run
+    around the ring, cut opposite to the domains that `is_source` (domains,) marks.
     """
     with threadpool_limits(limits=1):  # thousands of tiny products, which threads only slow down
         search = _Search(clouds, maps, origin)
@@ -409,8 +392,7 @@ class _Search:
     ) -> None:
         self.clouds, self.origin, self.moments = clouds, origin, Moments.of(clouds)
         self.lengths: dict[tuple[str, tuple[int, ...], int], float] = {}
-        most = min(maps[0].coordinates.shape[1], FLOW.max_components)
-        self.components = range(1, most + 1)
+        self.components = range(1, min(maps[0].coordinates.shape[1], FLOW.max_components) + 1)
         self.freest = {
             (number, q): self.solve("affine", seen.coordinates[:, :q], seen)
             for number, seen in enumerate(maps)

@@ -1,8 +1,5 @@
-"""Whether a domain lies off the map: whether known domains explain what it looks like.
-
-A domain's signature are quantiles of its rows along many fixed directions. It is held against a mix
-of the nearest known signatures, and what is left over against that of known domains left out.
-"""
+"""Whether a domain lies off the map: whether a mix of known domains explains its signature,
+quantiles of its rows along many directions, as well as it does for known domains left out."""
 
 from __future__ import annotations
 
@@ -123,13 +120,9 @@ class OffMapTest(Saved):
         if not sizes:
             return bare
         parts = [bare._calibrate(cut, left_out[rows[left_out] >= n], n, rng) for n in sizes]
-        spreads, thresholds = zip(*parts)
-        return replace(
-            bare,
-            sizes=np.array(sizes, dtype=np.float64),
-            spreads=np.stack(spreads),
-            thresholds=np.array(thresholds),
-        )
+        spreads, thresholds = (np.array(one) for one in zip(*parts))
+        at = np.array(sizes, dtype=np.float64)
+        return replace(bare, sizes=at, spreads=spreads, thresholds=thresholds)
 
     @property
     def is_calibrated(self) -> bool:
@@ -181,10 +174,8 @@ class OffMapTest(Saved):
 
 
 def _residuals(signatures: Floats, known: Floats, own: Ints) -> Floats:
-    """(queries, views) mean squares of what no mix of the nearest known signatures explains.
-
-    `own` numbers a query among the known, to be left out; -1 where it is none of them.
-    """
+    """(queries, views) mean squares of what no mix of the nearest known signatures explains; `own`
+    numbers a query among the known, to be left out, or is -1."""
     flat, others = signatures.reshape(len(signatures), -1), known.reshape(len(known), -1)
     gaps = cdist(flat, others)
     left_out = np.flatnonzero(own >= 0)
@@ -211,10 +202,8 @@ def _score(squares: Floats, spreads: Floats) -> Floats:
 def alarm_threshold(scores: Floats, alarms: float = OFF_MAP.false_alarms) -> float:
     """What one more score of the same kind exceeds with probability `alarms` at most.
 
-    The ⌈(n + 1)(1 − alarms)⌉-th smallest of n, whatever their distribution (split conformal). Fewer
-    than 19 have none at 5 %: there logarithms are taken to be normal, and the threshold is the
-    upper bound of a prediction interval, exp(mean + t₍ₙ₋₁₎ s √(1 + 1/n)), and no less than the
-    largest.
+    The ⌈(n + 1)(1 − alarms)⌉-th smallest of n (split conformal). Where n is too small for that,
+    logarithms are taken to be normal: exp(mean + t₍ₙ₋₁₎ s √(1 + 1/n)), no less than the largest.
     """
     ordered = np.sort(np.maximum(scores, OFF_MAP.min_residual))
     n_known = len(ordered)

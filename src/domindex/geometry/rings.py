@@ -1,10 +1,7 @@
 """Domains on a ring: whether there is one, the angle of every domain, and the two ways round.
 
-Let every domain have an angle, and join domains that are closer than ε. The steps of the angles,
-each taken the short way, add up to a whole number of turns around every closed path: its winding.
-A loop is there from the least ε at which some closed path winds (`birth`) up to the least at which
-three domains, all joined, wind by themselves (`death`): a bar of first persistent homology, found
-without a library of it, because the angles say which loop is meant.
+Domains closer than ε are joined. A loop is there from the least ε at which a closed path winds once
+around (`birth`) to that at which a triangle does (`death`): a bar of first persistent homology.
 """
 
 from __future__ import annotations
@@ -37,8 +34,8 @@ def wrap_angle(angles: Floats) -> Floats:
 def birth_of_winding(distances: Floats, angles: Floats) -> float:
     """The least length of joins at which a closed path winds; inf if none does.
 
-    Joins are added from the shortest. Each component keeps angles that add up along its joins; the
-    first join between two of its domains that does not fit them closes a winding path.
+    Each component keeps angles that add up along its joins, which are added from the shortest; the
+    first join within it that does not fit them closes a winding path.
     """
     first, second = np.triu_indices(len(angles), k=1)
     order = np.argsort(distances[first, second], kind="stable")
@@ -68,11 +65,8 @@ def death_of_winding(distances: Floats, angles: Floats) -> float:
 
 
 def harmonic_angles(distances: Floats, angles: Floats, reach: float) -> Floats:
-    """Angles (domains,) that turn as `angles` do, and as evenly as distances allow.
-
-    Minimises Σ (step of a pair)² / distance over pairs within `reach`: every domain lies at the
-    mean of its neighbours, and single misplaced domains are straightened out.
-    """
+    """Angles (domains,) that turn as `angles` do, and as evenly as distances allow: they minimise
+    Σ (step of a pair)² / distance over pairs within `reach`."""
     n_domains = len(angles)
     first, second = _joins(distances, reach)
     typical = float(np.median(distances[distances > 0.0]))
@@ -89,11 +83,8 @@ def harmonic_angles(distances: Floats, angles: Floats, reach: float) -> Floats:
 
 
 def arc_angles(distances: Floats, angles: Floats, reach: float) -> tuple[Floats, float]:
-    """Angles (domains,) whose steps are in proportion to distances, and radians per length.
-
-    Least squares, over pairs within `reach`, of the step of a pair from what its distance makes at
-    one rate all round, in the direction of `angles`: so the angle measures arc length.
-    """
+    """Angles (domains,) by arc length, in the direction of `angles`, and radians per length: least
+    squares of steps, over pairs within `reach`, from distances at one rate all round."""
     n_domains = len(angles)
     first, second = _joins(distances, reach)
     n_pairs, rate = len(first), 0.0
@@ -125,21 +116,7 @@ def _join_weights(lengths: Floats, typical: float) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Loop(Saved):
-    """Domains on a ring, with an angle each.
-
-    Examples
-    --------
-    Twelve months lie on a ring, and the first half of them does not:
-
-    >>> from domindex.geometry.rings import find_loop
-    >>> turn = 2 * np.pi * np.arange(12) / 12
-    >>> points = np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    >>> distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
-    >>> np.rad2deg(find_loop(distances).angles).round().astype(int).tolist()
-    [0, 30, 60, 90, 120, 150, 180, -150, -120, -90, -60, -30]
-    >>> find_loop(distances[:6, :6]) is None
-    True
-    """
+    """Domains on a ring, with an angle each."""
 
     # (domains,) in (−π, π], by arc length; 0 for the first domain, and rising with their order
     angles: Floats
@@ -173,11 +150,8 @@ class Loop(Saved):
         return float(np.median(self.distances[self.distances > 0.0]))
 
     def locate(self, gaps: Floats) -> float:
-        """The angle of a new domain at distances `gaps` (domains,) from the known ones.
-
-        Each neighbour within reach says where it belongs by its own angle and the distance, on the
-        side where the closest ones lie; the mean counts.
-        """
+        """The angle of a new domain at distances `gaps` (domains,): the mean of where neighbours
+        within reach say that it lies, on the side of the closest ones."""
         near = gaps <= max(self.reach, float(np.partition(gaps, 1)[1]))
         angles, weights = self.angles[near], _join_weights(gaps[near], self._typical)
         centre = angles[np.argmin(gaps[near])]
@@ -202,8 +176,7 @@ class Loop(Saved):
 def find_loop(distances: ArrayLike) -> Loop | None:
     """The loop on which all domains lie, by their distances (domains, domains), if there is one.
 
-    Geodesics unroll the domains to a first circle of angles. The loop that these go around is
-    believed if the hole is wide beside the widest step around it, and no domain lies off the ring.
+    It is believed if the hole is wide beside the widest step around it, and nobody lies off it.
     """
     matrix = check_distances(distances)
     if len(matrix) < RING.min_domains or not matrix.any():
@@ -270,12 +243,8 @@ def comes_back(loop: Loop, clouds: Sequence[Floats]) -> bool:
 
 
 def opening(distances: Floats, angles: Floats) -> float:
-    """The widest opening (radians) of a ring by other distances between its domains.
-
-    Distances rise with the angle between two domains; the rise that holds all round says at which
-    angle a pair would usually be as far apart as it is. Where the ring is open, pairs on both sides
-    look farther apart than their angles are.
-    """
+    """The widest opening (radians) of a ring by other distances between its domains: where it is
+    open, pairs on both sides look farther apart than pairs of their angle usually are."""
     first, second = np.triu_indices(len(angles), k=1)
     apart = np.abs(wrap_angle(angles[second] - angles[first]))
     # The mean angle between pairs that are as far apart as each, by an isotonic regression.
@@ -300,18 +269,6 @@ class RingCoordinate(Saved):
     """Angles from the middle of the sources, with the cut opposite.
 
     Domains at the cut can be reached both ways: at t, and at t minus a full turn.
-
-    Examples
-    --------
-    >>> from domindex.geometry.rings import RingCoordinate
-    >>> angles = np.deg2rad([0, 60, 120, 180, -120, -60])
-    >>> ring = RingCoordinate.opposite(angles, np.array([True, True, False, False, False, False]))
-    >>> np.rad2deg(ring.of(angles)).round().astype(int).tolist()
-    [-30, 30, 90, 150, -150, -90]
-    >>> np.rad2deg(ring.of(angles, other_way=True)).round().astype(int).tolist()
-    [330, -330, -270, -210, 210, 270]
-    >>> ring.in_question(angles).tolist()
-    [False, False, True, True, True, True]
     """
 
     middle: float  # angle halfway along the arc that holds all sources
@@ -332,12 +289,8 @@ class RingCoordinate(Saved):
         return along - np.where(along > 0, TURN, -TURN) if other_way else along
 
     def chance_of_other_way(self, angles: ArrayLike) -> Floats:
-        """That the long way round is the right one, if something breaks along the way.
-
-        A rule that is carried once around and does not come back as it was must break somewhere
-        among the domains without labels; with nothing known of where, the long way is right with
-        the share of that arc which the short way takes: ½ opposite to the sources, 0 among them.
-        """
+        """That the long way round is the right one, if a rule breaks somewhere among domains
+        without labels: ½ opposite to the sources, 0 among them."""
         away = np.abs(self.of(angles))
         short = np.maximum(away - self.half_width, 0.0)
         return short / (TURN - 2.0 * self.half_width)

@@ -13,7 +13,7 @@ class MapSettings:
     """How rows become local indices, distances and a map."""
 
     # Domains up to which the map is drawn from all of them, and from landmarks beyond. For time and
-    # memory: with 500 a map of 1,000 domains agrees with that drawn from all (docs/scaling.md).
+    # memory: a map of 1,000 domains agrees with that drawn from all (docs/scaling.md).
     max_drawn: int = 500
     min_source_share: float = 0.1  # of the landmarks, where there are so many sources; not tuned
     max_points: int = 200  # rows of a domain that enter its distances; for time
@@ -57,26 +57,21 @@ class RingSettings:
     domains (docs/loops.md), with rotating digits and all other datasets at hand in view.
     """
 
-    # Five points on an arc look like five on a ring. A regular ring of 6 has a persistence of 1.73
-    # and one of 7 has 2.25, so in practice it takes 7.
-    min_domains: int = 6
+    min_domains: int = 6  # five points on an arc look like five on a ring
     # Width of the hole over the widest step around it. An arc of 300 degrees has 1.73 however many
     # domains lie on it, rotating digits 2.47, all other data at most 1.51.
     min_persistence: float = 2.0
-    # The same where the widest step is at most so many times the median one, as in an evenly
-    # filled ring of few domains.
+    # The same where the widest step is at most so many times the median one: an even ring of few.
     even_persistence: float = 1.85
     even_step: float = 1.15
-    # Length, in widths of the hole, of a step to the next domain, or between two at one angle: what
-    # is longer is a tail, a second loop or a filled disc.
+    # Length, in widths of the hole, of a step to the next domain, or between two at one angle.
     max_off_ring: float = 0.75
     neighbors: tuple[int, ...] = (2, 3, 4, 5)  # for the geodesics that angles start from
     max_landmarks: int = 100  # domains on which a loop is looked for; for time
     rounds: int = 3  # of least squares: directions of close domains may change in the first
     min_length: float = 1e-3  # of a join, in median distances; rounding
     # Degrees from which a ring of the map is one turn of a helix in the inputs. Generated rings
-    # open by up to 8, rotating digits (8 by 8 pixels) by 18, rotating MNIST by 33: its upside-down
-    # digits differ from upright ones.
+    # open by up to 8, rotating digits (8 by 8 pixels) by 18, rotating MNIST by 33.
     max_opening: float = 25.0
     across: float = 90.0  # degrees up to which pairs speak for an opening between them; not tuned
     min_chance: float = 0.1  # of the other way round: an interval of 80 % leaves out as much a side
@@ -87,22 +82,18 @@ class FlowSettings:
     """How a flow is solved, and along which maps."""
 
     # Geodesics may pass through one of a few numbers of neighbours, or be averaged over 3 up to a
-    # sixth of the domains, at most 8: one number can make a shortcut that closes a curve, and few
-    # of several do. Found with the paper's true indices in view; which of them a dataset gets is
-    # decided by its own inputs.
+    # sixth of the domains, at most 8. Found with the paper's true indices in view; which of them a
+    # dataset gets is decided by its own inputs.
     few_neighbors: tuple[int, ...] = (2, 3, 4, 5)
     max_neighbors: int = 8
     domains_per_neighbor: int = 6
     max_components: int = 2  # axes of the map along which a flow may run; for time
-    # Of the regression that starts a flow, relative to its design; of squared parameters per row in
-    # the likelihood; and of its search. Numerical safety, set on Circle, DG-15 and DG-60.
-    ridge: float = 1e-2
-    penalty: float = 1e-4
+    # Numerical safety, set on Circle, DG-15 and DG-60.
+    ridge: float = 1e-2  # of the regression that starts a flow, relative to its design
+    penalty: float = 1e-4  # of squared parameters per row in the likelihood
     max_iterations: int = 100
-    # Largest entry of a generator times an index that a line search may try, and what more costs:
-    # its exponential would carry a cloud out of all bounds.
-    max_exponent: float = 30.0
-    out_of_bounds: float = 1e6
+    max_exponent: float = 30.0  # entry of a generator times an index that a search may try
+    out_of_bounds: float = 1e6  # what more costs
     no_spread: float = 1e-9  # variance within domains, relative to all, that is rounding
 
 
@@ -117,28 +108,22 @@ class GridFlowSettings:
     max_picture_cells: int = 14  # a side
     max_samples: int = 4  # a side and cell, where pictures are drawn together
     n_slices: int = 32  # random smooth pictures along which rows are compared
-    # Blur of the slices, as a share of the longest side, of the first search and of the others:
-    # coarse slices change slowly, so that a search from far away arrives. Not tuned.
+    # Blur of the slices, as a share of the longest side, of the first search and of the others.
     coarse_widths: tuple[float, ...] = (0.12, 0.25)
     fine_widths: tuple[float, ...] = (0.05, 0.1, 0.2)
-    # Which neighbours a domain is compared with: the nearest while the way is looked for, then
-    # farther ones too, which a small error adds up to.
+    # Which neighbours a domain is compared with: the nearest first, then farther ones too.
     near_ranks: tuple[int, ...] = (1, 2)
     far_ranks: tuple[int, ...] = (1, 2, 4, 8)
-    # Speeds along the map, in half sides or radians a unit of β, both ways, from which every
-    # generator is looked at, and how many of the best are followed. Not tuned.
+    # Speeds, in half sides or radians a unit of β, that start a search; the best are followed.
     starts: tuple[float, ...] = (0.1, 0.3, 0.8)
     n_starts: int = 3
     max_speed: float = 3.0
     search_steps: int = 25  # of L-BFGS while motions are compared
     last_steps: int = 60
     ridge: float = 1e-4  # of squared parameters, in units of variance; numerical safety
-    # Standard errors by which anything that moves must fit held-out rows better than standing
-    # still; among what moves, the simplest within one standard error of the best is taken.
-    sure: float = 2.0
+    sure: float = 2.0  # standard errors by which what moves must fit held-out rows better
     # Share of the held-out distance that something freer must take away, however surely. Set when
-    # MNIST digits that change their light alone were said to shift, by a thousandth of a side; no
-    # other value was tried.
+    # MNIST digits that change their light alone were said to shift; no other value was tried.
     min_gain: float = 0.02
     kernel_width: float = 2.0  # in median distances of a domain to the nearest other; not tuned
 
@@ -152,15 +137,10 @@ class OffMapSettings:
     n_quantiles: int = 16  # along each direction; for memory
     n_directions: int = 48  # at random, beside the principal ones; for memory
     max_components: int = 32  # principal ones that inputs are reduced to; for memory
-    # Share of the covariance of all rows in the scale of a direction: where domains do not vary
-    # within, differences between them count ten times less than they would.
-    total_share: float = 0.01
+    total_share: float = 0.01  # of the covariance of all rows in the scale of a direction
     n_mixed: int = 4  # nearest domains that explain a signature: two along each of two axes
-    # Share of the mean squared gap added to each one's own: weights stay moderate, so that what
-    # lies far out in line with known domains is not explained by them.
-    mix_ridge: float = 0.1
-    # Of the mean over views: a domain that differs in few of them counts as one that differs a
-    # little in all. Of 2 (the mean square), 4 and 8, set on families of `make_drift` and
+    mix_ridge: float = 0.1  # share of the mean squared gap: keeps the weights of a mix moderate
+    # Of the mean over views. Of 2 (the mean square), 4 and 8, set on families of `make_drift` and
     # `make_domain_graph`, with the inputs of Circle, DG-15, DG-60 and TPT-48 in view.
     exponent: float = 4.0
     min_share: float = 0.1  # of the mean spread that a view has at least; for safety

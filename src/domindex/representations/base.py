@@ -35,13 +35,6 @@ class DomainRows(NamedTuple):
 class PlacedRows:
     """Rows in the user's units, (rows, ...), with their domains and where those lie on the map.
 
-    Attributes
-    ----------
-    inputs : (rows, ...), in the user's units
-    domains : of every domain its name, its rows and its place
-    angles : name of a domain to its angle around the ring; None where the map is open
-    other_way : whether what runs along the ring shall reach every domain by the other way round
-
     Examples
     --------
     >>> from domindex.representations import PlacedRows
@@ -51,9 +44,10 @@ class PlacedRows:
     """
 
     inputs: NDArray
-    domains: tuple[DomainRows, ...]
+    domains: tuple[DomainRows, ...]  # of every domain its name, its rows and its place
+    # name of a domain to its angle around the ring; None where the map is open
     angles: Mapping[Hashable | None, float] | None = None
-    other_way: bool = False
+    other_way: bool = False  # whether what runs along the ring goes the other way round
 
     @classmethod
     def of(
@@ -86,13 +80,11 @@ class PlacedRows:
 
     def only(self, names: Collection[Hashable | None]) -> PlacedRows:
         """The rows of some of the domains."""
-        order, domains, start = [np.empty(0, dtype=np.int64)], [], 0
-        for name, rows, place in self.domains:
-            if name in names:
-                order.append(rows)
-                domains.append(DomainRows(name, np.arange(start, start + len(rows)), place))
-                start += len(rows)
-        return replace(self, inputs=self.inputs[np.concatenate(order)], domains=tuple(domains))
+        chosen = [domain for domain in self.domains if domain.name in names]
+        order = np.concatenate([np.empty(0, dtype=np.int64), *(one.rows for one in chosen)])
+        parts = np.split(np.arange(len(order)), np.cumsum([len(one.rows) for one in chosen]))
+        domains = tuple(one._replace(rows=part) for one, part in zip(chosen, parts))
+        return replace(self, inputs=self.inputs[order], domains=domains)
 
     def places(self, ring: RingCoordinate | None) -> Floats:
         """Where each domain lies on the map, or along its ring, (domains, components)."""
@@ -117,10 +109,10 @@ class PlacedRows:
         """cos and sin of the angle of every row's domain, (rows, 2); none where the map is open."""
         if self.angles is None:
             return np.empty((len(self.inputs), 0))
-        angles = [self.angles[domain.name] for domain in self.domains]
-        return self.spread([np.array([np.cos(angle), np.sin(angle)]) for angle in angles])
+        angles = np.array([self.angles[domain.name] for domain in self.domains])
+        return self.spread(np.stack([np.cos(angles), np.sin(angles)], axis=1))
 
-    def spread(self, by_domain: Sequence[Floats]) -> Floats:
+    def spread(self, by_domain: Sequence[Floats] | Floats) -> Floats:
         """One array a domain, each (size,), to one row a row, (rows, size)."""
         result = np.empty((len(self.inputs), len(by_domain[0])))
         for domain, value in zip(self.domains, by_domain):
@@ -132,12 +124,6 @@ class PlacedRows:
 class RepresentedRows:
     """Rows as a predictor is given them.
 
-    Attributes
-    ----------
-    features : (rows, p)
-    level : (rows, 1), taken off outputs to bring them into the units of the features; 0: stays
-    spread : (rows, 1), what outputs are divided by; 1: stays
-
     Examples
     --------
     >>> from domindex.representations import RepresentedRows
@@ -145,9 +131,9 @@ class RepresentedRows:
     [0.0, 0.0]
     """
 
-    features: Floats
-    level: Floats
-    spread: Floats
+    features: Floats  # (rows, p)
+    level: Floats  # (rows, 1), taken off outputs, for the units of the features; 0: they stay
+    spread: Floats  # (rows, 1), what outputs are divided by; 1: they stay
 
     @classmethod
     def plain(cls, features: Floats) -> RepresentedRows:
@@ -247,8 +233,7 @@ class Representation(ABC):
     # Whether pictures and signals stay such: convolutions and nearest neighbours are tried.
     keeps_grid: ClassVar[bool] = False
     # Whether a feature is made of many cells of a picture or a signal: not tried there, because
-    # neither a neighbour nor a motion means anything then, and 28 × 28 cells take minutes. On
-    # held-out domains it can look best all the same (seen on target scores of digits that grow).
+    # neither a neighbour nor a motion means anything then, and 28 × 28 cells take minutes.
     mixes_cells: ClassVar[bool] = False
 
     @property
@@ -281,17 +266,13 @@ class Representation(ABC):
         """Rows of domains that were seen, or of new ones that were placed on the map."""
 
     def with_domains(self, rows: PlacedRows) -> Self:
-        """Itself, knowing the new domains of these rows from now on.
-
-        What holds numbers for every domain measures those of the new ones here, as `apply` would.
-        """
+        """Itself, with the new domains of these rows known, as `apply` would measure them."""
         return self
 
     def known_form(self, places: PlacedRows) -> KnownDomainForm | None:
         """What `apply` does to known domains, for export; None where no such form exists.
 
-        `places` has one row a domain, in their order; KeyError where one is not known. A subclass
-        must say it anew: one that only inherits it is not exported, as its `apply` may differ.
+        `places` has one row a domain; KeyError where one is not known. A subclass must say it anew.
         """
         return None
 

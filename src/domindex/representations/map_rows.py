@@ -24,7 +24,6 @@ def rows_for_map(data: DomainData) -> list[Ints] | None:
 
     When sources hold more kinds of rows than targets, all seasons against one, distances show the
     mix of rows and not the domains: then each source is cut to the rows that resemble the targets'.
-    Matching starts from the weights under which most source rows look like the targets'.
     """
     scaled = InputScaler.fit(data).apply_flat(data.inputs)
     clouds = [scaled[rows] for rows in data.rows_by_domain()]
@@ -36,18 +35,15 @@ def rows_for_map(data: DomainData) -> list[Ints] | None:
         represented += [kind.of(data).apply(PlacedRows.of_data(data)).features for kind in kinds]
     sources = data.row_is_source
     weights = [balancing_weights(rows[sources], rows[~sources]) for rows in represented]
-    of_rows = np.ones(data.n_rows)
+    of_rows = np.ones(data.n_rows)  # most source rows shall look like the targets' to begin with
     of_rows[sources] = max(weights, key=effective_sample_fraction)
     by_domain = [of_rows[rows] for rows in data.rows_by_domain()]
     return resembling_rows(clouds, data.is_source, by_domain)
 
 
 def balancing_weights(rows: Floats, goal: Floats) -> Floats:
-    """Weights (n,) of `rows` (n, p), summing to 1, with the first and second moments of `goal`.
-
-    Of all such weights, those of largest entropy: wᵢ ∝ exp(θ·φ(zᵢ)), with φ the moments along the
-    principal directions of `rows`. θ minimises the convex log mean exp(θ·φ) − θ·φ̄(goal).
-    """
+    """Weights (n,) of `rows` (n, p), summing to 1, with the first and second moments of `goal`, φ,
+    and the largest entropy: wᵢ ∝ exp(θ·φ(zᵢ)), where θ minimises log mean exp(θ·φ) − θ·φ̄(goal)."""
     values, vectors = eigh(np.atleast_2d(np.cov(rows.T, bias=True)))
     varying = values > 1e-8 * max(values[-1], 1e-300)
     directions = vectors[:, varying][:, -MAP.balanced_directions :]
@@ -92,9 +88,8 @@ def resembling_rows(
 ) -> list[Ints]:
     """For every cloud the rows to keep: all, or a source's that resemble the targets' rows.
 
-    `weights` says for the rows of each source how target-like they are to begin with. Sources
-    larger than the median target are cut to its size. Where the targets' patterns cannot be found
-    in the sources any better than their mirror images, nothing is cut.
+    `weights` says how target-like rows are to begin with. Large sources are cut to the size of the
+    median target, unless mirror images of the targets' patterns are found in them just as well.
     """
     everything = [np.arange(len(cloud)) for cloud in clouds]
     targets = _spread_out([cloud for cloud, source in zip(clouds, is_source) if not source])
@@ -110,18 +105,12 @@ def resembling_rows(
         return everything
     for turn in range(MAP.matching_rounds):
         cut = {n: sources[n][_most(shares[n], size)] for n in large} if turn else {}
-        shares = {
-            number: _share_of_plans(
-                [*targets, *(rows for other, rows in cut.items() if other != number)],
-                cloud,
-                shares[number],
-            )
-            for number, cloud in sources.items()
-        }
-    return [
-        np.sort(_most(shares[number], size)) if number in shares else rows
-        for number, rows in enumerate(everything)
-    ]
+        for number, cloud in sources.items():
+            others = [rows for other, rows in cut.items() if other != number]
+            shares[number] = _share_of_plans([*targets, *others], cloud, shares[number])
+    for number, share in shares.items():
+        everything[number] = np.sort(_most(share, size))
+    return everything
 
 
 def may_be_cut(clouds: Sequence[Floats], is_source: NDArray[np.bool_]) -> bool:
@@ -165,13 +154,10 @@ def _most(shares: Floats, size: int) -> Ints:
 
 
 def _match(pattern: Floats, cloud: Floats, start: Floats) -> tuple[float, Ints]:
-    """Every row of the pattern, shifted as one, to a row of its own: the cost, and the rows.
-
-    Assignment and shift take turns until the shift rests.
-    """
+    """Every row of the pattern, shifted as one, to a row of its own: the cost, and the rows."""
     shift = start - pattern.mean(axis=0)
     cost, used = np.inf, np.arange(0)
-    for _ in range(MAP.max_shifts):
+    for _ in range(MAP.max_shifts):  # assignment and shift take turns until the shift rests
         squares = cdist(pattern + shift, cloud, "sqeuclidean")
         rows, used = linear_sum_assignment(squares)
         cost = float(squares[rows, used].mean())

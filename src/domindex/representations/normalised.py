@@ -152,12 +152,11 @@ class DomainScaled(Shapes):
 
     def level_and_spread(self, rows: PlacedRows) -> tuple[Floats, Floats]:
         features = rows.features
-        both = rows.spread(
-            [
-                self.known[name] if name in self.known else self._measure(features[members])
-                for name, members, _ in rows.domains
-            ]
-        )
+        found = [
+            self.known[name] if name in self.known else self._measure(features[members])
+            for name, members, _ in rows.domains
+        ]
+        both = rows.spread(found)
         return both[:, :1], both[:, 1:]
 
     def with_domains(self, rows: PlacedRows) -> Self:

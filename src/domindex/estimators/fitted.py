@@ -173,7 +173,7 @@ class FittedCommittee(DomainEstimator):
         ['column', 'from_neighbours', 'from_sources']
         """
         check_is_fitted(self)
-        return cast(pd.DataFrame, _reporting("explaining").explain_domain(self, name))
+        return cast(pd.DataFrame, _reporting("columns").explain_domain(self, name))
 
     @property
     def map_(self) -> pd.DataFrame:
@@ -185,7 +185,7 @@ class FittedCommittee(DomainEstimator):
         [[0, 'source'], [4, 'target']]
         """
         check_is_fitted(self)
-        return cast(pd.DataFrame, _reporting("explaining").map_table(self))
+        return cast(pd.DataFrame, _reporting("columns").map_table(self))
 
     def _html_repr(self) -> str:
         """In notebooks the map in small and who predicts; before fit, the parameters."""

@@ -40,7 +40,8 @@ FORMATS = ("torch", "onnx")
 FORM = "an exported domindex predictor"
 FORM_VERSION = 2
 DESCRIPTION, ONNX = "export.json", "predictor.onnx"
-FEATURES, PROGRAM = "features.pt2", "predictor.pt2"  # before and after what scikit-learn fitted
+# what scikit-learn fitted is asked between the two programs
+FEATURES, SKOPS, PROGRAM = "features.pt2", "predictor-{}.skops", "predictor.pt2"
 
 Run = Callable[[NDArray, NDArray[np.int64]], tuple[NDArray, ...]]
 
@@ -68,9 +69,7 @@ class Source:
 def export_predictor(
     source: Source, path: str | os.PathLike[str], form: Any, *, overwrite: bool
 ) -> None:
-    """Write the program of a fitted model to a folder that appears complete or not at all.
-
-    What `model.export` calls.
+    """Write the program of a fitted model to a folder, complete or not at all: `model.export`.
 
     Examples
     --------
@@ -101,7 +100,14 @@ def export_predictor(
         else:
             write_onnx(program, folder / ONNX, X, numbers)
             predicted = _onnx_run(folder, {})(X, numbers)
-        _require_agreement(predicted, expected, tolerance)
+        for one, other in zip(predicted, expected, strict=True):
+            apart = float(np.abs(one - other).max() / max(float(np.abs(other).max()), 1e-300))
+            if not apart <= tolerance:
+                raise InputError(
+                    f"The exported predictor differs from predict by {apart:.2g} of the largest "
+                    f"prediction ({tolerance:.0e} is allowed), so nothing was written. Keep the "
+                    "model with model.save(path), and report this as a fault of domindex."
+                )
         write_json(folder / DESCRIPTION, _description(source, program, form))
         write_manifest(folder)
 
@@ -122,19 +128,6 @@ def _tried_rows(source: Source, n_rows: int = 64) -> tuple[NDArray, NDArray[np.i
     return X, np.resize(rng.permutation(allowed), n_rows).astype(np.int64)
 
 
-def _require_agreement(
-    predicted: tuple[NDArray, ...], expected: tuple[NDArray, ...], tolerance: float
-) -> None:
-    for one, other in zip(predicted, expected, strict=True):
-        apart = float(np.abs(one - other).max() / max(float(np.abs(other).max()), 1e-300))
-        if not apart <= tolerance:
-            raise InputError(
-                f"The exported predictor differs from predict by {apart:.2g} of the largest "
-                f"prediction ({tolerance:.0e} is allowed), so nothing was written. Keep the model "
-                "with model.save(path), and report this as a fault of domindex."
-            )
-
-
 def _write_torch(
     program: Program, folder: Path, X: NDArray, numbers: NDArray[np.int64]
 ) -> tuple[NDArray, ...]:
@@ -147,15 +140,10 @@ def _write_torch(
         found, count = before.module()(*given), len(program.estimators)
         given = (*found[:-count], *ask(program.estimators, found[-count:]))
         for number, one in enumerate(program.estimators):
-            packed = one.state()["estimators"]
-            (folder / skops_name(number)).write_bytes(packed.tobytes())
+            (folder / SKOPS.format(number)).write_bytes(one.state()["estimators"].tobytes())
     exported = exported_program(last, given)
     torch.export.save(exported, folder / PROGRAM)
     return tuple(one.detach().numpy() for one in exported.module()(*given))
-
-
-def skops_name(number: int) -> str:
-    return f"predictor-{number}.skops"
 
 
 def _description(source: Source, program: Program, form: str) -> dict[str, Any]:
@@ -209,8 +197,9 @@ class ExportedPredictor:
             if return_std:
                 raise InputError("return_std is for values, and this predictor gives classes.")
             return np.array(self.classes)[mean.argmax(axis=1)]
-        one = (lambda array: array[:, 0]) if self._single_output else (lambda array: array)
-        return (one(mean), one(deviation[0])) if return_std else one(mean)
+        given = [mean, *deviation]
+        one = [array[:, 0] for array in given] if self._single_output else given
+        return (one[0], one[1]) if return_std else one[0]
 
     def predict_proba(self, X: Any, *, sample_domain: Any) -> NDArray:
         """Probabilities (rows, classes), in the order of `classes`."""
@@ -275,7 +264,7 @@ def _torch_run(folder: Path, description: dict[str, Any]) -> Run:
     program = torch.export.load(folder / PROGRAM).module()
     is_old, estimators = description["format_version"] == 1, []
     for number, described in enumerate(description["skops"]):
-        packed = np.frombuffer(read_bounded(folder / skops_name(number), 2**31), dtype=np.uint8)
+        packed = np.frombuffer(read_bounded(folder / SKOPS.format(number), 2**31), dtype=np.uint8)
         estimators.append(EstimatorPredictor.from_state({**described, "estimators": packed}))
     before = torch.export.load(folder / FEATURES).module() if estimators else None
 

@@ -1,12 +1,11 @@
-"""ONNX, an extra: networks by torch's own exporter, what scikit-learn fitted by skl2onnx, as one
-file that onnxruntime runs."""
+"""ONNX, an extra: networks by torch's own exporter, what scikit-learn fitted by skl2onnx."""
 
 from __future__ import annotations
 
 import logging
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -205,13 +204,11 @@ def _joined(parts: list[Any]) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what torch says about its own exporter and about packages that are not needed."""
+    """Without what torch says about its own exporter."""
     log = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.setLevel(level)
+    with warnings.catch_warnings(), ExitStack() as after:
+        after.callback(log.setLevel, level)
+        warnings.simplefilter("ignore")
+        yield

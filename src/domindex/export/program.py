@@ -1,9 +1,6 @@
-"""The committee for known domains as one torch module: rows and domain numbers to predictions.
-
-A known domain is a number, and all that depends on it is a row of a table: nothing of the map, of
-transport or of placing is left. What scikit-learn fitted is no part of the module. It is asked
-between `Program.before`, which gives its features, and `Program.after`, which is given its answers.
-"""
+"""The committee for known domains as one torch module: all that depends on a domain is a row of a
+table, by its number. What scikit-learn fitted is no part of it: it is asked between
+`Program.before`, which gives its features, and `Program.after`, which is given its answers."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from domindex.committee.committee import (
 )
 from domindex.committee.learners.estimators import EstimatorPredictor
 from domindex.inputs.bounds import InputBounds
-from domindex.representations.base import DomainRows, KnownDomainForm, PlacedRows, Representation
+from domindex.representations.base import DomainRows, PlacedRows, Representation
 from domindex.vdi.alignments import Alignment
 from domindex.vdi.backbones import FeatureExtractor
 from domindex.vdi.fitted_indices import FittedIndices
@@ -40,31 +37,52 @@ def _constant(array: Any) -> Tensor:
     return torch.tensor(np.asarray(array), dtype=torch.float64).contiguous()
 
 
+def _scale(scaler: Any) -> tuple[Tensor, Tensor]:
+    return _constant(scaler.offset), _constant(scaler.scale)
+
+
 class _Represented(nn.Module):
     """The arithmetic of a `KnownDomainForm`: features, and level and spread of outputs (n, 1)."""
 
-    def __init__(self, form: KnownDomainForm) -> None:
+    def __init__(self, given: Representation, places: PlacedRows) -> None:
         super().__init__()
-        self.form = form
-        names = ("levels", "offsets", "scales", "matrix", "matrices", "shifts", "beside")
+        form = None
+        try:
+            if "known_form" in vars(
+                type(given)
+            ):  # an inherited one may not fit what the class does
+                form = given.known_form(places)
+        except KeyError as error:
+            raise NotExportableError(f"{given.name} does not know the domain {error}") from error
+        if form is None:
+            raise NotExportableError(f"the representation {given.name!r} has no form in torch")
+        self.row_level, self.min_row_spread = form.row_level, form.min_row_spread
+        self.scales = [_scale(one) for one in (form.scaler, form.outputs) if one is not None]
+        self.matrix = None if form.matrix is None else _constant(form.matrix)
+        names = ("levels", "offsets", "scales", "matrices", "shifts", "beside")
         known = [name for name in names if getattr(form, name) is not None]
         self.tables = {name: _constant(getattr(form, name)) for name in known}
-        self.scales = [_scale(one) for one in (form.scaler, form.outputs) if one is not None]
         if form.uses_matrix is not None:
             self.tables["uses_matrix"] = torch.tensor(form.uses_matrix[:, None])
 
     def forward(self, x: Tensor, domain: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        tables = self.tables.items()
-        of_domain = {name: one if name == "matrix" else one[domain] for name, one in tables}
-        level, spread = self._level_and_spread(x, of_domain.get("levels"))
-        z = ((x - level) / spread - self.scales[0][0]) / self.scales[0][1]
+        of_domain = {name: table[domain] for name, table in self.tables.items()}
+        if "levels" in of_domain:
+            level, spread = of_domain["levels"][:, :1], of_domain["levels"][:, 1:]
+        else:
+            level = x.mean(dim=1, keepdim=True) if self.row_level else torch.zeros_like(x[:, :1])
+            spread = torch.ones_like(level)
+            if self.min_row_spread is not None:
+                variance = ((x - level) ** 2).mean(dim=1, keepdim=True)
+                spread = variance.sqrt().clamp_min(self.min_row_spread)
+        (offset, scale), *more = self.scales
+        z = ((x - level) / spread - offset) / scale
         if "offsets" in of_domain:
             z = z - of_domain["offsets"]
         if "scales" in of_domain:
             z = z / of_domain["scales"]
-        if "matrix" in of_domain:
-            moved = z @ of_domain["matrix"]
-            uses = of_domain.get("uses_matrix")
+        if self.matrix is not None:
+            moved, uses = z @ self.matrix, of_domain.get("uses_matrix")
             z = moved if uses is None else torch.where(uses, moved, z)
         if "matrices" in of_domain:
             n_moving = of_domain["matrices"].shape[1]
@@ -72,36 +90,11 @@ class _Represented(nn.Module):
             z = torch.cat([moved, z[:, n_moving:]], dim=1)
         if "shifts" in of_domain:
             z = z + of_domain["shifts"]
-        for offset, scale in self.scales[1:]:
+        for offset, scale in more:
             z = (z - offset) / scale
         if "beside" in of_domain:
             z = torch.cat([z, of_domain["beside"]], dim=1)
         return z, level, spread
-
-    def _level_and_spread(self, x: Tensor, levels: Tensor | None) -> tuple[Tensor, Tensor]:
-        if levels is not None:
-            return levels[:, :1], levels[:, 1:]
-        level = x.mean(dim=1, keepdim=True) if self.form.row_level else torch.zeros_like(x[:, :1])
-        if self.form.min_row_spread is None:
-            return level, torch.ones_like(level)
-        variance = ((x - level) ** 2).mean(dim=1, keepdim=True)
-        return level, variance.sqrt().clamp_min(self.form.min_row_spread)
-
-
-def _scale(scaler: Any) -> tuple[Tensor, Tensor]:
-    return _constant(scaler.offset), _constant(scaler.scale)
-
-
-def _represented(given: Representation, places: PlacedRows) -> _Represented:
-    form = None
-    if "known_form" in vars(type(given)):  # one that is inherited may not fit what the class does
-        try:
-            form = given.known_form(places)
-        except KeyError as error:
-            raise NotExportableError(f"{given.name} does not know the domain {error}") from error
-    if form is None:
-        raise NotExportableError(f"the representation {given.name!r} has no form in torch")
-    return _Represented(form)
 
 
 class _Encoder(nn.Module):
@@ -140,15 +133,11 @@ class _Head(nn.Module):
 
 
 class MemberProgram(nn.Module):
-    """One member, up to what scikit-learn fitted of it.
-
-    Gives what the rest predicts in the user's units, what answers of `estimators` are multiplied
-    with before they are added to it, and the features that these are given.
-    """
+    """One member: what it predicts without `estimators`, the factor and features of these."""
 
     def __init__(self, member: Member, places: PlacedRows) -> None:
         super().__init__()
-        self.represented = _represented(member.representation, places)
+        self.represented = _Represented(member.representation, places)
         self.spread_unit = float(member.representation.spread_unit)
         self.estimators: list[EstimatorPredictor] = []
         self.heads = nn.ModuleList()
@@ -176,17 +165,13 @@ class MemberProgram(nn.Module):
             features = self.encoder(features, domain)
         if self.is_class:
             level, spread = torch.zeros_like(level), torch.ones_like(spread)
-        known = level
-        for head in self.heads:
-            known = known + spread * head(features)
-        return known, spread, features
+        return sum((spread * head(features) for head in self.heads), level), spread, features
 
 
 class Program(nn.Module):
-    """`Committee.predict` for known domains: probabilities, or means and deviations.
+    """`Committee.predict` of X (n, *input_shape) in domains by number (n,).
 
-    X is (n, *input_shape) in double precision, domain holds numbers (n,). In a source, `predict`
-    takes the shares of classes from the rows of each call. A program has no such rows; it takes
+    In a source, `predict` takes the shares of classes from the rows of each call; a program takes
     those of all sources together.
     """
 
@@ -212,14 +197,12 @@ class Program(nn.Module):
         self.temperatures = committee.temperatures.tolist()
         self.smoothing, self.is_class = float(committee.smoothing), committee.output_range is None
         shift, deviations = committee.label_shift, committee.deviations
+        self.shares = torch.ones(len(places.domains), 1, dtype=torch.float64)
+        if shift is not None:
+            rows = [shift.domains.get(one.name, shift.sources) for one in places.domains]
+            self.shares = _constant(np.stack(rows) / shift.sources)
         ends = committee.output_range
         if ends is None:
-            shares = np.ones((len(places.domains), 1))
-            if shift is not None:
-                names = [one.name for one in places.domains]
-                rows = [shift.domains.get(name, shift.sources) for name in names]
-                shares = np.stack(rows) / shift.sources
-            self.shares = _constant(shares)
             return
         assert deviations is not None
         shape = len(committee.members), ends.least.shape[-1]
@@ -278,10 +261,9 @@ class Program(nn.Module):
 
     def _probabilities(self, parts: list[Tensor], shares: Tensor) -> Tensor:
         """Tempered, averaged, and corrected for the shares of classes where that helped."""
-        mean = torch.zeros_like(parts[0])
-        for part, weight, temperature in zip(parts, self.weights, self.temperatures):
-            smooth = (1 - self.smoothing) * part + self.smoothing / part.shape[1]
-            mean = mean + weight * torch.softmax(smooth.log() / temperature, dim=1)
+        smooth = [(1 - self.smoothing) * one + self.smoothing / one.shape[1] for one in parts]
+        pairs = zip(smooth, self.temperatures)
+        mean = self._mean([torch.softmax(one.log() / warm, dim=1) for one, warm in pairs])
         mean = mean / mean.sum(dim=1, keepdim=True) * shares
         return mean / mean.sum(dim=1, keepdim=True)
 
@@ -289,15 +271,13 @@ class Program(nn.Module):
         """Kept within their range, averaged, with deviations that grow where members disagree."""
         ends = zip(self.least, self.largest)
         kept = [part.maximum(least).minimum(most) for part, (least, most) in zip(parts, ends)]
-        mean = _weighted(self.weights, kept)
-        spread = _weighted(self.weights, spreads)
-        variance = _weighted(self.weights, [(part - mean) ** 2 for part in kept])
+        mean, spread = self._mean(kept), self._mean(spreads)
+        variance = self._mean([(part - mean) ** 2 for part in kept])
         raw = torch.sqrt((self.typical * spread) ** 2 + variance)
         return mean, (raw * self.factors).clamp_min(self.least_deviation)
 
-
-def _weighted(weights: list[float], parts: list[Tensor]) -> Tensor:
-    return torch.stack([weight * part for weight, part in zip(weights, parts)]).sum(dim=0)
+    def _mean(self, parts: list[Tensor]) -> Tensor:
+        return torch.stack([w * part for w, part in zip(self.weights, parts)]).sum(dim=0)
 
 
 class Half(nn.Module):

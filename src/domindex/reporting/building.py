@@ -23,10 +23,15 @@ from domindex.inputs.names import number_names
 from domindex.inputs.profiles import ColumnProfile
 from domindex.progress import Progress
 from domindex.reporting.audit import audit_record, audit_within
-from domindex.reporting.columns import input_names, profile_table, report_columns
+from domindex.reporting.columns import (
+    Explanations,
+    explain,
+    input_names,
+    profile_table,
+    report_columns,
+)
 from domindex.reporting.diagnostics import diagnose
 from domindex.reporting.distances import distances_to_sources, nearest_domains
-from domindex.reporting.explaining import Explanations, explain
 from domindex.reporting.montage import are_pictures, domain_pictures, picture_uri, spread_out
 from domindex.reporting.report_data import (
     DomainRecord,
@@ -141,7 +146,7 @@ def report_data(
         configuration={name: repr(value) for name, value in sorted(model.get_params().items())},
         versions=versions(),
         summary=tuple(model.summary().splitlines()),
-        profiles=why.columns,
+        profiles=why[0],
         drivers=tuple(starmap(DriverRecord, importance.itertuples(index=False))),
         preparation=tuple(preparation),
         no_audit=audit if isinstance(audit, str) else "",
@@ -279,8 +284,8 @@ def _domain_records(
             forecast=forecasts.get(str(name)),
             angle=None if index.angles is None else float(index.angles[number]),
             picture=pictures.get(name),
-            differences=why.differences[number],
-            missing=why.missing[number],
+            differences=why[1][number],
+            missing=why[2][number],
         )
         for number, name in enumerate(index.domains)
     )

@@ -1,8 +1,9 @@
-"""Columns of the data by domain: to colour the map by, and to compare domains in."""
+"""Columns of the data by domain: to colour the map by, and why a domain lies where it does."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -11,13 +12,25 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from domindex.arrays import Ints
+from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
+from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.names import is_missing
 from domindex.inputs.profiles import ColumnProfile, max_profiles
-from domindex.reporting.report_data import Value, most_columns
+from domindex.reporting.canvas import map_and_sources
+from domindex.reporting.distances import distances_to_sources, nearest_domains
+from domindex.reporting.report_data import (
+    ColumnRecord,
+    DifferenceRecord,
+    MissingRecord,
+    Value,
+    most_columns,
+)
 
 Columns = dict[str, tuple[Value, ...]]
+Explanations = tuple[
+    tuple[ColumnRecord, ...], list[tuple[DifferenceRecord, ...]], list[tuple[MissingRecord, ...]]
+]
 
 
 def report_columns(
@@ -29,10 +42,7 @@ def report_columns(
     notes: list[str],
     max_inputs: int = 60,
 ) -> Columns:
-    """One value per domain: of the user's `extra` columns, of predictions, and of the inputs.
-
-    What does not fit is left out, with a sentence in `notes`.
-    """
+    """One value per domain of the user's `extra` columns, of predictions, and of the inputs."""
     n_domains = len(model.domain_index_.domains)
     given = {} if extra is None else aggregate_columns(extra, row_domains, n_domains)
     inputs = model._read_rows(X)
@@ -78,35 +88,46 @@ def aggregate_columns(columns: Any, row_domains: Ints, n_domains: int) -> Column
 
     Nothing is shown of a single row: a mean needs three values, and a text must be in five rows.
     """
-    return {
-        label: (_commonest if values.dtype == object else _mean)(values, row_domains, n_domains)
-        for label, values in _columns_by_name(columns, "columns", len(row_domains))
-    }
+    found: Columns = {}
+    for label, values in _columns_by_name(columns, "columns", len(row_domains)):
+        frame = pd.DataFrame({"domain": row_domains, "value": values})
+        is_text = values.dtype == object
+        known = [not is_missing(one) for one in values] if is_text else np.isfinite(values)
+        frame = frame[known]
+        if is_text:
+            frame = frame.assign(value=frame["value"].map(str))
+            frame = frame[frame.groupby("value")["value"].transform("size") >= 5]
+            by_domain = frame.groupby("domain", sort=False)["value"].agg(_commonest)
+        else:
+            by_domain = frame.groupby("domain")["value"].agg(["mean", "size"])
+            by_domain = by_domain.loc[by_domain["size"] >= 3, "mean"]
+        found[label] = tuple(by_domain.get(number) for number in range(n_domains))
+    return found
+
+
+def _commonest(texts: pd.Series) -> str:
+    """The one that comes first, of those that are equally common."""
+    return str(texts.value_counts(sort=False).idxmax())
 
 
 def profile_table(
     table: Any, row_domains: Ints, n_domains: int, seed: int = 0
 ) -> tuple[ColumnProfile, ...]:
     """A profile for each column of a data frame or a mapping; what is no number counts as text."""
-    rows = _some_rows(row_domains, seed)
-    columns = _columns_by_name(table, "table", len(row_domains))[: max_profiles(n_domains)]
-    return tuple(_profile(name, one[rows], row_domains[rows], n_domains) for name, one in columns)
-
-
-def _profile(name: str, values: NDArray, row_domains: Ints, n_domains: int) -> ColumnProfile:
-    if values.dtype.kind == "f":
-        return ColumnProfile.of_numbers(name, values, row_domains, n_domains)
-    texts: Sequence[Any] = [None if is_missing(one) else str(one) for one in values]
-    return ColumnProfile.of_texts(name, texts, row_domains, n_domains)
-
-
-def _some_rows(row_domains: Ints, seed: int, most: int = 500) -> Ints:
-    """At most so many rows of every domain, in their order: enough for eight bins."""
+    # at most 500 rows of every domain, enough for eight bins, in their order
     mixed = np.random.default_rng(seed).permutation(len(row_domains))
-    order = mixed[np.argsort(row_domains[mixed], kind="stable")]
-    sizes = np.bincount(row_domains)
-    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.sort(order[np.arange(len(order)) - starts < most])
+    rows = np.sort(pd.Series(mixed).groupby(row_domains[mixed]).head(500).to_numpy())
+    numbers = row_domains[rows]
+    found = []
+    for name, values in _columns_by_name(table, "table", len(row_domains))[
+        : max_profiles(n_domains)
+    ]:
+        if values.dtype.kind == "f":
+            found.append(ColumnProfile.of_numbers(name, values[rows], numbers, n_domains))
+            continue
+        texts = [None if is_missing(one) else str(one) for one in values[rows]]
+        found.append(ColumnProfile.of_texts(name, texts, numbers, n_domains))
+    return tuple(found)
 
 
 def _columns_by_name(columns: Any, argument: str, n_rows: int) -> list[tuple[str, NDArray]]:
@@ -141,20 +162,153 @@ def _array(values: Any) -> NDArray:
     return objects
 
 
-def _mean(values: NDArray, row_domains: Ints, n_domains: int) -> tuple[Value, ...]:
-    known = np.isfinite(values)
-    counts = np.bincount(row_domains[known], minlength=n_domains)
-    means = np.bincount(row_domains[known], values[known], n_domains) / np.maximum(counts, 1)
-    return tuple(float(m) if n >= 3 else None for m, n in zip(means, counts))
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One column of all domains beside their neighbours and the sources."""
+
+    profile: ColumnProfile
+    sources: Floats  # (bins,) shares of the sources, each counting alike
+    neighbours: Floats  # (domains, bins) shares of each domain's neighbours
+    # (domains, 3) from neighbours, from sources, 0 to 1, and by chance, were there no reason
+    distances: Floats
+    missing: Floats  # (domains,) share of missing values
+
+    @classmethod
+    def of(cls, profile: ColumnProfile, nearest: Ints, is_source: NDArray[np.bool_]) -> Comparison:
+        """Domains that the profile does not hold, such as added ones, have no counts."""
+        more = len(nearest) - len(profile.counts)
+        counts = np.pad(profile.counts, ((0, more), (0, 0)))
+        profile = replace(profile, counts=counts, missing=np.pad(profile.missing, (0, more)))
+        shares, known = profile.shares, profile.counts.sum(axis=1)
+        there = (known > 0).astype(np.float64)
+        around = there[nearest].sum(axis=1)
+        neighbours = shares[nearest].sum(axis=1) / np.maximum(around, 1.0)[:, None]
+        sources = profile.pooled(is_source)
+        distances = [
+            profile.distance(shares, neighbours) * there * (around > 0),
+            profile.distance(shares, sources[None]) * there * bool(sources.any()),
+            _chance(profile, neighbours, np.maximum(known, 1.0)),
+        ]
+        lacking = profile.missing / np.maximum(known + profile.missing, 1.0)
+        return cls(profile, sources, neighbours, np.stack(distances, axis=1), lacking)
+
+    @property
+    def strength(self) -> Floats:
+        """(domains,) by which columns are ordered: the mean of both distances beyond chance."""
+        near, away, chance = self.distances.T
+        return (near + away) / 2.0 - chance
 
 
-def _commonest(values: NDArray, row_domains: Ints, n_domains: int) -> tuple[Value, ...]:
-    known = np.array([not is_missing(one) for one in values], dtype=bool)
-    frame = pd.DataFrame(
-        {"domain": row_domains[known], "text": [str(one) for one in values[known]]}
+def compare(model: Any, profiles: Sequence[ColumnProfile]) -> list[Comparison]:
+    """Every column, over all domains of the model's map."""
+    index, is_source = map_and_sources(model)
+    return [Comparison.of(one, nearest_domains(index), is_source) for one in profiles]
+
+
+def explain(model: Any, profiles: Sequence[ColumnProfile], most: int = 5) -> Explanations:
+    """The columns, and for every domain those in which it differs, and those that it lacks.
+
+    At most `most` of each, the largest first; less than half a percent lacking is not mentioned.
+    """
+    _, is_source = map_and_sources(model)
+    compared = compare(model, profiles)
+    if not compared:
+        return (), [()] * len(is_source), [()] * len(is_source)
+    strength = np.stack([one.strength for one in compared], axis=1)
+    lacking = np.stack([one.missing for one in compared], axis=1)
+    shares = [one.profile.shares for one in compared]
+
+    def difference(n: int, domain: int) -> DifferenceRecord:
+        near, away, chance = compared[n].distances[domain].tolist()
+        parts = _rounded(shares[n][domain]), _rounded(compared[n].neighbours[domain])
+        return DifferenceRecord(n, near, away, chance, *parts)
+
+    return (
+        tuple(
+            ColumnRecord(
+                one.profile.name,
+                one.profile.bin_names,
+                not one.profile.levels,
+                _rounded(one.sources),
+                float(missing[is_source].mean()) if is_source.any() else 0.0,
+            )
+            for one, missing in zip(compared, lacking.T)
+        ),
+        [
+            tuple(difference(n, domain) for n in columns if strength[domain, n] > 0)
+            for domain, columns in enumerate(_largest(strength, most))
+        ],
+        [
+            tuple(MissingRecord(n, float(values[n])) for n in columns if values[n] >= 0.005)
+            for values, columns in zip(lacking, _largest(lacking, most))
+        ],
     )
-    often = frame.groupby("text", sort=False)["text"].transform("size") >= 5
-    counts = frame[often].groupby(["domain", "text"], sort=False).size().reset_index(name="n")
-    first = counts.sort_values("n", ascending=False, kind="stable").drop_duplicates("domain")
-    found = dict(zip(first["domain"].tolist(), first["text"].tolist()))
-    return tuple(found.get(number) for number in range(n_domains))
+
+
+def map_table(model: Any) -> pd.DataFrame:
+    """A row a domain: domain, role, index_1, …, std_1, …, distance, and angle where it closes."""
+    index, is_source = map_and_sources(model)
+    columns: dict[str, Any] = {
+        "domain": pd.Series(list(index.domains), dtype=object),
+        "role": np.where(is_source, "source", "target").tolist(),
+    }
+    columns |= {f"index_{n}": axis for n, axis in enumerate(index.coordinates.T, start=1)}
+    columns |= {f"std_{n}": axis for n, axis in enumerate(model.domain_index_std_.T, start=1)}
+    columns["distance"] = distances_to_sources(index, model.source_domains_)
+    if index.angles is not None:
+        columns["angle"] = index.angles
+    return pd.DataFrame(columns)
+
+
+def explain_domain(model: Any, name: Hashable) -> pd.DataFrame:
+    """A row a column, the largest difference first; see `BaseVDI.explain_domain`."""
+    domains = model.domain_index_.domains
+    if name not in domains:
+        raise InputError(
+            f"{name!r} is none of the model's domains ({preview(domains)}). "
+            f"{did_you_mean(str(name), map(str, domains)) or 'Spell it as in sample_domain.'}"
+        )
+    number = domains.index(name)
+    compared = compare(model, () if model._record is None else model._record.profiles)
+    known = [one for one in compared if one.profile.counts[number].any()]
+    rows = []
+    for one in sorted(known, key=lambda one: -one.strength[number]):
+        shares = one.profile.shares[number], one.neighbours[number], one.sources
+        level = None
+        if one.profile.levels:
+            level = int(np.abs(2.0 * shares[0] - shares[1] - shares[2]).argmax())
+        typical = [_typical(one.profile, part, level) for part in shares]
+        rows.append([one.profile.name, *one.distances[number].tolist(), *typical])
+    names = ["column", "from_neighbours", "from_sources", "chance"]
+    typical_names = ["typical", "neighbours_typical", "sources_typical"]
+    return pd.DataFrame(rows, columns=names + typical_names)
+
+
+def _typical(profile: ColumnProfile, shares: Floats, level: int | None) -> str | None:
+    """The range that holds the median, or the share of a category; None where nothing is known."""
+    if not shares.any():
+        return None
+    if level is not None:
+        return f"{profile.bin_names[level]} {shares[level]:.0%}"
+    half = shares.sum() / 2.0
+    return profile.bin_names[int((np.cumsum(shares) >= half - 1e-9).argmax())]
+
+
+def _chance(profile: ColumnProfile, shares: Floats, rows: Floats) -> Floats:
+    """(domains,) expected distance of so many rows, drawn from shares (domains, bins), to these."""
+    if profile.levels or not len(profile.edges):
+        spread = np.sqrt(2.0 * shares * (1.0 - shares) / np.pi).sum(axis=1) / 2.0
+    else:
+        below = np.clip(np.cumsum(shares, axis=1)[:, :-1], 0.0, 1.0)
+        spread = np.sqrt(2.0 * below * (1.0 - below) / np.pi).mean(axis=1)
+    return spread / np.sqrt(rows)
+
+
+def _largest(values: Floats, most: int) -> list[list[int]]:
+    """Of each row the numbers of its largest values, the largest first."""
+    return np.argsort(-values, axis=1, kind="stable")[:, :most].tolist()
+
+
+def _rounded(shares: Floats) -> tuple[float, ...]:
+    """To whole percents: a bar shows no more, and no single row can be recognised."""
+    return tuple(np.round(shares, 2).tolist())

@@ -26,8 +26,8 @@ from domindex.reporting.canvas import (
     short_name,
     source_marks,
 )
+from domindex.reporting.columns import explain_domain
 from domindex.reporting.distances import distances_to_sources
-from domindex.reporting.explaining import explain_domain
 
 
 def plot_forecast(

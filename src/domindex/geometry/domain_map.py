@@ -101,9 +101,10 @@ class LandmarkError:
         """Exact transport between clouds against distances of coordinates."""
         rng, found = np.random.default_rng(0), []
         for numbers in (np.arange(len(clouds)), landmarks):
-            pairs = random_pairs(numbers, n_pairs, rng)
-            exact = transport_of_pairs(clouds, pairs)
-            first, second = pairs.T
+            one = rng.integers(len(numbers), size=n_pairs)  # and a different one
+            other = (one + rng.integers(1, len(numbers), size=n_pairs)) % len(numbers)
+            first, second = numbers[one], numbers[other]
+            exact = transport_of_pairs(clouds, np.stack([first, second], axis=1))
             shown = np.linalg.norm(coordinates[first] - coordinates[second], axis=1)
             scale = float(shown @ exact) / (float(shown @ shown) or 1.0)
             off = np.linalg.norm(scale * shown - exact) / (np.linalg.norm(exact) or 1.0)
@@ -117,13 +118,6 @@ class LandmarkError:
             f"of {self.spearman:.3f} (landmarks: {self.landmark_spearman:.3f}) and a stress of "
             f"{self.stress:.3f} ({self.landmark_stress:.3f})."
         )
-
-
-def random_pairs(numbers: Ints, count: int, rng: np.random.Generator) -> Ints:
-    """(count, 2) of the numbers, two different ones each."""
-    first = rng.integers(len(numbers), size=count)
-    second = (first + rng.integers(1, len(numbers), size=count)) % len(numbers)
-    return np.stack([numbers[first], numbers[second]], axis=1)
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:
@@ -169,9 +163,7 @@ class DomainMap(Saved):
 
     index: DomainIndex  # coordinates of unit mean square length, and the distances they show
     transport: Floats  # (drawn, drawn) between the clouds that the map was drawn from
-    clouds: tuple[
-        Floats, ...
-    ]  # (thinned) local indices of each domain, their levels drawn together
+    clouds: tuple[Floats, ...]  # (thinned) local indices, their levels drawn together
     method: Method  # how transport is measured
     neighbors: tuple[int, ...]  # numbers of them that geodesics pass through; may be none
     unit: float  # length in the space of local indices of one unit of the map
@@ -200,8 +192,7 @@ class DomainMap(Saved):
 
         Exact transport while the pairs are few, slices beyond, unless `method` says which.
         `reference` is a map of the same domains that this one is turned onto. Of more than
-        `most_drawn` domains the map is drawn from `landmarks`, chosen here where None, and the
-        others are placed on it.
+        `most_drawn` domains the map is drawn from `landmarks`, chosen here where None.
         """
         if landmarks is None and len(local_indices) > most_drawn:
             landmarks = choose_landmarks(local_indices, most=most_drawn)
@@ -356,10 +347,8 @@ class DomainMap(Saved):
 
     def _locate_clouds(self, clouds: Sequence[Floats], by_landmarks: bool) -> tuple[Floats, Floats]:
         """Places (new, index_dim) and the distances (new, drawn) that they show, in map units."""
-        widest, reach = None, None
-        if self.neighbors:
-            widest = max(self.neighbors)
-            reach = np.max([one.reach for one in self._paths], axis=0)
+        widest = max(self.neighbors, default=None)
+        reach = np.max([one.reach for one in self._paths], axis=0) if self.neighbors else None
         known, method = self._drawn_clouds, self.method
         gaps = transport_to_known(clouds, known, method, widest, reach, at_once=by_landmarks)
         if self.neighbors and by_landmarks:  # thousands, some at a time for memory

@@ -133,7 +133,7 @@ class AffineFlow(Saved):
         return super().from_state(state | {"description_length": float("nan")})
 
     def _check_state(self) -> None:
-        size, n_parameters = _n_features(self.basis), self.basis.shape[1:]
+        size, n_parameters = int(len(self.basis) ** 0.5), self.basis.shape[1:]
         fits = self.coefficients.shape[1:] == n_parameters and len(n_parameters) == 1
         if not fits or len(self.basis) != size * (size + 1):
             raise ValueError("the coefficients of the flow do not fit its basis")
@@ -194,12 +194,8 @@ def solve_flow(
 
 def _generators(coefficients: Floats, basis: Floats) -> Floats:
     """Coefficients (q, parameters) to generators (q, p, p + 1)."""
-    n_features = _n_features(basis)
+    n_features = int(len(basis) ** 0.5)  # its rows are p (p + 1)
     return (coefficients @ basis.T).reshape(-1, n_features, n_features + 1)
-
-
-def _n_features(basis: Floats) -> int:
-    return round((0.25 + len(basis)) ** 0.5 - 0.5)
 
 
 def homogeneous(generators: Floats, index: Floats) -> Floats:

@@ -190,9 +190,14 @@ def find_loop(distances: ArrayLike) -> Loop | None:
     is_even = best.birth <= RING.even_step * float(np.median(best.steps))
     if best.persistence < (RING.even_persistence if is_even else RING.min_persistence):
         return None
-    angles, rate = arc_angles(near, best.angles, best.reach)
-    best = replace(best, angles=angles, rate=rate)
-    loop = replace(best, angles=_all_angles(best, landmarks, matrix), distances=matrix)
+    arcs, rate = arc_angles(near, best.angles, best.reach)
+    best, angles = replace(best, angles=arcs, rate=rate), np.empty(len(matrix))
+    angles[landmarks] = arcs
+    for number in np.setdiff1d(np.arange(len(matrix)), landmarks):
+        angles[number] = best.locate(matrix[number, landmarks])
+    angles -= angles[0]
+    rises = wrap_angle(np.diff(angles)).sum() >= 0
+    loop = replace(best, angles=wrap_angle(angles if rises else -angles), distances=matrix)
     # On the ring: domains that follow each other, or share an angle, are close.
     apart = np.abs(wrap_angle(loop.angles[:, None] - loop.angles[None, :]))
     beside = matrix[apart <= TURN / len(loop.angles) / 2]
@@ -223,17 +228,6 @@ def _measured(distances: Floats, neighbors: int) -> Loop | None:
         rough = Loop(angles, birth, death, TURN / distances.sum(), distances)
         angles = harmonic_angles(distances, angles, rough.reach)
     return rough
-
-
-def _all_angles(loop: Loop, landmarks: Ints, distances: Floats) -> Floats:
-    """Angles of all domains from those of the landmarks, in a direction of their own."""
-    angles = np.empty(len(distances))
-    angles[landmarks] = loop.angles
-    for number in np.setdiff1d(np.arange(len(distances)), landmarks):
-        angles[number] = loop.locate(distances[number, landmarks])
-    angles -= angles[0]
-    rises = wrap_angle(np.diff(angles)).sum() >= 0
-    return wrap_angle(angles if rises else -angles)
 
 
 def comes_back(loop: Loop, clouds: Sequence[Floats]) -> bool:
@@ -291,8 +285,7 @@ class RingCoordinate(Saved):
     def chance_of_other_way(self, angles: ArrayLike) -> Floats:
         """That the long way round is the right one, if a rule breaks somewhere among domains
         without labels: ½ opposite to the sources, 0 among them."""
-        away = np.abs(self.of(angles))
-        short = np.maximum(away - self.half_width, 0.0)
+        short = np.maximum(np.abs(self.of(angles)) - self.half_width, 0.0)
         return short / (TURN - 2.0 * self.half_width)
 
     def in_question(self, angles: ArrayLike) -> NDArray[np.bool_]:

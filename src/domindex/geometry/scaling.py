@@ -261,10 +261,7 @@ def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> Floats:
 
 
 def mean_geodesics(distances: Floats, neighbors: Sequence[int]) -> Floats:
-    """Geodesic distances averaged over several numbers of neighbours, (N, N).
-
-    Each is brought to the mean length of the first: more neighbours make shorter paths.
-    """
+    """Geodesics averaged over several numbers of neighbours, at the mean length of the first."""
     return np.mean([one.lengths * one.share for one in known_paths(distances, neighbors)], axis=0)
 
 
@@ -297,11 +294,8 @@ def known_paths(distances: Floats, neighbors: Sequence[int]) -> list[KnownPaths]
 
 
 def extend_paths(gaps: Floats, paths: Sequence[KnownPaths]) -> Floats:
-    """(new, known) mean path lengths of new domains at direct distances `gaps` (new, known).
-
-    The first step leads to one of the nearest known domains, or to one that would have the new one
-    among its own nearest; the rest goes along known paths.
-    """
+    """(new, known) mean path lengths of new domains at direct distances `gaps` (new, known): a
+    step to one of the nearest, or to one that would have it among its own, then known paths."""
     rows, extended = np.arange(len(gaps)), []
     for one in paths:
         joined = np.isfinite(gaps) & (gaps <= one.reach)
@@ -321,10 +315,9 @@ def extend_paths(gaps: Floats, paths: Sequence[KnownPaths]) -> Floats:
 def join_paths(gaps: Floats, distances: Floats, paths: Sequence[KnownPaths]) -> Floats:
     """`extend_paths`, with what a new domain does to known paths taken off its own.
 
-    A domain that joins the graph takes the place of the last neighbour of those it is near to, and
-    paths around it, its own too, become longer. With w by inverse distance over its nearest:
-    δ(i) = g'(new, i) − Σⱼ wⱼ (g'(j, i) − g(j, i)), g' with it and g without. `distances` are
-    (known, known); `gaps` are infinite where nobody can be anybody's neighbour.
+    It takes the place of the last neighbour of those it is near to, and paths around it become
+    longer. With w by inverse distance over its nearest: δ(i) = g'(new, i) − Σⱼ wⱼ (g'(j, i) −
+    g(j, i)), g' with it and g without. `gaps` are infinite where nobody can be a neighbour.
     """
     n_known, widest = len(distances), max(one.n_neighbors for one in paths)
     joined = np.zeros((n_known + 1, n_known + 1))

@@ -89,7 +89,7 @@ class PlacedRows:
     def places(self, ring: RingCoordinate | None) -> Floats:
         """Where each domain lies on the map, or along its ring, (domains, components)."""
         if ring is None:
-            return np.stack([domain.place for domain in self.domains])
+            return np.array([domain.place for domain in self.domains])
         assert self.angles is not None
         angles = [self.angles[domain.name] for domain in self.domains]
         return ring.of(angles, self.other_way)[:, None]

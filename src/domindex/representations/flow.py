@@ -33,11 +33,8 @@ AROUND = {"key": "around", "omitted": True}  # only flows around a ring have one
 
 @dataclass(frozen=True, eq=False)
 class FlowAligned(Saved, Representation):
-    """Every domain aligned along the map to β = 0 by the flow in closed form.
-
-    Where the map closes, and a flow around the ring describes the domains better, they are aligned
-    around the ring to the middle of the sources.
-    """
+    """Every domain aligned along the map to β = 0 by the flow in closed form; or around its ring
+    to the middle of the sources, where that describes the domains better."""
 
     name = "flow"
     label = "inputs aligned by the flow"
@@ -59,9 +56,8 @@ class FlowAligned(Saved, Representation):
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
         size = geometry.subspace.matrix.shape[1]
-        flow, around = geometry.selected.flow, geometry.selected.around
-        ring = None if around is None else around.ring
-        flow = flow if around is None else around.flow
+        selected, around = geometry.selected, geometry.selected.around
+        flow, ring = (selected.flow, None) if around is None else (around.flow, around.ring)
         bare = cls(geometry.scaler, geometry.subspace, flow, InputScaler.plain(size), ring)
         aligned = bare.align(PlacedRows.of_map(data, geometry.domain_map))
         unit = np.sqrt(aligned.var(axis=0).mean()) or 1.0
@@ -103,11 +99,8 @@ class FlowAligned(Saved, Representation):
 
 @dataclass(frozen=True, eq=False)
 class GridFlowAligned(Saved, Representation):
-    """Every domain's pictures moved over their grid, and lit, as they would look at β = 0.
-
-    Where the map closes, and a motion around its ring is better, as they would look in the middle
-    of the sources.
-    """
+    """Every domain's pictures moved over their grid, and lit, as they would look at β = 0; or in
+    the middle of the sources, where a motion around the ring is better."""
 
     name = "grid_flow"
     label = "inputs moved over their grid"
@@ -146,9 +139,8 @@ class GridFlowAligned(Saved, Representation):
         """(rows, features), in the order of the user's rows."""
         grid = self.layout.to_grid(rows.inputs)
         aligned = np.empty(grid.shape)
-        if rows.domains:
-            for domain, place in zip(rows.domains, rows.places(self.ring)):
-                aligned[domain.rows] = self.flow.carry(grid[domain.rows], place)
+        for domain, place in zip(rows.domains, rows.places(self.ring)):
+            aligned[domain.rows] = self.flow.carry(grid[domain.rows], place)
         return self.layout.from_grid(aligned)
 
     def apply(self, rows: PlacedRows) -> RepresentedRows:

@@ -100,7 +100,9 @@ def resembling_rows(
     whiten = whitening(np.concatenate([target - target.mean(axis=0) for target in targets]))
     targets = [target @ whiten for target in targets]
     sources = {number: clouds[number] @ whiten for number in large}
-    shares = {number: _shares(weights[number]) for number in large}
+    # All rows alike where none of them counts.
+    shares = {n: weights[n] if weights[n].any() else np.ones(len(weights[n])) for n in large}
+    shares = {number: share / share.sum() for number, share in shares.items()}
     if _cost_against_mirror(targets, sources, shares) >= MAP.max_matching_cost:
         return everything
     for turn in range(MAP.matching_rounds):
@@ -141,12 +143,6 @@ def _spread_out(targets: list[Floats]) -> list[Floats]:
     usable = [target for target in targets if len(target) <= MAP.matched_rows]
     chosen = np.linspace(0, len(usable) - 1, min(len(usable), MAP.max_patterns)).round().astype(int)
     return [usable[number] for number in np.unique(chosen)]
-
-
-def _shares(weights: Floats) -> Floats:
-    """Weights summing to 1; all the same where none of the rows counts."""
-    total = weights.sum()
-    return weights / total if total > 0.0 else np.full(len(weights), 1.0 / len(weights))
 
 
 def _most(shares: Floats, size: int) -> Ints:

@@ -154,13 +154,7 @@ def test_the_gradient_of_the_description_length_is_right(family, n_features, n_c
 @pytest.mark.parametrize("p", [1, 2, 3, 5])
 def test_families_have_as_many_parameters_as_they_should(p):
     turns = p * (p - 1) // 2
-    counts = {
-        "shift": p,
-        "spin": turns,
-        "rigid": turns + p,
-        "linear": p * p,
-        "affine": p * (p + 1),
-    }
+    counts = {"shift": p, "spin": turns, "rigid": turns + p, "linear": p * p, "affine": p * (p + 1)}
     assert set(counts) == set(FAMILIES)
     for family, count in counts.items():
         basis = family_basis(family, p, np.ones(p))

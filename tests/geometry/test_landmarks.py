@@ -6,11 +6,7 @@ import pytest
 from domindex.datasets import make_drift
 from domindex.geometry import DomainMap, classical_scaling
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.geometry.domain_map import (
-    LandmarkError,
-    choose_landmarks,
-    rank_correlation,
-)
+from domindex.geometry.domain_map import LandmarkError, choose_landmarks, rank_correlation
 from domindex.geometry.scaling import place
 from domindex.inputs import check_domain_data
 

@@ -20,12 +20,7 @@ from domindex.geometry import (
     scaling_spectrum,
 )
 from domindex.geometry.domain_map import scaled_index
-from domindex.geometry.scaling import (
-    extend_paths,
-    join_paths,
-    known_paths,
-    mean_geodesics,
-)
+from domindex.geometry.scaling import extend_paths, join_paths, known_paths, mean_geodesics
 
 
 def planted(seed: int = 0, n: int = 12, d: int = 3) -> np.ndarray:

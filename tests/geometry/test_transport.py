@@ -11,11 +11,7 @@ from scipy.spatial.distance import cdist
 
 from domindex.errors import InputError
 from domindex.geometry import transport_distances
-from domindex.geometry.transport import (
-    column_quantiles,
-    moment_bounds,
-    transport_to_known,
-)
+from domindex.geometry.transport import column_quantiles, moment_bounds, transport_to_known
 
 METHODS = ["exact", "sinkhorn", "sliced"]
 
@@ -169,10 +165,7 @@ def drawn(n_domains, n_features=2, seed=0, sizes=(20, 35)):
 
 @pytest.mark.parametrize("n_features", [1, 2, 4])
 def test_the_nearest_are_found_exactly_and_far_ones_are_not_measured(n_features):
-    known, new = (
-        drawn(25, n_features),
-        drawn(6, n_features, seed=1),
-    )
+    known, new = (drawn(25, n_features), drawn(6, n_features, seed=1))
     found = transport_to_known(new, known, "exact", n_nearest=3)
     full = np.stack([to_each(cloud, known) for cloud in new])
     for pruned, exact in zip(found, full):
@@ -183,23 +176,14 @@ def test_the_nearest_are_found_exactly_and_far_ones_are_not_measured(n_features)
 
 @pytest.mark.parametrize("method", ["exact", "sliced"])
 def test_without_a_number_all_are_measured_each_as_if_alone(method):
-    known, new = (
-        drawn(5),
-        [*drawn(3, seed=1), drawn(1, sizes=(1, 2))[0]],
-    )
+    known, new = (drawn(5), [*drawn(3, seed=1), drawn(1, sizes=(1, 2))[0]])
     found = transport_to_known(new, known, method)
     alone = [to_each(cloud, known, method=method) for cloud in new]
     np.testing.assert_allclose(found, alone, rtol=1e-9)
 
 
 def test_sliced_distances_between_clouds_of_one_size_are_of_their_order_statistics():
-    known, new = (
-        drawn(4, sizes=(20, 21)),
-        [
-            *drawn(2, seed=1, sizes=(20, 21)),
-            *drawn(1, seed=2),
-        ],
-    )
+    known, new = (drawn(4, sizes=(20, 21)), [*drawn(2, seed=1, sizes=(20, 21)), *drawn(1, seed=2)])
     alone = [to_each(cloud, known, method="sliced") for cloud in new]
     np.testing.assert_allclose(transport_to_known(new, known, "sliced"), alone, rtol=1e-9)
 
@@ -222,10 +206,7 @@ def test_what_lies_within_reach_is_measured_too():
 
 @pytest.mark.parametrize("n_features", [1, 3])
 def test_slices_of_many_clouds_at_once_are_those_of_each(n_features):
-    known, new = (
-        drawn(6, n_features),
-        drawn(4, n_features, seed=1),
-    )
+    known, new = (drawn(6, n_features), drawn(4, n_features, seed=1))
     each, at_once = (
         transport_to_known(new, known, "sliced", at_once=together) for together in (False, True)
     )

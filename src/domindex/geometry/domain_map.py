@@ -45,9 +45,7 @@ if TYPE_CHECKING:
 
 
 def choose_landmarks(
-    clouds: Sequence[Floats],
-    is_source: NDArray[np.bool_] | None = None,
-    most: int = MAP.max_drawn,
+    clouds: Sequence[Floats], is_source: NDArray[np.bool_] | None = None, most: int = MAP.max_drawn
 ) -> Ints:
     """The rising numbers of at most `most` of the clouds (rows, features), spread over all as
     k-means++ starts. Sources have their share, and a tenth at least."""

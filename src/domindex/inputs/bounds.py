@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.arrays import Floats
+from domindex.arrays import Floats, Ints
 from domindex.errors import ExtremeValueWarning
 from domindex.inputs.domain_data import DomainData
 from domindex.inputs.messages import frames_inside, shortened
-from domindex.inputs.names import group_rows, number_names, order_names
+from domindex.inputs.names import group_rows, order_names
 from domindex.persistence.saved import Saved
 
 
@@ -32,14 +32,6 @@ class BoundSettings:
 SETTINGS = BoundSettings()
 
 
-class ColumnBounds(NamedTuple):
-    """Of columns, (columns,) each: what lies below `low` or above `high` is too far out."""
-
-    low: Floats
-    high: Floats
-    reach: Floats  # how far a new domain may lie beyond its own bulk
-
-
 class Limits(NamedTuple):
     """(columns,) each: values below `low` count as `lowest`, those above `high` as `highest`."""
 
@@ -54,48 +46,37 @@ class Limits(NamedTuple):
         return np.where(inputs < self.low, self.lowest, upper).astype(inputs.dtype, copy=False)
 
 
-def bounds_of(numbers: Floats, domains: Sequence[Hashable]) -> tuple[float, float, float]:
-    """Of one column (rows,), NaN where it is missing, by the domain of every row."""
-    row_domains = number_names(domains, list(dict.fromkeys(domains)))
-    low, high, reach = column_bounds(numbers[:, None], row_domains)
-    return float(low[0]), float(high[0]), float(reach[0])
-
-
 def column_bounds(
-    values: NDArray, row_domains: NDArray[np.int64], cells_at_once: int = 2**23
-) -> ColumnBounds:
-    """How far values (rows, columns), NaN where missing, may lie from the others of their column.
+    values: NDArray, row_domains: Ints, cells_at_once: int = 2**23
+) -> tuple[Floats, Floats, Floats]:
+    """Low, high and reach of values (rows, columns), NaN where missing; (columns,) each.
 
-    The bulk of a domain is what is left without `trimmed` of its rows at each end, so that one row
-    has no say in it. Beyond the bulks of all domains a tail goes on for as long as the next value
-    is within `widths` widths of a bulk: the median one, or that of the domain that reaches
-    furthest. What lies beyond a gap is too far out. In a column that mostly has one value the
-    others are looked at; where a single row differs, the column is taken to be constant. Rounded
-    outwards, so that no row can be read off. `cells_at_once` are sorted, for memory.
+    What lies below `low` or above `high` is too far out; `reach` is how far a new domain may lie
+    beyond its own bulk. The bulk of a domain is what is left without `trimmed` of its rows at each
+    end, so that one row has no say in it. Beyond the bulks of all domains a tail goes on for as
+    long as the next value is within `widths` widths of a bulk. `cells_at_once` are sorted.
     """
     size = max(1, cells_at_once // max(1, len(values)))
     parts = [
         _bounds_of_some(values[:, start : start + size].astype(np.float64), row_domains)
         for start in range(0, values.shape[1], size)
     ]
-    return ColumnBounds(*(np.concatenate(part) for part in zip(*parts)))
+    low, high, reach = np.hstack(parts)
+    return low, high, reach
 
 
 @dataclass(frozen=True, eq=False)
 class InputBounds(Saved):
     """What is too far out, learned in a fit, and what it counts as, for rows of then and of later.
 
-    A fit leaves out a row that holds one: whatever it counts as, it would pull its domain along.
-    Where it must count as something, in predictions or because it is one of many, it is the nearest
-    value that its own domain has. The bulk of a new domain widens the bounds for its own rows, so
-    that a domain far out stays far out.
+    A fit leaves out a row that holds such a value. Elsewhere it counts as the nearest value of its
+    own domain. The bulk of a new domain widens the bounds for its own rows, so that a domain far
+    out stays far out.
     """
 
-    low: (
-        Floats  # (columns,) bounds for domains of the fit, and `reach` for others: see ColumnBounds
-    )
+    low: Floats  # (columns,) bounds for domains of the fit: see `column_bounds`
     high: Floats
-    reach: Floats
+    reach: Floats  # (columns,) for other domains
     domains: tuple[Hashable, ...]  # those of the fit first
     lowest: Floats  # (domains, columns) the ends of what each has within bounds
     highest: Floats
@@ -105,20 +86,16 @@ class InputBounds(Saved):
     @classmethod
     def fit(cls, data: DomainData) -> InputBounds:
         """From the inputs of all domains, (rows, columns)."""
-        found = column_bounds(data.inputs, data.row_domains)
-        ends = [_ends(data.inputs[rows], found.low, found.high) for rows in data.rows_by_domain()]
+        low, high, reach = column_bounds(data.inputs, data.row_domains)
+        ends = [_ends(data.inputs[rows], low, high) for rows in data.rows_by_domain()]
         lowest, highest = map(np.stack, zip(*ends))
-        nobody = np.zeros((0, len(found.low)))
-        return cls(*found, data.domains, lowest, highest, nobody, nobody)
+        nobody = np.zeros((0, len(low)))
+        return cls(low, high, reach, data.domains, lowest, highest, nobody, nobody)
 
-    def apply(
-        self,
-        inputs: NDArray,
-        groups: Iterable[tuple[Hashable | None, NDArray[np.int64]]],
-    ) -> NDArray:
-        """Rows (rows, columns) within bounds; the same array where none lies beyond them.
+    def apply(self, inputs: NDArray, groups: Iterable[tuple[Hashable | None, Ints]]) -> NDArray:
+        """Rows (rows, columns) within bounds, by names and row numbers of domains, known or new.
 
-        `groups` has a name and numbers of rows for every domain; rows of a new one bound it too.
+        The same array where none lies beyond them.
         """
         beyond = self._beyond(inputs)
         if not beyond.any():
@@ -131,12 +108,8 @@ class InputBounds(Saved):
                 result[rows] = limits.apply(part)
         return result
 
-    def rows_to_learn_from(self, data: DomainData) -> NDArray[np.int64]:
-        """Without rows that hold values too far out, as long as they can be spared.
-
-        They can where they are few of their domain, one or `trimmed` of its rows, and not all that
-        a class has. A row that differs in a column taken to be constant may stay.
-        """
+    def rows_to_learn_from(self, data: DomainData) -> Ints:
+        """Without rows that hold values too far out, if few of a domain and not all of a class do."""
         varies = self.low < self.high
         inputs, low, high = data.inputs[:, varies], self.low[varies], self.high[varies]
         spared = ((inputs < low) | (inputs > high)).any(axis=1)
@@ -150,9 +123,8 @@ class InputBounds(Saved):
 
     def apply_by_row(self, inputs: NDArray) -> NDArray:
         """Rows whose domains are not asked for, drawn in to the bounds of the fit."""
-        if not self._beyond(inputs).any():
-            return inputs
-        return Limits(self.low, self.high, self.low, self.high).apply(inputs)
+        limits = Limits(self.low, self.high, self.low, self.high)
+        return limits.apply(inputs) if self._beyond(inputs).any() else inputs
 
     def limits(self) -> Limits:
         """Of all known domains, (domains, columns) each."""
@@ -238,16 +210,27 @@ def warn_of_drawn_in(
     )
 
 
-def _bounds_of_some(values: Floats, row_domains: NDArray[np.int64]) -> ColumnBounds:
-    n_known = (~np.isnan(values)).sum(axis=0)
-    columns = np.arange(values.shape[1])
+def _bounds_of_some(values: Floats, row_domains: Ints) -> Floats:
+    """(3, columns) low, high and reach.
+
+    In a column that mostly has one value, the others are looked at; where a single row differs, the
+    column is taken to be constant.
+    """
+    n_known, columns = (~np.isnan(values)).sum(axis=0), np.arange(values.shape[1])
     common = np.sort(values, axis=0)[np.maximum(n_known - 1, 0) // 2, columns]
-    n_common = (values == common).sum(axis=0)
-    mostly_one = n_common > SETTINGS.common * n_known
+    mostly_one = (values == common).sum(axis=0) > SETTINGS.common * n_known
     others = np.where(mostly_one & (values == common), np.nan, values)
-    lows, highs = _bulks(others, row_domains)
+    order = np.argsort(row_domains, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(row_domains))[:-1])
+    lows, highs = np.full((2, len(groups), len(columns)), np.nan)
+    for number, rows in enumerate(groups):
+        ordered = np.sort(others[rows], axis=0)
+        enough = (~np.isnan(ordered)).sum(axis=0) > 2
+        if enough.any():
+            low, high = _bulk(ordered)
+            lows[number, enough], highs[number, enough] = low[enough], high[enough]
     ordered = np.sort(others, axis=0)
-    pooled_low, pooled_high = _bulk(ordered)
+    pooled = np.stack(_bulk(ordered))
     found = np.empty((3, len(columns)))
     for column in columns:
         n_others = int((~np.isnan(ordered[:, column])).sum())
@@ -257,9 +240,8 @@ def _bounds_of_some(values: Floats, row_domains: NDArray[np.int64]) -> ColumnBou
         else:
             bulks = np.column_stack([lows[:, column], highs[:, column]])
             bulks = bulks[~np.isnan(bulks[:, 0])]
-            pooled = np.array([pooled_low[column], pooled_high[column]])
-            found[:, column] = _reached(ordered[:n_others, column], bulks, pooled, hub)
-    return ColumnBounds(*found)
+            found[:, column] = _reached(ordered[:n_others, column], bulks, pooled[:, column], hub)
+    return found
 
 
 def _reached(
@@ -284,6 +266,7 @@ def _reached(
         low = -_tail_end(-ordered[::-1], -least, -lows, reaches)
     if not width or not np.isfinite([low, high]).all():
         return free
+    # rounded outwards, so that no row can be read off
     unit = 10.0 ** np.floor(np.log10(max(width, 1e-9 * max(-low, high))) - 1)
     low, high = float(np.floor(low / unit) * unit), float(np.ceil(high / unit) * unit)
     return low, high, SETTINGS.widths * width
@@ -297,20 +280,6 @@ def _tail_end(ordered: Floats, end: float, tops: Floats, reaches: Floats) -> flo
     return float(tail[gaps[0]] if len(gaps) else tail[-1]) + step
 
 
-def _bulks(values: Floats, row_domains: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Lower and upper ends (domains, columns) of what each domain has beside NaN; NaN for few."""
-    order = np.argsort(row_domains, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(row_domains))[:-1])
-    lows, highs = np.full((2, len(groups), values.shape[1]), np.nan)
-    for number, rows in enumerate(groups):
-        ordered = np.sort(values[rows], axis=0)
-        enough = (~np.isnan(ordered)).sum(axis=0) > 2
-        if enough.any():
-            low, high = _bulk(ordered)
-            lows[number, enough], highs[number, enough] = low[enough], high[enough]
-    return lows, highs
-
-
 def _ends(inputs: NDArray, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """(columns,) the least and the largest value within bounds; the bounds where there is none."""
     values = inputs.astype(np.float64)
@@ -320,10 +289,7 @@ def _ends(inputs: NDArray, low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def _bulk(ordered: Floats) -> tuple[Floats, Floats]:
-    """(columns,) ends of what is left when `trimmed` of each column, at least one, are cut.
-
-    `ordered` (rows, columns) rises, and NaN come last. Of one or two, nothing is cut.
-    """
+    """(columns,) ends of rising columns, NaN last, without `trimmed` of them at each end."""
     counts, columns = (~np.isnan(ordered)).sum(axis=0), np.arange(ordered.shape[1])
     cut = np.maximum(1, np.ceil(SETTINGS.trimmed * counts)).astype(np.int64)
     cut = np.minimum(cut, np.maximum(counts - 1, 0) // 2)

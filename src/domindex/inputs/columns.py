@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Floats
 from domindex.errors import InputError
-from domindex.inputs.bounds import bounds_of
+from domindex.inputs.bounds import column_bounds
 from domindex.inputs.messages import nearest_name, preview
 from domindex.inputs.names import is_missing
 from domindex.inputs.stream_summary import ColumnFacts
@@ -301,7 +301,8 @@ def learn_numbers(
         return None
     if facts is None and len(known) - np.unique(known, return_counts=True)[1].max() < least:
         return None
-    low, high, reach = bounds_of(numbers, domains)
+    row_domains = pd.factorize(np.asarray(domains, dtype=object))[0]
+    low, high, reach = (float(one[0]) for one in column_bounds(numbers[:, None], row_domains))
     labelled = numbers[~np.isnan(numbers) & is_source]
     middle = labelled if len(labelled) else known if len(known) else np.array(ends)
     with np.errstate(over="ignore"):

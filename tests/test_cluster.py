@@ -18,8 +18,7 @@ from domindex.cluster import cluster_errors, connected, spread_over
 from domindex.datasets import make_circle
 from domindex.errors import ClusterError, InputError
 from domindex.geometry import transport, transport_distances
-from domindex.inputs.stream_summary import StreamPlan, summarise
-from domindex.inputs.streams import as_stream
+from domindex.inputs.streams import StreamPlan, as_stream, summarise
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

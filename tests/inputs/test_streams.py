@@ -11,8 +11,14 @@ import pytest
 from domindex.errors import InputError
 from domindex.inputs import sampling
 from domindex.inputs.sampling import Limits, SampleSize
-from domindex.inputs.stream_summary import ColumnFacts, StreamPlan, summarise
-from domindex.inputs.streams import RowStream, as_stream, is_stream
+from domindex.inputs.streams import (
+    ColumnFacts,
+    RowStream,
+    StreamPlan,
+    as_stream,
+    is_stream,
+    summarise,
+)
 
 dask_frames = pytest.importorskip("dask.dataframe")
 

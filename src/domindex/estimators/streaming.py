@@ -39,14 +39,16 @@ from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.names import check_domain_names, order_names
 from domindex.inputs.numbers import require_finite_result
 from domindex.inputs.sampling import choose_rows
-from domindex.inputs.stream_summary import StreamPlan, StreamSummary, summarise
 from domindex.inputs.streams import (
     Part,
     RowStream,
+    StreamPlan,
+    StreamSummary,
     as_stream,
     is_stream,
     numbered_domains,
     plain_table,
+    summarise,
 )
 
 if TYPE_CHECKING:

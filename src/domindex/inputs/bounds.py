@@ -109,7 +109,7 @@ class InputBounds(Saved):
         return result
 
     def rows_to_learn_from(self, data: DomainData) -> Ints:
-        """Without rows that hold values too far out, if few of a domain and not all of a class do."""
+        """Without rows that hold values too far out, if these are few and not all of a class."""
         varies = self.low < self.high
         inputs, low, high = data.inputs[:, varies], self.low[varies], self.high[varies]
         spared = ((inputs < low) | (inputs > high)).any(axis=1)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,8 @@ from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.inputs.bounds import column_bounds
 from domindex.inputs.messages import nearest_name, preview
-from domindex.inputs.names import is_missing
-from domindex.inputs.stream_summary import ColumnFacts
-from domindex.inputs.streams import is_blank, text_of
+from domindex.inputs.names import is_missing, number_names
+from domindex.inputs.streams import ColumnFacts, is_blank, text_of
 
 MISSING_WORDS = frozenset(["na", "n/a", "nan", "null", "none", "-", "?", "missing", "#n/a", "."])
 """What stands for a missing value in a column of numbers. Among texts they are texts."""
@@ -31,15 +30,11 @@ MISSING_WORDS = frozenset(["na", "n/a", "nan", "null", "none", "-", "?", "missin
 class ColumnSettings:
     """Thresholds of the preparation; none was tuned on a dataset."""
 
-    # Share of rows that a category needs for a feature of its own. A row of a category with share p
-    # lies 1 / √p deviations away: a few rows of a rarer one would outweigh all other columns.
-    min_share: float = 0.005
+    min_share: float = 0.005  # of rows that a category needs: of rarer ones a few rows lie far out
     max_with_unit: int = 20  # different numbers with a unit, such as doses, that may be categories
     min_rows: int = 50  # below it, values that are all different say nothing
     unique_texts: float = 0.5  # share of different texts from which on they name rows
-    # Pairs of equal values that whole numbers would have by chance, so that having none shows that
-    # they are numbers of records: by chance that happens once in 20,000 columns.
-    collisions: float = 10.0
+    collisions: float = 10.0  # pairs of equal whole numbers by chance, which records do not have
     # A column names domains if the domain of this share of rows follows from its value, a value
     # occurs so often on average, and there are so many domains: of two, many columns differ.
     purity: float = 0.95
@@ -74,10 +69,7 @@ Kind = Literal["numbers", "texts", "dates"]
 
 
 def kind_of(column: pd.Series, *, in_rows: bool = True) -> Kind:
-    """Whether a column holds numbers, texts or dates; mixtures and anything else are refused.
-
-    `in_rows` says that the values stand as in the table, so that an error may name a row.
-    """
+    """Whether a column holds numbers, texts or dates; an error may name a row if `in_rows`."""
     if column.dtype.kind in "biuf":
         return "numbers"
     if column.dtype.kind == "m":
@@ -108,10 +100,8 @@ def _kind_of_texts(column: pd.Series, values: Sequence[str], in_rows: bool) -> K
     if are_dates(given):
         return "dates"
     name = column.name
-    otherwise = (
-        f"pass --categorical {name} to take all values for categories, or leave it out "
-        f"(--exclude {name})."
-    )
+    otherwise = f"pass --categorical {name} to take all values for categories, or leave it out "
+    otherwise += f"(--exclude {name})."
     with_unit = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?P<unit> ?%| [^\W\d]\S*)")
     found = [with_unit.fullmatch(value.strip()) for value in given]
     units = {one["unit"] for one in found if one is not None}
@@ -189,8 +179,7 @@ def require_roles(columns: Iterable[str], roles: Mapping[str, Sequence[str]]) ->
     raise InputError(f"There is no column {listed}; there are {preview(known, 12)}. {hint}")
 
 
-@dataclass(frozen=True, eq=False)
-class Encoded:
+class Encoded(NamedTuple):
     """A column of a table as features."""
 
     values: Floats  # (rows, features)
@@ -210,22 +199,17 @@ class InputChanges:
     categories: frozenset[str] = frozenset()  # columns filled by the commonest, not the median
 
     def __add__(self, other: InputChanges) -> InputChanges:
-        none: frozenset[str] = frozenset()
-        names = dict.fromkeys([*self.unknown, *other.unknown])
-        return InputChanges(
-            self.filled + other.filled,
-            self.bounded + other.bounded,
-            {n: self.unknown.get(n, none) | other.unknown.get(n, none) for n in names},
-            self.drawn + other.drawn,
-            self.categories | other.categories,
-        )
+        unknown = dict(self.unknown)
+        for name, texts in other.unknown.items():
+            unknown[name] = unknown.get(name, frozenset()) | texts
+        filled, bounded = self.filled + other.filled, self.bounded + other.bounded
+        categories = self.categories | other.categories
+        return InputChanges(filled, bounded, unknown, self.drawn + other.drawn, categories)
 
     def notes(self, least_shown: int = 1, *, with_texts: bool = True) -> tuple[str, ...]:
         """Sentences; counts below `least_shown` are not said, and texts only where asked for."""
-        done = {
-            f"Filled in missing inputs by the sources' {what}": part
-            for what, part in filled_by(self.filled, self.categories).items()
-        }
+        by = filled_by(self.filled, self.categories).items()
+        done = {f"Filled in missing inputs by the sources' {what}": part for what, part in by}
         done["Drew missing inputs from what the others say of them"] = +self.drawn
         done["Drew in values far beyond those of all domains"] = self.bounded
         notes = [f"{what}: {counted(part, least_shown)}." for what, part in done.items() if part]
@@ -240,21 +224,23 @@ class InputChanges:
 
 def filled_by(filled: Mapping[str, int], categories: Set[str]) -> dict[str, Counter[str]]:
     """How often each column was filled in, by what with; nothing where nothing was."""
-    kinds = {"median": filled.keys() - categories, "commonest category": filled.keys() & categories}
-    return {
-        what: Counter({name: filled[name] for name in filled if name in names})
-        for what, names in kinds.items()
-        if names
-    }
+    found: dict[str, Counter[str]] = {"median": Counter(), "commonest category": Counter()}
+    for name, count in filled.items():
+        found["commonest category" if name in categories else "median"][name] = count
+    return {what: counts for what, counts in found.items() if counts}
 
 
 def counted(counts: Counter[str], least: int) -> str:
     """Columns with their counts, most first; those below `least` are not said."""
-    listed = (
-        f"{name} ({count if count >= least else f'below {least}'})"
-        for name, count in counts.most_common()
-    )
-    return preview(listed, 5)
+    said = ((name, n if n >= least else f"below {least}") for name, n in counts.most_common())
+    return preview((f"{name} ({count})" for name, count in said), 5)
+
+
+class RowRoles(NamedTuple):
+    """The domain of every row that columns are learned from, and whether it is a source's."""
+
+    domains: Sequence[str]
+    is_source: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -280,11 +266,7 @@ class NumberColumn:
 
 
 def learn_numbers(
-    column: pd.Series,
-    is_source: NDArray[np.bool_],
-    domains: Sequence[str],
-    facts: ColumnFacts | None,
-    least: int,
+    column: pd.Series, rows: RowRoles, facts: ColumnFacts | None, least: int
 ) -> NumberColumn | None:
     """None for a column that never changes, or in fewer than `least` rows."""
     name, numbers = str(column.name), numbers_of(column)
@@ -301,9 +283,9 @@ def learn_numbers(
         return None
     if facts is None and len(known) - np.unique(known, return_counts=True)[1].max() < least:
         return None
-    row_domains = pd.factorize(np.asarray(domains, dtype=object))[0]
+    row_domains = number_names(rows.domains, list(dict.fromkeys(rows.domains)))
     low, high, reach = (float(one[0]) for one in column_bounds(numbers[:, None], row_domains))
-    labelled = numbers[~np.isnan(numbers) & is_source]
+    labelled = numbers[~np.isnan(numbers) & rows.is_source]
     middle = labelled if len(labelled) else known if len(known) else np.array(ends)
     with np.errstate(over="ignore"):
         halfway = float(np.median(middle))
@@ -312,9 +294,7 @@ def learn_numbers(
     if np.sum(numbers == halfway) == 1:
         halfway = _rounded(halfway, known)
     fill = float(np.clip(halfway, low, high))
-    if not np.isfinite(low):
-        return NumberColumn(name, fill)
-    return NumberColumn(name, fill, low, high, reach)
+    return NumberColumn(name, fill, *((low, high, reach) if np.isfinite(low) else ()))
 
 
 def _rounded(value: float, values: Floats) -> float:
@@ -329,11 +309,7 @@ def _rounded(value: float, values: Floats) -> float:
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """A column of texts, one feature for each category.
-
-    The features of a row always add up to 1. Were they 0 in the few rows of rare categories, their
-    sum would be a direction in which nothing ever differs but these rows.
-    """
+    """A column of texts, one feature for each category; those of a row add up to 1."""
 
     name: str
     levels: tuple[str, ...]  # the categories
@@ -370,32 +346,25 @@ def least_count(n_rows: int, floor: int) -> int:
 
 
 def learn_categories(
-    column: pd.Series,
-    is_source: NDArray[np.bool_],
-    domains: Sequence[str],
-    facts: ColumnFacts | None,
-    floor: int,
+    column: pd.Series, rows: RowRoles, facts: ColumnFacts | None, floor: int
 ) -> tuple[CategoryColumn | None, int]:
-    """The column, None where fewer than two categories are left, and how many were pooled.
-
-    A category counts where it is common enough, and occurs in more than one domain: one that does
-    not can only stand for its domain.
-    """
-    name, texts, several = str(column.name), texts_of(column), len(set(domains)) > 1
-    pairs = {(text, domain) for text, domain in zip(texts, domains) if text is not None}
+    """The column, None where fewer than two categories are left, and how many were pooled."""
+    name, texts, several = str(column.name), texts_of(column), len(set(rows.domains)) > 1
+    pairs = {(text, domain) for text, domain in zip(texts, rows.domains) if text is not None}
     homes = Counter(text for text, _ in pairs)
     counts = Counter(text for text in texts if text is not None)
     if facts is not None and facts.texts:
         counts = facts.texts
     least = least_count(sum(counts.values()), floor)
     common = (text for text, count in counts.items() if count >= least)
+    # one that occurs in a single domain can only stand for its domain
     levels = sorted(text for text in common if homes[text] > 1 or not several)
     n_pooled = len(counts) - len(levels)
     n_in_levels = sum(counts[level] for level in levels)
     enough_others = sum(counts.values()) - n_in_levels >= least
     if not levels or len(counts) < 2 or (len(levels) < 2 and not enough_others):
         return None, n_pooled
-    labelled = Counter(t for t, source in zip(texts, is_source) if source and t in set(levels))
+    labelled = Counter(t for t, source in zip(texts, rows.is_source) if source and t in set(levels))
     shown = labelled or Counter({level: counts[level] for level in levels})
     fill = min(shown, key=lambda text: (-shown[text], text))
     homes_of_others = {domain for text, domain in pairs if text not in set(levels)}
@@ -441,14 +410,14 @@ class DateColumn:
         return Encoded(filled, np.asarray(missing.any(axis=1)))
 
 
-def learn_dates(column: pd.Series, is_source: NDArray[np.bool_]) -> DateColumn | None:
+def learn_dates(column: pd.Series, rows: RowRoles) -> DateColumn | None:
     """The parts that change; None where none does."""
     month_first = is_month_first(column)
     fills = {}
     for name, part in zip(PARTS, date_parts(column, month_first).T):
         known = ~np.isnan(part)
         if len(np.unique(part[known])) > 1:
-            labelled = part[known & is_source]
+            labelled = part[known & rows.is_source]
             fills[name] = float(np.median(labelled if len(labelled) else part[known]))
     if not fills:
         return None
@@ -459,7 +428,7 @@ def are_dates(texts: Sequence[str]) -> bool:
     """Whether all of these texts are dates, or all are times of day."""
     stripped = [text.strip() for text in texts]
     dates = all(_YEAR_FIRST.fullmatch(text) or _YEAR_LAST.fullmatch(text) for text in stripped)
-    return bool(texts) and (dates or all(_TIME.fullmatch(text) for text in stripped))
+    return bool(texts) and (dates or all(map(_TIME.fullmatch, stripped)))
 
 
 def is_month_first(column: pd.Series) -> bool:

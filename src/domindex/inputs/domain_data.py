@@ -120,8 +120,7 @@ class DomainData:
     task : "classification" or "regression"
     classes : the class labels as the user spells them, in order; None for regression
     single_output : whether the user gave regression values as a 1-D array
-    weights : (rows,) how much each row counts in learning, with mean 1 over source rows; None
-        where all count alike
+    weights : (rows,) how much rows count in learning, of mean 1 over sources; None for all alike
     layout : whether rows are a table, pictures or signals
 
     Examples
@@ -240,8 +239,7 @@ class DomainBatches:
         rows = self._rows[domain]
         if self._weights is not None:
             chances = self._weights[rows]
-            if not chances.sum() > 0:  # all count alike
-                chances = np.ones(len(rows))
+            chances = chances if chances.sum() > 0 else np.ones(len(rows))
             return self._rng.choice(rows, self._batch_size, p=chances / chances.sum())
         queue = self._queues[domain]
         while len(queue) < self._batch_size:

@@ -47,9 +47,8 @@ def check_domain_data(
     X : array, data frame or tensor, (rows, features) or (rows, ...) for images
     y : labels, one per row; what stands in target rows is never read
     sample_domain : a domain name per row
-    source_domains : the names of the labelled domains, or True for every row of one and False for
-        others, (rows,). None follows skada's convention: integer names, negative for targets;
-        there, −1 (a class) and NaN (a value) mark hidden labels.
+    source_domains : names of the labelled domains, or a mask of their rows. None follows skada:
+        integer names, negative for targets; −1 (a class) and NaN (a value) mark hidden labels.
     task : "classification", "regression", or None to guess it from the source labels
     kind : what rows are: "table", "pictures", "signals", or "auto" to guess it from their shape
 
@@ -72,7 +71,7 @@ def check_domain_data(
     mask = masked(y)
     if mask is not None:  # what stands behind a mask is not read
         hidden |= mask.reshape(len(mask), -1).any(axis=1)
-    _require_labels(domains, row_domains, source_rows, hidden)
+    _require_labels(domains, row_domains, hidden & source_rows)
     if task is None:  # texts, booleans and whole numbers in one column are classes
         task, known = "classification", array[source_rows]
         fractions = known.dtype.kind == "f" and (np.mod(known[np.isfinite(known)], 1) != 0).any()
@@ -170,19 +169,12 @@ def _sources_by_name(domains: Sequence[Hashable], source_domains: Iterable[Hasha
     return np.array([name in chosen for name in domains])
 
 
-def _require_labels(
-    domains: Sequence[Hashable],
-    row_domains: Ints,
-    source_rows: Mask,
-    hidden: Mask,
-) -> None:
-    """No source row may have a hidden label; a source domain with none at all gets its own word."""
-    lost = hidden & source_rows
+def _require_labels(domains: Sequence[Hashable], row_domains: Ints, lost: Mask) -> None:
+    """Refuse source rows without a label; a source domain with none at all gets its own word."""
     if not lost.any():
         return
-    sizes = np.bincount(row_domains, minlength=len(domains))
-    hidden_sizes = np.bincount(row_domains[lost], minlength=len(domains))
-    empty = [name for name, n, h in zip(domains, sizes, hidden_sizes) if n == h]
+    labelled = set(row_domains[~lost].tolist())
+    empty = [name for number, name in enumerate(domains) if number not in labelled]
     if empty:
         raise InputError(
             f"All labels are hidden in {preview(empty)}, which count as source domains. "

@@ -37,8 +37,7 @@ def frames_inside() -> int:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that names the nearest of the known names; empty where none is near."""
-    near = nearest_name(name, known)
-    return "" if near is None else f"Did you mean {near!r}?"
+    return "" if (near := nearest_name(name, known)) is None else f"Did you mean {near!r}?"
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -74,12 +74,12 @@ def check_running(holder: Any) -> None:
 Kind = TypeVar("Kind")
 
 
-class Registry(Generic[Kind]):
+class Registry(dict[str, Kind]):
     """Names to classes; an unknown name is refused with the list of those there are."""
 
     def __init__(self, what: str) -> None:
+        super().__init__()
         self._what = what
-        self._kinds: dict[str, Kind] = {}
 
     def add(self, name: str, kind: Kind) -> Kind:
         """Make `kind` known; a second registration of the same name replaces the first."""
@@ -87,26 +87,25 @@ class Registry(Generic[Kind]):
             raise InputError(
                 f"A {self._what} cannot be named {name!r}. Give it a text of its own, not 'auto'."
             )
-        self._kinds[name] = kind
+        self[name] = kind
         return kind
 
     def remove(self, name: str) -> None:
         """Forget a name, such as one that a test had added."""
         self[name]
-        del self._kinds[name]
+        del self[name]
 
     def __getitem__(self, name: str) -> Kind:
-        if not isinstance(name, str) or name not in self._kinds:
-            hint = did_you_mean(name, self._kinds) if isinstance(name, str) else ""
-            raise InputError(
-                f"There is no {self._what} {name!r}; there are "
-                f"{', '.join(self._kinds) or 'none yet'}. "
-                f"{hint or 'Choose one of these, or register your own.'}"
-            )
-        return self._kinds[name]
+        if name in self:
+            return super().__getitem__(name)
+        hint = did_you_mean(name, self) if isinstance(name, str) else ""
+        raise InputError(
+            f"There is no {self._what} {name!r}; there are {', '.join(self) or 'none yet'}. "
+            f"{hint or 'Choose one of these, or register your own.'}"
+        )
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._kinds
+        return isinstance(name, str) and super().__contains__(name)
 
     def names(self) -> list[str]:
-        return list(self._kinds)
+        return list(self)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from domindex.inputs.columns import (
     DateColumn,
     InputChanges,
     NumberColumn,
+    RowRoles,
     counted,
     kind_of,
     learn_categories,
@@ -31,9 +32,9 @@ from domindex.inputs.columns import (
 )
 from domindex.inputs.messages import preview
 from domindex.inputs.names import group_rows
-from domindex.inputs.stream_summary import ColumnFacts
-from domindex.inputs.streams import is_blank, text_of
+from domindex.inputs.streams import ColumnFacts, is_blank, text_of
 
+Mask = NDArray[np.bool_]
 Missing = Literal["impute", "error"]
 Column = NumberColumn | CategoryColumn | DateColumn
 
@@ -92,9 +93,7 @@ class InputRequest:
 def input_names(
     columns: Sequence[str], reserved: Sequence[str], request: InputRequest
 ) -> list[str]:
-    """The columns that are inputs: those asked for, or all that are nothing else.
-
-    `reserved` are the domain and the targets.
+    """The columns that are inputs: those asked for, or all but `reserved`, domain and targets.
 
     Examples
     --------
@@ -114,8 +113,7 @@ def input_names(
     return [name for name in dict.fromkeys(request.features) if name not in taken]
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedInputs:
+class PreparedInputs(NamedTuple):
     """Inputs (rows, features), and what was done to them that a user should know."""
 
     values: Floats
@@ -187,12 +185,13 @@ class TablePreparation:
         is_source : (rows,)
         request : what is done to the columns
         facts : what all rows hold, where the table is a sample of a larger one
-        in_python : notes are for a user of Python, who has no options of the command line
+        in_python : notes do not name options of the command line
         """
-        request, is_source = request or InputRequest(), np.asarray(is_source, dtype=bool)
-        columns, left_out, pooled = _learn_all(table, is_source, domains, request, facts or {})
+        rows = RowRoles(domains, np.asarray(is_source, dtype=bool))
+        request = request or InputRequest()
+        columns, left_out, pooled = _learn_all(table, rows, request, facts or {})
         notes = _notes(columns, left_out, pooled, request.least_shown, in_python and bool(columns))
-        if not columns and not len(table.columns):
+        if not len(table.columns):
             raise InputError(
                 "No column is left to be an input: all are the domain, a target or left out. Name "
                 "some (--features), or leave fewer out (--exclude)."
@@ -217,14 +216,12 @@ class TablePreparation:
                 f"{name!r} ({count}). Fill them in, or let them be imputed (--missing impute)."
             )
         features = simple.copy()
-        for name, imputation in self._drawn().items():
+        for name, imputation in self.drawn_columns.items():
             imputation.fill(simple, missing[name], features)
             changes.drawn[name] = filled.pop(name, 0)
         return PreparedInputs(features, changes)
 
-    def _encode(
-        self, table: pd.DataFrame
-    ) -> tuple[Floats, dict[str, NDArray[np.bool_]], InputChanges]:
+    def _encode(self, table: pd.DataFrame) -> tuple[Floats, dict[str, Mask], InputChanges]:
         """Features with simple fills, where each column was missing, and what was done."""
         require_roles(table.columns, {"inputs": self.names})
         encoded = {column.name: column.encode(table[column.name]) for column in self.columns}
@@ -248,24 +245,17 @@ class TablePreparation:
         return frozenset(one.name for one in self.columns if isinstance(one, CategoryColumn))
 
     @property
-    def drawn_columns(self) -> set[str]:
+    def drawn_columns(self) -> dict[str, Imputation]:
         """Columns whose gaps are filled by draws."""
-        return set(self._drawn())
-
-    def _drawn(self) -> dict[str, Imputation]:
         owners = {features.start: name for name, features in self._slices().items()}
         return {owners[one.feature]: one for one in self.imputations}
 
     def to_dict(self) -> dict[str, Any]:
         """In terms of JSON, which has no infinity: bounds that are none are left out."""
-        columns = [asdict(column) for column in self.columns]
-        return {
-            "missing": self.missing,
-            "columns": [
-                {k: v for k, v in c.items() if v not in (np.inf, -np.inf)} for c in columns
-            ],
-            "imputations": [asdict(one) for one in self.imputations],
-        }
+        parts = [asdict(column).items() for column in self.columns]
+        columns = [{k: v for k, v in part if v not in (np.inf, -np.inf)} for part in parts]
+        imputations = [asdict(one) for one in self.imputations]
+        return {"missing": self.missing, "columns": columns, "imputations": imputations}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> TablePreparation:
@@ -301,33 +291,24 @@ def _column_from(content: Mapping[str, Any]) -> Column:
         if len(fills) != len(parts) or not set(parts) <= set(PARTS):
             raise ValueError("the parts of a date are unknown")
         return DateColumn(name, parts, fills, bool(content["month_first"]))
-    named = ("low", "high", "reach")
-    bounds = {key: float(content[key]) for key in named if key in content}
+    bounds = {key: float(content[key]) for key in ("low", "high", "reach") if key in content}
     return NumberColumn(name, float(content["fill"]), **bounds)
 
 
 def _learn_all(
-    table: pd.DataFrame,
-    is_source: NDArray[np.bool_],
-    domains: Sequence[str],
-    request: InputRequest,
-    facts: Mapping[str, ColumnFacts],
+    table: pd.DataFrame, rows: RowRoles, request: InputRequest, facts: Mapping[str, ColumnFacts]
 ) -> tuple[list[Column], dict[str, list[str]], Counter[str]]:
-    """The inputs; columns that are none, by the reason; how many texts of each were pooled.
-
-    Columns that cannot be used are reported together.
-    """
+    """The inputs; columns that are none, by the reason; how many texts of each were pooled."""
     columns: list[Column] = []
     left_out: dict[str, list[str]] = {}
     pooled, errors = Counter[str](), list[InputError]()
     for name in table.columns:
         try:
-            learned, reason, n_pooled = _learn(
-                table[name], is_source, domains, request, facts.get(name)
-            )
+            found = _learn(table[name], rows, request, facts.get(name))
         except InputError as error:
             errors.append(error)
             continue
+        learned, reason, n_pooled = found
         if learned is None:
             left_out.setdefault(reason, []).append(name)
         else:
@@ -342,11 +323,7 @@ def _learn_all(
 
 
 def _learn(
-    column: pd.Series,
-    is_source: NDArray[np.bool_],
-    domains: Sequence[str],
-    request: InputRequest,
-    facts: ColumnFacts | None,
+    column: pd.Series, rows: RowRoles, request: InputRequest, facts: ColumnFacts | None
 ) -> tuple[Column | None, str, int]:
     """The column, or the reason why it is none; and how many of its texts were pooled."""
     name, kind = str(column.name), "texts"
@@ -356,21 +333,21 @@ def _learn(
     elif name not in request.categorical:
         kind = kind_of(column)
     if kind == "dates":
-        return (learn_dates(column, is_source) if request.dates else None), "dates", 0
+        return (learn_dates(column, rows) if request.dates else None), "dates", 0
     if name not in request.keep_columns and request.features is None:
         n_known = sum(not is_blank(value) for value in column.tolist())
         too_many = facts is not None and facts.texts is None and kind == "texts"
         if too_many or names_rows(column, kind == "texts"):
             return None, "names rows", 0
-        if names_domain(column, domains):
+        if names_domain(column, rows.domains):
             return None, "names domain", 0
         if 0 < n_known < SETTINGS.min_known * len(column):
             return None, "mostly missing", 0
     floor = max(2, request.least_shown)
     if kind == "numbers":
         least = least_count(len(column), floor) if name not in request.keep_columns else 1
-        return learn_numbers(column, is_source, domains, facts, least), "never change", 0
-    learned, n_pooled = learn_categories(column, is_source, domains, facts, floor)
+        return learn_numbers(column, rows, facts, least), "never change", 0
+    learned, n_pooled = learn_categories(column, rows, facts, floor)
     return learned, "never change" if n_pooled < 2 else "names domain", n_pooled
 
 
@@ -402,12 +379,11 @@ def names_domain(column: pd.Series, domains: Sequence[str]) -> bool:
     present = {domain for _, domain in pairs}
     if len(pairs) < SETTINGS.min_rows or len(present) < SETTINGS.min_domains:
         return False
-    counts = Counter(value for value, _ in pairs)
-    if len(counts) < len(present) or len(pairs) < SETTINGS.repeats * len(counts):
-        return False
-    best: Counter[str] = Counter()
+    best: dict[str, int] = {}
     for (value, _), count in Counter(pairs).items():
-        best[value] = max(best[value], count)
+        best[value] = max(best.get(value, 0), count)
+    if len(best) < len(present) or len(pairs) < SETTINGS.repeats * len(best):
+        return False
     return sum(best.values()) >= SETTINGS.purity * len(pairs)
 
 
@@ -424,20 +400,19 @@ def _notes(
     if in_python:
         keep = "To use them, make numbers without gaps of all columns before fit."
         dates = "To use them, turn them into numbers before fit, such as the month."
-    words = {
-        "never change": "Dropped {columns} with one value, or nearly: {names}.",
-        "names rows": "Left out {columns} whose values name rows, as numbers of records or free "
-        f"texts do: {{names}}. {keep}",
-        "names domain": "Left out {columns} whose values name the domain, as codes and postcodes "
-        f"do: {{names}}. {keep}",
-        "dates": f"Left out {{columns}} of dates or times: {{names}}. {dates}",
-        "mostly missing": f"Left out {{columns}} missing in most rows: {{names}}. {keep}",
+    words = {  # which columns, and what to do about it
+        "never change": ("with one value, or nearly", ""),
+        "names rows": ("whose values name rows, as numbers of records or free texts do", keep),
+        "names domain": ("whose values name the domain, as codes and postcodes do", keep),
+        "dates": ("of dates or times", dates),
+        "mostly missing": ("missing in most rows", keep),
     }
-    notes = [
-        text.format(columns=count_columns(left_out[reason]), names=preview(left_out[reason], 10))
-        for reason, text in words.items()
-        if reason in left_out
-    ]
+    notes = []
+    for reason, (why, advice) in words.items():
+        if names := left_out.get(reason):
+            done = "Left out" if advice else "Dropped"
+            text = f"{done} {count_columns(names)} {why}: {preview(names, 10)}. {advice}"
+            notes.append(text.rstrip())
     coded = [column.name for column in columns if isinstance(column, CategoryColumn)]
     if coded:
         notes.append(f"One-hot encoded {count_columns(coded)}: {preview(coded)}.")
@@ -453,11 +428,9 @@ def count_columns(names: Any) -> str:
 
 @dataclass(frozen=True)
 class Imputation:
-    """Missing values of a column as a draw given the other inputs.
+    """Missing values of a column as a draw given the other inputs, the same for the same row.
 
-    A constant would leave a domain without the column at one point of it, where no other domain
-    is. A draw given the row's other inputs leaves it where these put it. It follows from the row
-    itself: the same row always gets the same value.
+    A constant would place a domain that lacks the column at one point of it.
     """
 
     feature: int  # number of the (first) feature of the column
@@ -470,9 +443,9 @@ class Imputation:
     def fit(
         cls,
         features: Floats,
-        missing: NDArray[np.bool_],
+        missing: Mask,
         columns: slice,
-        usable: NDArray[np.bool_],
+        usable: Mask,
         domains: Sequence[str],
         n_residuals: int = 33,
         ridge: float = 1e-3,
@@ -499,7 +472,7 @@ class Imputation:
         weights[:-1][usable], weights[-1] = slopes, intercept
         return cls(columns.start, tuple(weights.tolist()), tuple(residuals.tolist()))
 
-    def fill(self, simple: Floats, missing: NDArray[np.bool_], features: Floats) -> None:
+    def fill(self, simple: Floats, missing: Mask, features: Floats) -> None:
         """Draws given `simple`, filled simply, into `features`, where `missing` (rows,) says."""
         rows = simple[missing]
         if not len(rows):
@@ -547,17 +520,13 @@ def _learn_imputations(
         gaps = missing[column.name]
         if not gaps.any() or isinstance(column, DateColumn):
             continue
-        shares = {str(name): float(gaps[rows].mean()) for name, rows in groups}
-        least, overall = min(shares.values()), float(gaps.mean())
+        shares = np.array([gaps[rows].mean() for _, rows in groups])
+        overall = float(gaps.mean())
         chance = np.sqrt(overall * (1.0 - overall)) or 1.0
-        uneven = [
-            str(name)
-            for name, rows in groups
-            if shares[str(name)] - least >= SETTINGS.uneven_gaps
-            and (shares[str(name)] - overall) * np.sqrt(len(rows)) > SETTINGS.gap_errors * chance
-        ]
-        if uneven:
-            lacking[column.name] = uneven
+        errors = (shares - overall) * np.sqrt([len(rows) for _, rows in groups]) / chance
+        uneven = (shares - shares.min() >= SETTINGS.uneven_gaps) & (errors > SETTINGS.gap_errors)
+        if uneven.any():
+            lacking[column.name] = [str(groups[k][0]) for k in np.flatnonzero(uneven)]
             usable[slices[column.name]] = False
     found = tuple(
         Imputation.fit(features, missing[name], slices[name], usable, domains) for name in lacking

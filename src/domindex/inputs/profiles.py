@@ -49,11 +49,8 @@ class ColumnProfile(Saved):
     ) -> ColumnProfile:
         """Of texts, one a row, None where they are missing."""
         known = np.array([value is not None for value in values], dtype=bool)
-        texts = np.array(["" if value is None else str(value) for value in values], dtype=object)
-        found, codes = np.unique(texts[known].astype(str), return_inverse=True)
-        numbers = np.full(len(texts), len(found))
-        numbers[known] = codes
-        return cls.of_categories(name, found.tolist(), numbers, known, row_domains, n_domains)
+        found, codes = np.unique([str(value) for value in values], return_inverse=True)
+        return cls.of_categories(name, found.tolist(), codes, known, row_domains, n_domains)
 
     @classmethod
     def of_categories(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,24 @@ from domindex.inputs.names import number_names, order_names
 Keys = NDArray[np.uint64]
 
 
+class LazyModule:
+    """A module that is imported at its first use: most never read a table in parts."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
+pa: Any = LazyModule("pyarrow")
+
+
 @dataclass(frozen=True)
 class SampleSize:
-    """How many rows of a table are learned from, for time and memory; not tuned.
+    """How many rows of a table are learned from, for time and memory; not tuned."""
 
-    Folds learn from 4,000 rows, members from 20,000 and a domain's distances rest on 200, so that
-    more would change little.
-    """
-
-    a_domain: int = 2_000
+    a_domain: int = 2_000  # folds learn from 4,000 rows, and distances of a domain rest on 200
     in_all: int = 100_000  # shared alike by all domains, but each has at least one
 
     def rows_of_each(self, sizes: Ints) -> int:
@@ -36,20 +46,14 @@ class SampleSize:
         low, high = 1, self.a_domain
         while low < high:
             middle = (low + high + 1) // 2
-            if np.minimum(sizes, middle).sum() <= self.in_all:
-                low = middle
-            else:
-                high = middle - 1
+            fits = np.minimum(sizes, middle).sum() <= self.in_all
+            low, high = (middle, high) if fits else (low, middle - 1)
         return low
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of data beyond memory is held at once. Only the sample of an array changes results.
-
-    A dozen representations of that sample stand in memory, each of up to 65 MB: its limits are set
-    for a fit within 2 GB.
-    """
+    """How much of data beyond memory is held at once; set for a fit of an array within 2 GB."""
 
     batch_rows: int = 131_072  # of a table, read at once
     piece_rows: int = 1_000_000  # of a file, for one job of a cluster
@@ -77,8 +81,7 @@ def choose_rows(
 ) -> Ints:
     """Row numbers of a random sample, ascending; all rows where they are no more than `most`.
 
-    Sources and targets have half of it each, or what the other half leaves. Within a half domains
-    have as many rows as any other, or all they have.
+    Sources and targets have half of it each, or what the other half leaves; domains alike of that.
     """
     if len(names) <= most:
         return np.arange(len(names))
@@ -102,8 +105,7 @@ def row_keys(table: Any, seed: int) -> Keys:
     """A key for every row of a pyarrow table whose columns are float64 or string, (rows,).
 
     Keys are as good as random in their order, and equal for equal rows: the smallest k are a
-    random choice that does not depend on where rows stand. Names of columns count, their order does
-    not. Two different rows share a key with chance 2⁻⁶⁴.
+    random choice that does not depend on where rows stand, nor on the order of columns.
     """
     total = np.zeros(table.num_rows, dtype=np.uint64)
     for name in table.column_names:
@@ -113,8 +115,6 @@ def row_keys(table: Any, seed: int) -> Keys:
 
 
 def _hashes(column: Any) -> Keys:
-    import pyarrow as pa
-
     missing = np.uint64(0x9E3779B97F4A7C15)
     if pa.types.is_floating(column.type):
         numbers = column.to_numpy(zero_copy_only=False) + 0.0  # −0 is 0
@@ -154,10 +154,7 @@ class KeyedRows:
         return KeyedRows(table, self.groups[rows], self.keys[rows], self.counts[rows])
 
     def spread(self, most: int) -> Ints:
-        """Row numbers, at most `most`: of each row as many as its share of all occurrences.
-
-        Where all rows occur once these are all rows, or those with the smallest keys.
-        """
+        """Row numbers, at most `most`: of each row as many as its share of all occurrences."""
         order = np.argsort(self.keys, kind="stable")[:most]
         ends = np.cumsum(self.counts[order])
         n_rows = min(most, int(ends[-1]))
@@ -166,11 +163,7 @@ class KeyedRows:
 
 
 class BottomRows:
-    """Of every group the different rows with the smallest keys, each with how often it occurs.
-
-    A row that is kept at the end was never beyond the largest key of a full group, so all of its
-    occurrences are counted: neither the order of rows nor their division into tables counts.
-    """
+    """Of every group the different rows with the smallest keys, each with how often it occurs."""
 
     def __init__(self, size: SampleSize) -> None:
         self.size = size
@@ -206,8 +199,6 @@ class BottomRows:
 
 def _distinct(parts: Sequence[KeyedRows]) -> KeyedRows:
     """All rows by group and key, equal ones as one."""
-    import pyarrow as pa
-
     table = pa.concat_tables([part.table for part in parts]).combine_chunks()
     groups = np.concatenate([part.groups for part in parts])
     keys = np.concatenate([part.keys for part in parts])

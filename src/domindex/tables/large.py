@@ -20,16 +20,18 @@ from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import preview
 from domindex.inputs.preparation import TablePreparation, input_names
 from domindex.inputs.sampling import SampleSize
-from domindex.inputs.stream_summary import StreamPlan, StreamSummary, summarise
 from domindex.inputs.streams import (
     Part,
     RowStream,
+    StreamPlan,
+    StreamSummary,
     as_stream,
     in_batches,
     is_number,
     is_stream,
     reading,
     stream_dataset,
+    summarise,
 )
 from domindex.persistence.paths import usable_path
 from domindex.tables.labels import (

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -113,7 +113,8 @@ def input_names(
     return [name for name in dict.fromkeys(request.features) if name not in taken]
 
 
-class PreparedInputs(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PreparedInputs:
     """Inputs (rows, features), and what was done to them that a user should know."""
 
     values: Floats

@@ -97,7 +97,7 @@ class DomainDataset:
         )
 
 
-def numbered_domains(**fields: Any) -> DomainDataset:
+def classification_dataset(**fields: Any) -> DomainDataset:
     """Classes in domains that are called by the numbers of the rows of `true_index`."""
     domains = list(range(len(fields["true_index"])))
     return DomainDataset(domains=domains, task="classification", **fields)

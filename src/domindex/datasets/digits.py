@@ -11,7 +11,13 @@ from scipy.linalg import expm
 from sklearn.datasets import load_digits
 
 from domindex.arrays import Floats
-from domindex.datasets.dataset import DomainDataset, Seed, check_count, check_seed, numbered_domains
+from domindex.datasets.dataset import (
+    DomainDataset,
+    Seed,
+    check_count,
+    check_seed,
+    classification_dataset,
+)
 from domindex.errors import InputError
 
 Motion = Callable[[float], Floats]
@@ -131,7 +137,7 @@ def along_a_line(
     name: str, X: Floats, y: NDArray, of_row: NDArray, n_sources: int
 ) -> DomainDataset:
     """A dataset whose domains are numbered along a line, the first of them labelled."""
-    return numbered_domains(
+    return classification_dataset(
         name=name,
         X=X,
         y=y,

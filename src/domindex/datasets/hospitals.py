@@ -27,14 +27,13 @@ def make_hospitals(
 ) -> pd.DataFrame:
     """Patients of several hospitals in one untidy table; the outcome is known in a few of them.
 
-    A patient is lactate, creatinine and CRP, a pulse and an age, and complications follow from
-    these by one rule for all hospitals. But laboratories read differently: from the first hospital
-    to the last, measurements drift by up to 1.8 of their spreads and become 40 % wider, and
-    patients are older by 12 years. So what counts as high depends on the hospital.
+    Complications follow from laboratory values, pulse and age by one rule. But laboratories read
+    differently: from the first hospital to the last, measurements drift by up to 1.8 of their
+    spreads and become 40 % wider, and patients are older by 12 years.
 
     The rest is what tables bring along: a number for every record, a postcode that gives the
-    hospital away, a note in free text, a date, a ward of which four patients in all came, ages that
-    are missing here and there, and one hospital that never measures creatinine.
+    hospital away, free text, a date, a rare ward, missing ages, and one hospital that never
+    measures creatinine.
 
     Parameters
     ----------

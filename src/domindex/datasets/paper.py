@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from domindex.datasets import digits, synthetic
-from domindex.datasets.dataset import Array, DomainDataset, numbered_domains
+from domindex.datasets.dataset import Array, DomainDataset, classification_dataset
 from domindex.datasets.files import DataHome, find_file, read_pickle
 from domindex.errors import DatasetError
 
@@ -36,7 +36,7 @@ CAR_FILE = "feature_resnet18_new_data.pkl"
 def load_circle(data_home: DataHome = None) -> DomainDataset:
     """Circle: 30 domains of 100 points in the plane, X (3000, 2)."""
     content = read_pickle(find_file("toy_d15_quarter_circle.pkl", data_home))
-    return numbered_domains(
+    return classification_dataset(
         X=content["data"],
         y=content["label"].astype(int),
         sample_domain=content["domain"].astype(int),
@@ -59,7 +59,7 @@ def load_domain_graph(name: str, data_home: DataHome = None) -> DomainDataset:
     content = read_pickle(find_file(file, data_home))
     graph = nx.empty_graph(len(content["A"]))  # without loops or weights
     graph.add_edges_from(np.argwhere(np.triu(content["A"], k=1)).tolist())
-    return numbered_domains(
+    return classification_dataset(
         X=content["data"],
         y=content["label"].astype(int),
         sample_domain=content["domain"].astype(int),

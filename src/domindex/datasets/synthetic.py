@@ -16,7 +16,7 @@ from domindex.datasets.dataset import (
     check_noise,
     check_seed,
     check_sizes,
-    numbered_domains,
+    classification_dataset,
 )
 
 
@@ -32,9 +32,8 @@ def make_circle(
 
     Domain k is centred on a circle of radius 5 at angle k pi / (n_domains - 1). Its points are
     standard normal draws kept if within 1 of the centre, times `noise`; 1.0 gives the paper's
-    clouds. The class is 1 outside the circle, 0 inside: one rule for all domains, but a
-    classifier fitted on the first `n_sources` sees only a short arc of that boundary.
-    The true index is the domain's number, the graph joins neighbours along the arc.
+    clouds. The class is 1 outside the circle: one rule, but the first `n_sources` domains show only
+    a short arc of it. The true index is the domain's number.
 
     Examples
     --------
@@ -45,7 +44,7 @@ def make_circle(
     noise, rng = check_noise(noise, zero_allowed=False), check_seed(random_state)
     centres = 5.0 * _directions(np.linspace(0.0, np.pi, n_domains))
     X = centres[of_row] + noise * _disc(rng, len(of_row))
-    return numbered_domains(
+    return classification_dataset(
         name="make-circle",
         X=X,
         y=(np.hypot(X[:, 0], X[:, 1]) > 5.0).astype(int),
@@ -72,9 +71,8 @@ def make_domain_graph(
     Each domain draws an angle a from [0, pi]. Class c is a cloud, like that of `make_circle`, in
     the direction a + 2 pi c / n_classes, at a distance of (1 + 1.8 a / pi) / sin(pi / n_classes):
     at noise 1.0 the classes of one domain touch but never overlap. Two domains are joined with
-    probability max(0, cos(difference of their angles)); neighbours in angle always are, which
-    keeps the graph and the sources (the smallest angles) connected. Classes of a domain differ in
-    size by one row at most. The true index is the angle. Holds (n_domains, n_domains) at once.
+    probability max(0, cos(difference of their angles)); neighbours in angle always are. Sources
+    have the smallest angles. The true index is the angle.
 
     Examples
     --------
@@ -90,15 +88,22 @@ def make_domain_graph(
     y = _balanced_labels(of_row, n_classes)
     distances = (1.0 + 1.8 * angles / np.pi) / np.sin(np.pi / n_classes)
     centres = distances[of_row, None] * _directions(angles[of_row] + 2 * np.pi * y / n_classes)
-    return numbered_domains(
+    X = centres + noise * _disc(rng, len(of_row))
+    i, j = np.triu_indices(n_domains, k=1)
+    joined = rng.random(len(i)) < np.cos(angles[i] - angles[j])
+    graph = nx.empty_graph(n_domains)
+    graph.add_edges_from(zip(i[joined].tolist(), j[joined].tolist()))
+    along = np.argsort(angles).tolist()
+    nx.add_path(graph, along)
+    return classification_dataset(
         name="make-domain-graph",
-        X=centres + noise * _disc(rng, len(of_row)),
+        X=X,
         y=y,
         sample_domain=of_row,
-        source_domains=np.argsort(angles)[:n_sources].tolist(),
+        source_domains=along[:n_sources],
         true_index=angles[:, None],
         index_names=("angle",),
-        graph=_angle_graph(rng, angles),
+        graph=graph,
         description="Clouds around the origin, turned by each domain's angle; near angles joined.",
     )
 
@@ -121,7 +126,7 @@ def make_drift(
     pi index_i, and everything moved by 4 index_i along a direction drawn at random, the
     directions at right angles. So at the far end of the index the classes have changed sides.
     The sources are the first `n_sources` domains (None: a fifth of them); the graph joins each
-    domain to its 2 index_dim nearest. Time and memory grow with the number of rows alone.
+    domain to its 2 index_dim nearest.
 
     Examples
     --------
@@ -135,9 +140,16 @@ def make_drift(
     n_features = check_count("n_features", n_features, low=2)
     index_dim = check_count("index_dim", index_dim, low=1, high=n_features - 1)
     noise, rng = check_noise(noise, zero_allowed=True), check_seed(random_state)
-    index = _even_index(rng, n_domains, index_dim)
+    index = np.linspace(0.0, 1.0, n_domains)[:, None]
+    if index_dim > 1:  # independent draws would leave holes, where the graph falls apart
+        points = qmc.Halton(index_dim, scramble=False).random(n_domains)
+        index = (points + rng.random(index_dim)) % 1.0
+        index = index[np.argsort(np.linalg.norm(index, axis=1))]
+    _, nearest = cKDTree(index).query(index, k=min(2 * index_dim, n_domains - 1) + 1)
+    graph = nx.empty_graph(n_domains)
+    graph.add_edges_from((i, j) for i, row in enumerate(nearest.tolist()) for j in row[1:])
     y = _balanced_labels(of_row, n_classes=2)
-    return numbered_domains(
+    return classification_dataset(
         name="make-drift",
         X=_drifted_rows(rng, index, of_row, y, n_features, noise),
         y=y,
@@ -145,7 +157,7 @@ def make_drift(
         source_domains=range(n_sources),
         true_index=index,
         index_names=tuple(f"index_{i}" for i in range(index_dim)),
-        graph=_nearest_graph(index, k=2 * index_dim),
+        graph=graph,
         description="Two clouds a domain that move and turn smoothly along a hidden index.",
     )
 
@@ -165,9 +177,8 @@ def make_seasonal(
     In month k inputs are centred at angle a = 2 pi k / period on a circle of radius 3, in a plane
     that is turned at random within the features. Class 1 lies 0.7 farther out, class 0 as much
     farther in, both with normal `noise` on all features. One rule, in or out, holds all year round;
-    but the first `n_sources` months, which are labelled, show a short arc of it. The default is two
-    years of twelve months. The true index is the month within the year, with that `period`; the
-    graph joins following months, of all years.
+    but the first `n_sources` months, which are labelled, show a short arc of it. The true index is
+    the month within the year; the graph joins following months, of all years.
 
     Examples
     --------
@@ -185,7 +196,7 @@ def make_seasonal(
     out = 3.0 + 0.7 * (2 * y - 1)
     centres = out[:, None] * _directions(2 * np.pi * month / period)[of_row]
     following = np.isin((month[:, None] - month[None]) % period, (0, 1, period - 1))
-    return numbered_domains(
+    return classification_dataset(
         name="seasonal",
         X=centres @ plane.T + noise * rng.standard_normal((len(of_row), n_features)),
         y=y,
@@ -225,26 +236,6 @@ def _balanced_labels(of_row: Ints, n_classes: int) -> Ints:
     return (np.arange(len(of_row)) - np.searchsorted(of_row, of_row)) % n_classes
 
 
-def _angle_graph(rng: np.random.Generator, angles: Floats) -> nx.Graph:
-    i, j = np.triu_indices(len(angles), k=1)
-    joined = rng.random(len(i)) < np.cos(angles[i] - angles[j])
-    along = np.argsort(angles)
-    graph = nx.empty_graph(len(angles))
-    graph.add_edges_from(zip(i[joined].tolist(), j[joined].tolist()))
-    nx.add_path(graph, along.tolist())
-    return graph
-
-
-def _even_index(rng: np.random.Generator, n_domains: int, index_dim: int) -> Floats:
-    """(n_domains, index_dim) evenly spread points of the unit cube, from its zero corner outwards.
-    Independent draws would leave holes, where the graph of nearest domains falls apart."""
-    if index_dim == 1:
-        return np.linspace(0.0, 1.0, n_domains)[:, None]
-    points = qmc.Halton(index_dim, scramble=False).random(n_domains)
-    shifted: Floats = (points + rng.random(index_dim)) % 1.0
-    return shifted[np.argsort(np.linalg.norm(shifted, axis=1))]
-
-
 def _drifted_rows(
     rng: np.random.Generator, index: Floats, of_row: Ints, y: Ints, n_features: int, noise: float
 ) -> Floats:
@@ -259,12 +250,3 @@ def _drifted_rows(
     ways, _ = np.linalg.qr(rng.standard_normal((n_features, index.shape[1])))
     X += (4.0 * index @ ways.T)[of_row]
     return X
-
-
-def _nearest_graph(points: Floats, k: int) -> nx.Graph:
-    """Join each point to its `k` nearest others (all of them, if there are fewer)."""
-    k = min(k, len(points) - 1)
-    _, nearest = cKDTree(points).query(points, k=k + 1)
-    graph = nx.empty_graph(len(points))
-    graph.add_edges_from((i, j) for i, row in enumerate(nearest.tolist()) for j in row[1:])
-    return graph

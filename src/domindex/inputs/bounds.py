@@ -93,10 +93,7 @@ class InputBounds(Saved):
         return cls(low, high, reach, data.domains, lowest, highest, nobody, nobody)
 
     def apply(self, inputs: NDArray, groups: Iterable[tuple[Hashable | None, Ints]]) -> NDArray:
-        """Rows (rows, columns) within bounds, by names and row numbers of domains, known or new.
-
-        The same array where none lies beyond them.
-        """
+        """Rows within bounds, by names and row numbers of domains; the same array where all are."""
         beyond = self._beyond(inputs)
         if not beyond.any():
             return inputs
@@ -247,10 +244,8 @@ def _bounds_of_some(values: Floats, row_domains: Ints) -> Floats:
 def _reached(
     ordered: Floats, bulks: Floats, pooled: Floats, hub: float | None
 ) -> tuple[float, float, float]:
-    """Bounds and reach of one column, by its values in order and its domains' bulks (domains, 2).
-
-    `pooled` is the bulk of all rows together, `hub` the one value that most have, if any.
-    """
+    """Low, high and reach of a column by its values in order, the bulks (domains, 2) of domains, that
+    of all rows together, and the one value that most rows have, if any."""
     free = (-np.inf, np.inf, np.inf)
     if not len(ordered):
         return free

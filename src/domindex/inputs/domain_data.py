@@ -186,10 +186,7 @@ class DomainData:
         return np.bincount(self.row_domains, minlength=self.n_domains)
 
     def select(self, rows: Ints, is_source: NDArray[np.bool_]) -> DomainData:
-        """Some of the rows, with other roles: `is_source` (domains,) of all domains.
-
-        Labels of rows that are no source's now are hidden; domains without rows are left out.
-        """
+        """Some of the rows, with other roles (domains,); labels of what is no source are hidden."""
         present = np.unique(self.row_domains[rows])
         labels = np.array(self.labels[rows])
         hidden = ~is_source[self.row_domains[rows]]

@@ -99,9 +99,7 @@ def check_domain_data(
 
 
 def domain_roles(
-    domains: Sequence[Hashable],
-    row_domains: Ints,
-    source_domains: Iterable[Hashable] | None,
+    domains: Sequence[Hashable], row_domains: Ints, source_domains: Iterable[Hashable] | None
 ) -> Mask:
     """(domains,) by name, by row, or by the sign of their numbers; of both kinds at least one."""
     kind = getattr(getattr(source_domains, "dtype", None), "kind", None)
@@ -339,11 +337,8 @@ def hidden_marks(y: NDArray, minus_one_hides: bool) -> Mask:
 
 
 def tame_labels(data: DomainData) -> DomainData:
-    """The data with every value of y out of proportion moved to the nearest one that is not.
-
-    Beyond 1e8 median distances from the median it is no tail of a distribution but an error, such
-    as 999999999999 for "not known", and would decide on every mean. Not where more than 1 % are.
-    """
+    """The data with values of y out of all proportion, such as 999999999999 for "not known", moved
+    to the nearest that is not; if they are few. A single one would decide on every mean."""
     if data.task != "regression":
         return data
     labels, is_source = data.labels, data.row_is_source
@@ -351,7 +346,7 @@ def tame_labels(data: DomainData) -> DomainData:
         known = data.labels[is_source, output]
         distances = np.abs(known - np.median(known))
         usual = np.median(distances[distances > 0]) if distances.any() else np.inf
-        odd = distances > 1e8 * usual
+        odd = distances > 1e8 * usual  # no tail of any distribution
         if not 0 < odd.sum() <= max(1, int(0.01 * len(odd))):
             continue
         labels = labels.copy() if labels is data.labels else labels

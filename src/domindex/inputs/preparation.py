@@ -132,8 +132,7 @@ class TablePreparation:
     Attributes
     ----------
     columns : the inputs, in the order of the features they become
-    missing : "impute" fills missing inputs with the source rows' median, or most frequent text;
-        "error" refuses them
+    missing : "impute" fills gaps with the sources' median or commonest text, "error" refuses them
     imputations : of columns whose gaps would place a domain
 
     Examples

@@ -40,8 +40,8 @@ class ColumnProfile(Saved):
         """Of (rows,) numbers, NaN where they are missing."""
         known = np.isfinite(values)
         edges = _edges(values[known])
-        bins = np.searchsorted(edges, values, side="right")
-        return cls._counted(name, edges, (), bins, known, row_domains, n_domains)
+        bins = np.where(known, np.searchsorted(edges, values, side="right"), -1)
+        return cls(str(name), edges, (), *_count(bins, len(edges) + 1, row_domains, n_domains))
 
     @classmethod
     def of_texts(
@@ -70,28 +70,9 @@ class ColumnProfile(Saved):
         place = np.full(n_categories + 1, len(named))
         place[named] = np.arange(len(named))
         levels = tuple(str(categories[k]) for k in named)
-        bins = place[codes]
-        return cls._counted(name, np.empty(0), levels, bins, known, row_domains, n_domains)
-
-    @classmethod
-    def _counted(
-        cls,
-        name: str,
-        edges: Floats,
-        levels: tuple[str, ...],
-        bins: Ints,
-        known: NDArray[np.bool_],
-        row_domains: Ints,
-        n_domains: int,
-    ) -> ColumnProfile:
-        n_bins = len(levels or edges) + 1
-        cells = row_domains[known] * n_bins + bins[known]
-        counted = np.bincount(cells, minlength=n_domains * n_bins).reshape(n_domains, n_bins)
-        missing = np.bincount(row_domains[~known], minlength=n_domains)
-        enough = counted.sum(axis=1) + missing >= MIN_COUNT
-        counts = np.where(enough[:, None], counted, 0).astype(np.float64)
-        lost = np.where(enough, missing, 0).astype(np.float64)
-        return cls(str(name), edges, levels, counts, lost)
+        bins = np.where(known, place[codes], -1)
+        counted = _count(bins, len(levels) + 1, row_domains, n_domains)
+        return cls(str(name), np.empty(0), levels, *counted)
 
     @property
     def bin_names(self) -> tuple[str, ...]:
@@ -135,6 +116,15 @@ class ColumnProfile(Saved):
         n_domains = len(self.missing)
         if self.counts.shape != (n_domains, n_bins) or self.missing.ndim != 1:
             raise ValueError("the counts of a column do not fit its bins")
+
+
+def _count(bins: Ints, n_bins: int, row_domains: Ints, n_domains: int) -> tuple[Floats, Floats]:
+    """(domains, bins) known values and (domains,) missing ones, of bins (rows,), -1 for missing."""
+    cells = row_domains * (n_bins + 1) + bins + 1
+    counted = np.bincount(cells, minlength=n_domains * (n_bins + 1))
+    counts = counted.reshape(n_domains, n_bins + 1).astype(np.float64)
+    counts[counts.sum(axis=1) < MIN_COUNT] = 0.0
+    return counts[:, 1:], counts[:, 0]
 
 
 def _edges(known: Floats, n_bins: int = 8) -> Floats:

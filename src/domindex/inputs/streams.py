@@ -495,10 +495,7 @@ class StreamSummary:
         return self._by_domain(dict(zip(self.numbers, np.sqrt(variances).T)))
 
     def sample(self, sources: Iterable[Hashable] | None = None) -> pd.DataFrame:
-        """Rows of every domain, by domain and then by key; of `sources` only those with a label.
-
-        None takes domains with any label for sources.
-        """
+        """Rows by domain and key; of sources (None: domains with any label) only labelled ones."""
         kept = self._sample.kept()
         assert kept is not None
         chosen = None if sources is None else set(sources)
@@ -573,11 +570,8 @@ def _moments(values: Floats, domains: Ints) -> Floats:
 
 
 def summarise(stream: RowStream, plan: StreamPlan, merged_at_once: int = 8) -> StreamSummary:
-    """What all rows say, and a sample of them.
-
-    A Dask frame is summarised where its partitions are computed. Everything else goes through
-    joblib, whose workers, if there are any, must see the same files.
-    """
+    """What all rows say, and a sample: found where a Dask frame is computed, else by joblib, whose
+    workers, if there are any, must see the same files."""
     if stream.partitions:
         import dask
 

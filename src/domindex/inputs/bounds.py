@@ -244,8 +244,8 @@ def _bounds_of_some(values: Floats, row_domains: Ints) -> Floats:
 def _reached(
     ordered: Floats, bulks: Floats, pooled: Floats, hub: float | None
 ) -> tuple[float, float, float]:
-    """Low, high and reach of a column by its values in order, the bulks (domains, 2) of domains, that
-    of all rows together, and the one value that most rows have, if any."""
+    """Low, high and reach of a column by its values in order, the bulks (domains, 2) of domains,
+    that of all rows together, and the one value that most rows have, if any."""
     free = (-np.inf, np.inf, np.inf)
     if not len(ordered):
         return free

@@ -45,10 +45,9 @@ def test_it_grows_with_everything(effort, what):
 
 
 def test_every_term_has_a_coefficient_that_is_no_less_than_zero():
-    assert list(COEFFICIENTS) == list(SIZE.terms())
     for coefficients in COEFFICIENTS.values():
-        assert list(coefficients) == ["full", "quick"]
-        assert min(coefficients.values()) >= 0.0
+        assert len(coefficients) == len(SIZE.terms())
+        assert min(coefficients) >= 0.0
 
 
 def test_a_slower_machine_takes_longer():

@@ -20,24 +20,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from domindex.arrays import Floats
 from domindex.cluster import cluster_errors
 from domindex.errors import InputError
-from domindex.estimators.frames import (
-    FitArguments,
-    complete_arguments,
-    frame_preparation,
-    is_beyond_memory,
-    prepared_inputs,
-    scored_rows,
-    take_named,
-    warn_without_domain,
-    without_columns,
-)
-from domindex.estimators.streaming import (
-    numbered_rows,
-    rows_beyond_memory,
-    sample_array,
-    sample_table,
-    streams,
-)
+from domindex.estimators import frames, streaming
+from domindex.estimators.frames import FitArguments, is_beyond_memory
+from domindex.estimators.streaming import streams
 from domindex.inputs import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.inputs.bounds import InputBounds, warn_of_drawn_in
 from domindex.inputs.domain_data import Task, read_layout
@@ -73,6 +58,12 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     _domain_column: str | None = None  # of a data frame, that named the domains in `fit`
     _target_column: str | None = None  # that held the labels in `fit`: no input later
     _stages = StageCache()  # of a fit in progress that may be cut off and resumed
+
+    inputs: str = "table"  # parameters of those that take them
+    n_jobs: int | None = None
+    backbone: Any = None
+    class_weight: Any = None
+    random_state: Any = None
 
     def fit(
         self,
@@ -118,28 +109,25 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         self._extractor = self._preparation = self._bounds = None
         in_memory = not is_beyond_memory(given.X)
         if in_memory:
-            given = complete_arguments(given)
-            self._preparation = frame_preparation(given)
+            given = frames.complete_arguments(given)
+            self._preparation = frames.frame_preparation(given)
         elif is_stream(given.X):
-            seed = getattr(self, "random_state", None)  # of the sample: a generator is not used up
-            given = sample_table(given, int(seed) if isinstance(seed, numbers.Integral) else 0)
+            state = self.random_state  # a generator is not used up by a sample
+            seed = int(state) if isinstance(state, numbers.Integral) else 0
+            given = streaming.sample_table(given, seed)
         else:
-            rows = numbered_rows(given.X, given.sample_domain, getattr(self, "n_jobs", None))
+            rows = streaming.numbered_rows(given.X, given.sample_domain, self.n_jobs)
             self._input_shape = rows.shape
-            if getattr(self, "backbone", None) is not None:
+            if self.backbone is not None:
                 tried = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, 256)).astype(np.int64)
                 self._extractor = self._frozen_backbone(check_inputs(rows.read(tried)))
-            given = sample_array(rows, given, self._extractor, self._seed())
+            given = streaming.sample_array(rows, given, self._extractor, self._seed())
         self._domain_column, self._target_column = given.domain_column, given.target_column
-        data = check_domain_data(
-            given.X if self._preparation is None else prepared_inputs(self._preparation, given.X),
-            given.y,
-            given.sample_domain,
-            given.source_domains,
-            task=self._task_to_fit(),
-            kind="table" if self._extractor is not None else getattr(self, "inputs", "table"),
-        )
-        data = with_row_weights(data, given.sample_weight, getattr(self, "class_weight", None))
+        inputs = frames.prepared_inputs(self._preparation, given.X)
+        roles = given.y, given.sample_domain, given.source_domains
+        kind = "table" if self._extractor is not None else self.inputs
+        data = check_domain_data(inputs, *roles, task=self._task_to_fit(), kind=kind)
+        data = with_row_weights(data, given.sample_weight, self.class_weight)
         self._check_data(data)
         data = tame_labels(data)
         if self._extractor is not None:  # a sample of rows on disk went through a backbone
@@ -166,7 +154,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         >>> model.predict(data.X, **rows).shape
         (100,)
         """
-        return self._as_labels(self._predict_mean(*self._query_with_domains(X, sample_domain)))
+        inputs, names = self._check_query(X, sample_domain, warn=True)
+        return self._as_labels(self._predict_mean(inputs, names))
 
     @available_if(lambda self: self._known_task() != "regression")
     @streams
@@ -178,9 +167,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         >>> model.predict_proba(data.X, **rows).shape
         (100, 2)
         """
-        probabilities = self._predict_mean(*self._query_with_domains(X, sample_domain))
+        probabilities = self._predict_mean(*self._check_query(X, sample_domain, warn=True))
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
+    @available_if(lambda self: bool(self.predict))
     def score(
         self,
         X: Any,
@@ -198,16 +188,14 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         >>> 0.0 <= model.score(data.X, data.y, **rows) <= 1.0
         True
         """
-        rows = scored_rows(FitArguments(X, y, sample_domain, sample_weight=sample_weight))
+        rows = frames.scored_rows(FitArguments(X, y, sample_domain, sample_weight=sample_weight))
         predicted = self.predict(rows.X, sample_domain=rows.sample_domain)
         measure = accuracy_score if self._known_task() == "classification" else r2_score
         try:
             return float(measure(rows.y, predicted, sample_weight=rows.sample_weight))
         except (TypeError, ValueError) as error:  # scikit-learn's own words
-            raise InputError(
-                f"y cannot be compared with what is predicted, such as {predicted[0]!r} ({error}). "
-                "Pass labels as those of the fit."
-            ) from error
+            said = f"y cannot be compared with predictions such as {predicted[0]!r} ({error})."
+            raise InputError(f"{said} Pass labels as those of the fit.") from error
 
     @abstractmethod
     def _fit_data(self, data: DomainData) -> None:
@@ -234,27 +222,24 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     def _frozen_backbone(self, inputs: NDArray) -> FeatureExtractor | None:
         """The backbone that is to be left as it is, tried on some inputs; None without one."""
-        given = getattr(self, "backbone", None)
-        if given is None:
+        if self.backbone is None:
             return None
         from domindex.vdi.backbones import as_backbone, prepare_extractor  # torch, where needed
 
-        backbone = as_backbone(given)
+        backbone = as_backbone(self.backbone)
         if backbone is None or not backbone.frozen:
             return None
         return prepare_extractor(backbone, inputs, self._seed())
 
     def _trained_backbone(self, inputs: NDArray) -> TrainedBackbone | None:
         """The backbone that is to be trained, tried on some inputs; None without one."""
-        given = getattr(self, "backbone", None)
-        if given is None or self._extractor is not None:
+        if self.backbone is None or self._extractor is not None:
             return None
         from domindex.vdi.backbones import TrainedBackbone, as_backbone, prepare_extractor
 
-        backbone = as_backbone(given)
+        backbone = as_backbone(self.backbone)
         assert backbone is not None
-        extractor = prepare_extractor(backbone, inputs, self._seed())
-        return TrainedBackbone(extractor, backbone.share)
+        return TrainedBackbone(prepare_extractor(backbone, inputs, self._seed()), backbone.share)
 
     def _within_bounds(self, data: DomainData, *, has_row_numbers: bool) -> DomainData:
         """Learn how far values may lie out; rows beyond do not count, or are drawn in if many."""
@@ -287,10 +272,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     def _seed(self) -> int:
         """A whole number from `random_state`."""
-        state = getattr(self, "random_state", None)
-        if state is None and self._stages.folder is not None:
+        if self.random_state is None and self._stages.folder is not None:
             return self._stages.seed()
-        return int(check_random_state(state).randint(np.iinfo(np.int32).max))
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _behind_gate(self, inputs: NDArray, names: Names) -> NDArray:
         """Rows of domains within bounds, and through a frozen backbone, if any."""
@@ -301,16 +285,15 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _read_rows(self, X: Any) -> NDArray:
         """Rows as numbers, with the columns of the fit, without those of domains and labels."""
         check_is_fitted(self)
-        X = without_columns(X, (self._domain_column, self._target_column))
-        prepared = None if self._preparation is None else prepared_inputs(self._preparation, X)
-        inputs = check_inputs(X if prepared is None else prepared)
+        X = frames.without_columns(X, (self._domain_column, self._target_column))
+        inputs = check_inputs(frames.prepared_inputs(self._preparation, X))
         shape = inputs.shape[1:]
         if shape != self._input_shape and max(len(shape), len(self._input_shape)) > 1:
             raise InputError(
                 f"X has rows of shape {shape}, but fit saw {self._input_shape}. "
                 "Pass inputs of the same shape."
             )
-        if prepared is None:
+        if self._preparation is None:
             try:  # scikit-learn's own words on features and their names
                 validate_data(self, X=X, skip_check_array=True, reset=False)
             except (TypeError, ValueError) as error:
@@ -331,25 +314,22 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         given = getattr(self, "feature_names_in_", None)
         return None if given is None else [str(name) for name in given]
 
-    def _check_query(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
-        """Rows and their domains' names; of rows on disk, a sample."""
+    def _check_query(
+        self, X: Any, sample_domain: Any, *, warn: bool = False
+    ) -> tuple[NDArray, Names]:
+        """Rows and their domains' names, perhaps with a warning without; of rows on disk, some."""
         if is_beyond_memory(X, sample_domain):
-            rows = rows_beyond_memory(self, X, sample_domain)
+            rows = streaming.rows_beyond_memory(self, X, sample_domain)
             X, sampled = rows.sample()
             sample_domain = None if rows.nameless else sampled
-        given = take_named(FitArguments(X, None, sample_domain), domain=self._domain_column)
+        given = frames.take_named(FitArguments(X, None, sample_domain), domain=self._domain_column)
         inputs, names, sample_domain = self._read_rows(given.X), None, given.sample_domain
         if sample_domain is not None:
             names = check_domain_names(sample_domain, len(inputs))
             warn_of_look_alikes(names, self.domains_)
+        elif warn:
+            frames.warn_without_domain()
         return self._behind_gate(inputs, names), names
-
-    def _query_with_domains(self, X: Any, sample_domain: Any) -> tuple[NDArray, Names]:
-        """The same, with a warning where no domain is named: for whatever depends on it."""
-        inputs, names = self._check_query(X, sample_domain)
-        if names is None:
-            warn_without_domain()
-        return inputs, names
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "domains_")

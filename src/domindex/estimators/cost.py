@@ -15,16 +15,9 @@ import numpy as np
 from domindex.geometry.settings import MAP
 from domindex.inputs import DomainData
 
-COEFFICIENTS: dict[str, dict[str, float]] = {
-    "once": {"full": 2.61, "quick": 3.27},
-    "stepped domains": {"full": 26.9, "quick": 9.84},
-    "exact pairs": {"full": 0.0, "quick": 0.22},
-    "pairs": {"full": 23.6, "quick": 12.5},
-    "placed domains": {"full": 8.0, "quick": 5.4},
-    "trained rows": {"full": 7.8, "quick": 0.0},
-    "trained numbers": {"full": 0.131, "quick": 0.0},
-    "trained pairs": {"full": 0.712, "quick": 0.0},
-    "numbers": {"full": 0.0, "quick": 0.0},
+COEFFICIENTS = {
+    "full": (2.61, 26.9, 0.0, 23.6, 8.0, 7.8, 0.131, 0.712, 0.0),
+    "quick": (3.27, 9.84, 0.22, 12.5, 5.4, 0.0, 0.0, 0.0, 0.0),
 }
 """Seconds of CPU for a unit of each term of `FitSize.terms`, by `effort`: least relative errors,
 none below zero, over 27 fits of `make_drift`, a full fit of 2,000 domains, and the map alone of
@@ -65,7 +58,8 @@ class FitSize:
 
 def estimate_seconds(size: FitSize, effort: str, speed: float = 1.0) -> float:
     """Of a default fit with this effort, on a machine `speed` times as slow as the reference."""
-    return speed * sum(COEFFICIENTS[name][effort] * one for name, one in size.terms().items())
+    amounts = size.terms().values()
+    return speed * sum(one * n for one, n in zip(COEFFICIENTS[effort], amounts, strict=True))
 
 
 def machine_speed(clock: Callable[[], float] = time.perf_counter, reference: float = 0.02) -> float:

@@ -37,6 +37,20 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+PARTS: dict[str, Any] = {
+    "extractor": FeatureExtractor,
+    "bounds": InputBounds,
+    "indices": FittedIndices,
+    "committee": Committee,
+    "forecaster": Forecaster,
+    "off_map_test": OffMapTest,
+    "record": FitRecord,
+}
+"""Of a fitted model, as attributes after an underscore; the first two and the last may be None."""
+
+TABLES = ("timings", "forecast", "candidates", "history")
+
+
 def _reporting(module: str) -> Any:
     """Figures, pages and words, which stand above the estimators: looked up when called for."""
     return import_module(f"domindex.reporting.{module}")
@@ -46,41 +60,29 @@ class FittedCommittee(DomainEstimator):
     """The state of a fitted model; `BaseVDI` adds how it is fitted and asked."""
 
     _task: ClassVar[Task]
+    _forecast_column: ClassVar[str]
     predictor: Any
     candidates: Sequence[tuple[str, Any]] | None
     backbone: Any
-    _record: FitRecord | None
+    _forecaster: Forecaster
+    _off_map_test: OffMapTest
+    _record: FitRecord | None = None  # models of before there was one have none
     candidates_: pd.DataFrame
     forecast_: pd.DataFrame
     history_: pd.DataFrame
     timings_: pd.DataFrame
 
-    def _set_fitted(
-        self,
-        indices: FittedIndices,
-        committee: Committee,
-        forecaster: Forecaster,
-        off_map_test: OffMapTest,
-    ) -> None:
-        self._indices, self._committee, self._forecaster = indices, committee, forecaster
-        self._off_map_test = off_map_test
+    def _set_fitted(self, indices: FittedIndices, committee: Committee) -> None:
+        self._indices, self._committee = indices, committee
         self.off_map_domains_: list[Hashable] = []
         self.domain_index_, self.domain_index_std_ = indices.index()
         self.domain_indices_ = self.domain_index_.coordinates
         self.domain_angles_ = self.domain_index_.angles
         self._n_features_out = indices.module.local_dim
-
-    @property
-    def added_domains_(self) -> list[Hashable]:
-        """Names of the domains that were added after the fit, in their order.
-
-        Examples
-        --------
-        >>> model.added_domains_
-        []
-        """
-        domain_map = self._indices.domain_map
-        return list(domain_map.index.domains[domain_map.n_fitted :])
+        index = indices.domain_map.index
+        self.added_domains_ = list(index.domains[indices.domain_map.n_fitted :])
+        landmarks = None if index.landmarks is None else [index.domains[n] for n in index.landmarks]
+        self.landmark_domains_ = landmarks
 
     @property
     def domain_distances_(self) -> Floats:
@@ -94,20 +96,6 @@ class FittedCommittee(DomainEstimator):
         (5, 5)
         """
         return self._indices.domain_map.all_transport
-
-    @property
-    def landmark_domains_(self) -> list[Hashable] | None:
-        """Names of the domains that the map was drawn from; None where it was drawn from all.
-
-        Examples
-        --------
-        >>> model.landmark_domains_ is None
-        True
-        """
-        index = self._indices.domain_map.index
-        if index.landmarks is None:
-            return None
-        return [index.domains[number] for number in index.landmarks]
 
     @property
     def landmark_error_(self) -> LandmarkError | None:
@@ -226,10 +214,6 @@ class FittedCommittee(DomainEstimator):
         >>> model.export("predictor")
         """
         check_is_fitted(self)
-        export_predictor(self._export_source(), path, format, overwrite=overwrite)
-
-    def _export_source(self) -> Source:
-        """InputError where rows go through more than numbers before they are predicted from."""
         if self._preparation is not None and not self._preparation.is_numeric:
             raise InputError(
                 "The model was fitted on a table with texts or dates, whose preparation is no part "
@@ -242,7 +226,7 @@ class FittedCommittee(DomainEstimator):
 
         network = self._committee.network
         trained = network is not None and isinstance(network.module.alignment, BackboneAlignment)
-        return Source(
+        source = Source(
             self._committee,
             self._indices,
             self._extractor,
@@ -253,6 +237,7 @@ class FittedCommittee(DomainEstimator):
             predict,
             uses_single=trained or self._extractor is not None,
         )
+        export_predictor(source, path, format, overwrite=overwrite)
 
     def state(self) -> dict[str, Any]:
         """The fitted model: plain values and arrays, nested.
@@ -263,12 +248,10 @@ class FittedCommittee(DomainEstimator):
         True
         """
         preparation = self._preparation
-        tables = ("timings", "forecast", "candidates", "history")
+        parts = {name: getattr(self, f"_{name}") for name in PARTS}
         return {
             "parameters": self._parameter_state(),
-            "extractor": _state(self._extractor),
             "preparation": None if preparation is None else json.dumps(preparation.to_dict()),
-            "bounds": _state(self._bounds),
             "domain_column": self._domain_column,
             "target_column": self._target_column,
             "input_shape": list(self._input_shape),
@@ -276,16 +259,12 @@ class FittedCommittee(DomainEstimator):
             "feature_names_in": [str(n) for n in getattr(self, "feature_names_in_", [])],
             "source_domains": [self.domains_.index(name) for name in self.source_domains_],
             "single_output": bool(self._single_output),
-            "indices": self._indices.state(),
-            "committee": self._committee.state(),
-            "forecaster": self._forecaster.state(),
-            "off_map_test": self._off_map_test.state(),
             "off_map_domains": [self.domains_.index(name) for name in self.off_map_domains_],
-            **{name: table_state(getattr(self, f"{name}_")) for name in tables},
             "representation": self.representation_,
             "flow": self.flow_,
             "grid_flow": self.grid_flow_,
-            "record": _state(self._record),
+            **{name: None if part is None else part.state() for name, part in parts.items()},
+            **{name: table_state(getattr(self, f"{name}_")) for name in TABLES},
         }
 
     @classmethod
@@ -323,33 +302,30 @@ class FittedCommittee(DomainEstimator):
         return model
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Take back what was learned."""
-        indices = FittedIndices.from_state(state["indices"])
-        committee = Committee.from_state(state["committee"])
-        forecaster = Forecaster.from_state(state["forecaster"])
-        test = OffMapTest.from_state(state["off_map_test"])
-        if test.views.offset.shape != indices.scaler.offset.shape:
-            raise ValueError("the views of the rows do not fit the scale")
-        self._set_fitted(indices, committee, forecaster, test)
-        self._input_shape = tuple(int(size) for size in state["input_shape"])
-        shape = self._input_shape
-        if state.get("extractor") is not None:
-            self._extractor = FeatureExtractor.from_state(state["extractor"])
-            if self._extractor.input_shape != shape:
-                raise ValueError("the shape of the inputs does not fit the backbone")
-            shape = (self._extractor.n_features,)
-        if shape != indices.module.flatten.input_shape:
-            raise ValueError("the shape of the inputs does not fit the networks")
+        """Take back what was learned; ValueError where the parts do not fit each other."""
+        for name, kind in PARTS.items():
+            if state.get(name) is not None:
+                setattr(self, f"_{name}", kind.from_state(state[name]))
+        indices, extractor, bounds = self._indices, self._extractor, self._bounds
+        self._set_fitted(indices, self._committee)
+        shape = self._input_shape = tuple(int(size) for size in state["input_shape"])
         if state.get("preparation") is not None:
             self._preparation = TablePreparation.from_dict(json.loads(state["preparation"]))
-            if len(self._preparation.features) != self._input_shape[0]:
+            if len(self._preparation.features) != shape[0]:
                 raise ValueError("the preparation does not fit the inputs")
-        if state.get("bounds") is not None:
-            self._bounds = InputBounds.from_state(state["bounds"])
-            if self._bounds.low.shape != self._input_shape:
-                raise ValueError("the bounds do not fit the inputs")
-            if self._bounds.domains != indices.domain_map.index.domains:
-                raise ValueError("the bounds do not fit the map")
+        if self._off_map_test.views.offset.shape != indices.scaler.offset.shape:
+            raise ValueError("the views of the rows do not fit the scale")
+        if extractor is not None and extractor.input_shape != shape:
+            raise ValueError("the shape of the inputs does not fit the backbone")
+        encoded = shape if extractor is None else (extractor.n_features,)
+        if encoded != indices.module.flatten.input_shape:
+            raise ValueError("the shape of the inputs does not fit the networks")
+        if bounds is not None and bounds.low.shape != shape:
+            raise ValueError("the bounds do not fit the inputs")
+        if bounds is not None and bounds.domains != indices.domain_map.index.domains:
+            raise ValueError("the bounds do not fit the map")
+        if self._record and len(self._record.rows) != indices.domain_map.n_fitted:
+            raise ValueError("the record of the fit does not fit the map")
         self._domain_column = state.get("domain_column")
         self._target_column = state.get("target_column")
         self.n_features_in_ = int(state["n_features_in"])
@@ -361,22 +337,13 @@ class FittedCommittee(DomainEstimator):
         self.off_map_domains_ = [self.domains_[number] for number in state["off_map_domains"]]
         self._single_output = bool(state["single_output"])
         self.representation_ = str(state["representation"])
-        for name in ("timings", "forecast", "candidates", "history"):
+        self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
+        for name in TABLES:
             setattr(self, f"{name}_", table_from_state(state[name]))
         # as it was called up to 0.1
         self.candidates_ = self.candidates_.rename(columns={"price": "penalty"})
-        self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
-        record = state.get("record")  # models of before there was one have none
-        self._record = None if record is None else FitRecord.from_state(record)
-        if self._record and len(self._record.rows) != indices.domain_map.n_fitted:
-            raise ValueError("the record of the fit does not fit the map")
-        self._require_working()
-
-    def _require_working(self) -> None:
-        """That the parts fit each other: a row has a finite prediction, a probability a class."""
-        row = np.zeros((1, *self._input_shape))
-        if self._extractor is not None:
-            row = self._extractor.table(row)
+        row = np.zeros((1, *shape))
+        row = row if extractor is None else extractor.table(row)
         found = self._predict_mean(row, self.domains_[:1])
         if not np.isfinite(found).all():
             raise ValueError("it predicts NaN")
@@ -405,10 +372,6 @@ class FittedCommittee(DomainEstimator):
         if isinstance(weights, Mapping):
             state["class_weight"] = {"items": [list(item) for item in weights.items()]}
         return state
-
-
-def _state(part: Any) -> dict[str, Any] | None:
-    return None if part is None else part.state()
 
 
 def _packed(predictor: Any) -> Any:

@@ -16,7 +16,8 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
-from domindex.errors import InputError, NoDomainWarning, PreparationWarning
+from domindex.errors import InputError, NoDomainWarning, OffMapWarning, PreparationWarning
+from domindex.geometry.settings import OFF_MAP
 from domindex.inputs import check_domain_names
 from domindex.inputs.domain_data import HIDDEN_CLASS
 from domindex.inputs.gate import check_label_array, domain_roles, hidden_marks
@@ -48,15 +49,6 @@ class FitArguments:
     preparation: TablePreparation | None = None  # where it was learned before
 
 
-def is_mapped(X: Any) -> bool:
-    """Whether X is a view of a memory-mapped file."""
-    while isinstance(X, np.ndarray):
-        if isinstance(X, np.memmap):
-            return True
-        X = X.base
-    return False
-
-
 def is_dataset(X: Any) -> bool:
     """Whether X is a torch `Dataset`, or of a class that `holds_items`; torch is not imported."""
     if getattr(type(X), "holds_items", False) is True:
@@ -70,7 +62,11 @@ def is_beyond_memory(X: Any, sample_domain: Any = None) -> bool:
     if is_stream(X):
         by_column = sample_domain is None or isinstance(sample_domain, str)
         return by_column or not hasattr(X, "__array__")
-    return is_mapped(X) or is_dataset(X)
+    if is_dataset(X):
+        return True
+    while isinstance(X, np.ndarray) and not isinstance(X, np.memmap):  # views of views
+        X = X.base
+    return isinstance(X, np.memmap)
 
 
 def is_frame(X: Any) -> bool:
@@ -110,27 +106,25 @@ def take_named(
     """Labels and domains out of columns of a data frame; by default those named in `fit`."""
     if not is_frame(rows.X):
         return rows
-    known = _named_frame(rows.X).columns
-    y = target if rows.y is None and target in known else rows.y
-    if isinstance(y, str):
-        labels, rest = _take(rows.X, y, "y")
-        rows = replace(rows, X=rest, y=labels, target_column=y)
-    column = domain if rows.sample_domain is None and domain in known else rows.sample_domain
-    if isinstance(column, str):
-        names, rest = _take(rows.X, column, "sample_domain")
-        rows = replace(rows, X=rest, sample_domain=names, domain_column=column)
-    return replace(rows, X=without_columns(rows.X, (target, domain)))
-
-
-def _take(X: Any, name: str, role: str) -> tuple[NDArray, Any]:
-    frame = nw.from_native(X, eager_only=True)
-    if name not in frame.columns:
-        hint = did_you_mean(name, map(str, frame.columns))
-        raise InputError(
-            f"{role} is {name!r}, and X has no such column; there are "
-            f"{preview(frame.columns, 12)}. {hint or 'Name a column, or pass one value per row.'}"
-        )
-    return frame[name].to_numpy(), frame.drop(name).to_native()
+    found: dict[str, Any] = {}
+    frame = _named_frame(rows.X)
+    roles = (("y", "target_column", target), ("sample_domain", "domain_column", domain))
+    for role, kept_as, default in roles:
+        given, there = getattr(rows, role), frame.columns
+        name = default if given is None and default in there else given
+        if not isinstance(name, str):
+            continue
+        if name not in there:
+            hint = (
+                did_you_mean(name, map(str, there)) or "Name a column, or pass one value per row."
+            )
+            raise InputError(
+                f"{role} is {name!r}, and X has no such column; there are {preview(there, 12)}. "
+                f"{hint or 'Name a column, or pass one value per row.'}"
+            )
+        found |= {role: frame[name].to_numpy(), kept_as: name}
+        frame = frame.drop(name)
+    return replace(rows, X=without_columns(frame.to_native(), (target, domain)), **found)
 
 
 def scored_rows(rows: FitArguments) -> FitArguments:
@@ -153,14 +147,13 @@ def fitted_rows(model: Any, rows: FitArguments) -> FitArguments:
     if rows.y is None or rows.sample_domain is None or not is_frame(rows.X):
         return rows  # the gate says what is wrong
     names, sources = check_domain_names(rows.sample_domain, len(rows.X)), set(model.source_domains_)
-    hidden = _hidden(rows.y, len(rows.X))
-    return _without(rows, [gone and name in sources for gone, name in zip(hidden, names)])
+    pairs = zip(_hidden(rows.y, len(rows.X)), names)
+    return _without(rows, [gone and name in sources for gone, name in pairs])
 
 
 def _hidden(y: Any, n_rows: int) -> NDArray[np.bool_]:
     """(rows,) where there is no label."""
-    labels = check_label_array(y, n_rows)
-    return hidden_marks(labels, minus_one_hides=False)
+    return hidden_marks(check_label_array(y, n_rows), minus_one_hides=False)
 
 
 def without_columns(X: Any, names: Iterable[str | None]) -> Any:
@@ -197,8 +190,7 @@ def frame_preparation(rows: FitArguments) -> TablePreparation | None:
         return None
     names = check_domain_names(rows.sample_domain, len(rows.X))
     table = pandas_frame(rows.X)
-    kinds = table.dtypes.items()
-    categories = [str(name) for name, kind in kinds if isinstance(kind, pd.CategoricalDtype)]
+    categories = [str(name) for name in table.select_dtypes("category").columns]
     preparation, notes = TablePreparation.fit(
         table,
         domains=[str(name) for name in names],
@@ -212,9 +204,11 @@ def frame_preparation(rows: FitArguments) -> TablePreparation | None:
     return preparation
 
 
-def prepared_inputs(preparation: TablePreparation, X: Any) -> NDArray[np.float64]:
-    """The inputs of a frame, as the preparation of the fit makes them, or made before."""
-    if isinstance(X, PreparedInputs):
+def prepared_inputs(preparation: TablePreparation | None, X: Any) -> Any:
+    """The inputs of a frame, as the preparation of the fit makes them; X itself without one."""
+    if preparation is None:
+        return X
+    if isinstance(X, PreparedInputs):  # made before
         return np.asfortranarray(X.values)
     if not is_frame(X):
         raise InputError(
@@ -238,6 +232,25 @@ def warn_without_domain() -> None:
         "sample_domain is not given, so all rows count as one new domain. Pass the domain of "
         "every row, for example sample_domain=table['hospital'].",
         NoDomainWarning,
+        stacklevel=frames_inside(),
+    )
+
+
+def warn_off_map(flagged: Sequence[Hashable | None]) -> None:
+    """Say to whoever called the library that predictions there rest on nothing."""
+    if not flagged:
+        return
+    if list(flagged) == [None]:
+        what = "The rows, which come without sample_domain and count as one new domain, lie"
+    elif len(flagged) == 1:
+        what = f"The domain {preview(flagged)} lies"
+    else:
+        what = f"{len(flagged)} domains ({preview(flagged)}) lie"
+    warnings.warn(
+        f"{what} off the map: further from every known domain than "
+        f"{1 - OFF_MAP.false_alarms:.0%} of known domains are from the others. What held on known "
+        "domains need not hold there; `place_domains` gives the scores.",
+        OffMapWarning,
         stacklevel=frames_inside(),
     )
 

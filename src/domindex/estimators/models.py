@@ -29,32 +29,27 @@ class VDIClassifier(BaseVDI):
 
     Parameters
     ----------
-    inputs : what rows are: "table", "pictures" (rows, height, width), with channels before or
-        after, or "signals" (rows, time, channels); "auto" guesses by their shape
+    inputs : "table", "pictures" (rows, height, width), with channels before or after, or "signals"
+        (rows, time, channels); "auto" guesses by their shape
     index_dim : components of the global index β
     local_dim : components of the local index u, at most as many as features; None takes as many
         as the domains differ along (4 for the paper's model)
-    flow : "auto" solves an affine flow along the map in closed form, which candidates may follow;
-        None is the paper's model as written, without candidates unless `predictor` or `candidates`
-        asks for some
+    flow : "auto" solves an affine flow along the map, which candidates may follow; None is the
+        paper's model as written, without candidates unless some are asked for
     representation : "auto" tries every representation that serves the data; a name of
         `list_representations`, or "encoded", prescribes one for all members
     predictor : "auto" tries linear rules, a kernel, trees, boosting and, where the flow counts, the
         variational network; a name of `list_predictors`, "network", or an estimator like those of
-        scikit-learn, which stays as it is, prescribes one
-    candidates : pairs (representation, predictor) to choose from, in place of the two above; each
-        predictor by name or as an estimator
+        scikit-learn prescribes one
+    candidates : pairs (representation, predictor) to choose from, in place of the two above
     effort : "full", or "quick" for linear rules and trees only
-    class_weight : "balanced" lets every class count alike, a mapping from class to weight lets
-        each count as it says; None counts rows
-    backbone : a network that maps inputs to features: "conv" (pictures), "temporal" (signals),
-        "resnet18", a `torch.nn.Module`, a callable that returns one, or a `Backbone` with more
-        settings; None takes inputs as they are
+    class_weight : "balanced" lets every class count alike, or a mapping from class to weight
+    backbone : a network from inputs to features: "conv" (pictures), "temporal" (signals),
+        "resnet18", a `torch.nn.Module`, a callable that returns one, or a `Backbone`
     network : sizes of the networks and weights of their objective, a `Network`
     training : how long and where they are trained, a `Training`
-    n_jobs : processes that validate candidates and measure transport distances, as in joblib. None
-        is one process, in which trees and boosting share the cores in threads (as many as
-        OMP_NUM_THREADS allows); with 1 they do not. The result is the same with any
+    n_jobs : processes that validate candidates and measure distances, as in joblib, with the same
+        result. None is one, in which trees and boosting share the cores in threads
     verbose : 1 shows progress bars
     random_state : seed; the same seed gives the same model
 
@@ -67,28 +62,22 @@ class VDIClassifier(BaseVDI):
     domain_angles_ : (domains,) in (−π, π], around the ring where the map closes; None elsewhere
     domain_index_std_ : (domains, index_dim), its uncertainty
     domain_index_ : the map as a `DomainIndex`
-    domain_distances_ : (domains, domains), the transport distances behind it; to landmarks only
-        where there are more than 500 domains
-    landmark_domains_ : names of the domains that a map of so many was drawn from; None elsewhere
-    landmark_error_ : how well that map follows exact distances on random pairs; None elsewhere
+    landmark_domains_ : those that a map of more than 500 domains was drawn from; None elsewhere
     added_domains_ : names of those that `add_domains` added
     off_map_domains_ : names of those among them that lie off the map
-    representation_ : the representation that the heaviest member predicts from
+    representation_ : that of the heaviest member
     candidates_ : DataFrame, a row a candidate, the heaviest first. Columns: candidate (its name),
         representation, predictor, near_loss and far_loss (on held-out sources, lower is better; NaN
         where there are no far folds), loss (of both), penalty (for risk), target_auc and
         held_out_auc (how separable targets, and held-out sources, are from the sources), weight (in
         the committee), left_out (why it was not in the race; empty where it was)
     forecast_ : DataFrame, a row a target domain. Columns: domain, rows, nearest (source on the
-        map), distance (to it), expected_accuracy with low
-        and high (80 %), and for comparison held_out_mean and thresholded_confidence
+        map), distance (to it), expected_accuracy with low and high (80 %), and for comparison
+        held_out_mean and thresholded_confidence
     history_ : DataFrame, a row per epoch and a column per term of the objective
     timings_ : DataFrame, seconds by stage of the fit
     flow_ : which flow was found, and how well it fits; None where no member follows it
     grid_flow_ : which motion of pictures or signals was found; None where no member follows it
-
-    `forecast(X, sample_domain=)` gives the same for any rows, and `summary()` says in words who
-    predicts, why others do not, and what to expect.
 
     Examples
     --------
@@ -96,11 +85,10 @@ class VDIClassifier(BaseVDI):
     >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
     >>> model.domain_indices_.shape, model.predict_proba(data.X, **rows).shape
     ((5, 2), (100, 2))
-    >>> len(model.forecast_), "expected_accuracy" in model.forecast_
-    (2, True)
     """
 
     _task: ClassVar[Task] = "classification"
+    _forecast_column = "expected_accuracy"
 
     def __init__(
         self,
@@ -151,9 +139,7 @@ class VDIClassifier(BaseVDI):
 class VDIRegressor(BaseVDI):
     """Infer where each domain lies, and predict values in the domains without labels.
 
-    A committee predicts: candidates, pairs of a representation and a predictor, are validated on
-    source domains held out along the map, and weighed by what they were worth there. Any number of
-    outputs; predictions and their deviations are in the units of `y`.
+    As `VDIClassifier`, for any number of outputs, in the units of `y`.
 
     Parameters
     ----------
@@ -179,6 +165,7 @@ class VDIRegressor(BaseVDI):
     """
 
     _task: ClassVar[Task] = "regression"
+    _forecast_column = "expected_error"
 
     @overload
     def predict(
@@ -196,20 +183,16 @@ class VDIRegressor(BaseVDI):
     ) -> NDArray | tuple[Floats, Floats]:
         """Values (rows,) or (rows, outputs), with their deviations where asked for.
 
-        The deviation is that of an observation in a domain without labels. Domains never seen in
-        `fit` are placed on the map first; without `sample_domain` all rows are one new domain, with
-        a warning.
+        The deviation is that of an observation in a domain without labels. Domains never seen are
+        placed on the map first; without `sample_domain` all rows are one, with a warning.
 
         Examples
         --------
         >>> model = VDIRegressor(**few, random_state=0)
         >>> model = model.fit(data.X, data.X[:, 0], **rows, source_domains=[0, 1, 2])
         >>> mean, deviation = model.predict(data.X, **rows, return_std=True)
-        >>> mean.shape, bool((deviation > 0).all())
-        ((100,), True)
         """
-        inputs, names = self._query_with_domains(X, sample_domain)
-        predicted = self._predict(inputs, names)
+        predicted = self._predict(*self._check_query(X, sample_domain, warn=True))
         assert predicted.deviation is not None
         mean, deviation = self._as_labels(predicted.mean), self._as_labels(predicted.deviation)
         return (mean, deviation) if return_std else mean
@@ -220,23 +203,21 @@ def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
 
     It predicts bit for bit what the saved one did. Opening a folder from a stranger runs no code.
     A representation or predictor of your own must be registered first. A backbone of your own is
-    given again as `backbone`, the module or the callable that makes it: the folder holds its
-    weights, which replace those that the module has.
+    given again as `backbone`, the module or the callable that makes it; its weights are saved.
 
     Examples
     --------
     >>> import domindex
     >>> model.save("model")
-    >>> again = domindex.load("model").predict_proba(data.X, **rows)
-    >>> bool((again == model.predict_proba(data.X, **rows)).all())
-    True
+    >>> domindex.load("model").domains_
+    [0, 1, 2, 3, 4]
     """
     kinds = (VDIClassifier, VDIRegressor)
     return load_model(path, {kind.__name__: partial(_revived, kind, backbone) for kind in kinds})
 
 
 def _revived(kind: type[BaseVDI], backbone: Any, state: dict[str, Any]) -> BaseVDI:
-    """From its state, in which a backbone of the user's stands open."""
+    """From its state, in which a backbone of the user's is missing."""
     try:
         needed = give_template(state, backbone)
         model = kind.from_state(state)

@@ -30,11 +30,12 @@ from domindex.estimators.frames import (
     FitArguments,
     is_beyond_memory,
     is_dataset,
+    warn_off_map,
     warn_without_domain,
 )
-from domindex.estimators.new_domains import warn_off_map
 from domindex.inputs import sampling
 from domindex.inputs.columns import NumberColumn
+from domindex.inputs.gate import check_label_array
 from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.names import check_domain_names, order_names
 from domindex.inputs.numbers import require_finite_result
@@ -140,10 +141,7 @@ class MappedRows(NumberedRows):
 
 
 class DatasetRows(NumberedRows):
-    """A torch `Dataset` with a length, of items (x, y, domain), read by worker processes.
-
-    With an attribute `sample_domain`, one name an item, it is not read through for the domains.
-    """
+    """A torch `Dataset` with a length, of items (x, y, domain), read by worker processes."""
 
     has_labels = True
 
@@ -163,7 +161,7 @@ class DatasetRows(NumberedRows):
     @cached_property
     def names(self) -> list[Hashable]:
         given = getattr(self.dataset, "sample_domain", None)
-        if given is not None:
+        if given is not None:  # else it is read through for them
             return check_domain_names(given, self.n_rows)
         loaded = self._loaded(_batches(np.arange(self.n_rows)), names_only=True)
         return [name for _, _, names in loaded for name in names]
@@ -219,10 +217,7 @@ def naming_dead_readers(seconds: int = 120) -> Iterator[None]:
 
 
 class CheckedItems:
-    """Items (x, y, domain) as an array and plain values, or a text that says what is wrong.
-
-    A text, not an error: it comes out of the process that reads as it went in.
-    """
+    """Items (x, y, domain) as an array and plain values, or, for another process, a complaint."""
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -385,10 +380,7 @@ def rows_beyond_memory(model: Any, X: Any, sample_domain: Any) -> StreamedRows:
 
 
 def streams(method: Method) -> Method:
-    """A method of X and perhaps `sample_domain` that takes rows beyond memory part by part.
-
-    It returns an array with an entry a row, or several, and `streams` sees that it is finite.
-    """
+    """A method of X that takes rows beyond memory part by part; what it returns must be finite."""
     by_domain = "sample_domain" in inspect.signature(method).parameters
 
     @wraps(method)
@@ -461,26 +453,20 @@ def sample_array(
             labels = [one if name in known else first for one, name in zip(labels, names)]
         y = np.asarray(labels)
     elif y is not None:
-        y = _taken(y, chosen, rows.n_rows, "y")
+        y = check_label_array(y, rows.n_rows)[chosen]
     if weights is not None:
-        weights = _taken(weights, chosen, rows.n_rows, "sample_weight")
+        weights = np.asarray(_native(weights))
+        if weights.shape[:1] != (rows.n_rows,):
+            raise InputError(
+                f"sample_weight has shape {weights.shape}, but X has {rows.n_rows} rows. Pass one "
+                "per row."
+            )
+        weights = weights[chosen]
     return FitArguments(np.concatenate(inputs), y, names, sources, weights)
 
 
-def _taken(values: Any, rows: NDArray, n_rows: int, what: str) -> NDArray:
-    native = _native(values)
-    array = native if isinstance(native, np.ndarray) else np.asarray(native)
-    if array.ndim == 0 or len(array) != n_rows:
-        count = "a single value" if array.ndim == 0 else f"{len(array)} entries"
-        raise InputError(f"{what} has {count}, but X has {n_rows} rows. Pass one per row.")
-    return np.asarray(array[rows])
-
-
 def sample_table(given: FitArguments, seed: int) -> FitArguments:
-    """A bounded sample of the rows of every domain of a table that is read in parts.
-
-    `y` and `sample_domain` name columns; all others are inputs. Labels of targets are never read.
-    """
+    """A sample of the rows of every domain of a table that is read in parts, by named columns."""
     import pyarrow as pa
 
     if given.sample_weight is not None:
@@ -489,11 +475,9 @@ def sample_table(given: FitArguments, seed: int) -> FitArguments:
             "Leave the weights out, or pass rows that fit into memory."
         )
     stream, y, domain = as_stream(given.X), given.y, given.sample_domain
-    targets = [y] if isinstance(y, str) else list(y) if isinstance(y, list | tuple) else []
+    targets = list(y) if isinstance(y, list | tuple) and y else [y]
     for name in [*targets, domain]:
         _require_column(stream, name)
-    if not targets:
-        raise _not_named("y", y)
     inputs = [name for name in stream.columns if name not in {domain, *targets}]
     texts = [name for name in inputs if name not in stream.numbers]
     if texts or not inputs:
@@ -530,17 +514,14 @@ def _not_negative(name: Hashable) -> bool:
 
 def _require_column(stream: RowStream, name: Any) -> None:
     if not isinstance(name, str):
-        raise _not_named("y and sample_domain", name)
+        raise InputError(
+            "X is read in parts, so y and sample_domain must name its columns, but a "
+            f"{type(name).__name__} was given. Pass for example y='outcome', "
+            "sample_domain='hospital'."
+        )
     if name not in stream.types:
         hint = did_you_mean(name, stream.columns)
         raise InputError(
             f"There is no column {name!r} in {stream.what}; there are "
             f"{preview(stream.columns, 12)}. {hint or 'Spell it as in the table.'}"
         )
-
-
-def _not_named(what: str, given: Any) -> InputError:
-    return InputError(
-        f"X is read in parts, so {what} must name its columns, but a {type(given).__name__} was "
-        "given. Pass for example y='outcome', sample_domain='hospital'."
-    )

@@ -18,55 +18,28 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from domindex.arrays import Floats
-from domindex.committee.building import (
-    BuiltCommittee,
-    CommitteeBuilder,
-    chosen_flow,
-    grid_flow_facts,
-)
-from domindex.committee.candidates import (
-    ENCODED,
-    NETWORK,
-    check_representation,
-    list_candidates,
-)
+from domindex.committee import building, index_inference, words
+from domindex.committee.building import CommitteeBuilder
+from domindex.committee.candidates import ENCODED, NETWORK, check_representation, list_candidates
 from domindex.committee.committee import NetworkMember, Prediction, forecast_table
 from domindex.committee.context import FitContext, Workers, fit_context, fit_facts, one_thread
-from domindex.committee.index_inference import (
-    infer_indices,
-    infer_paper_indices,
-    load_map,
-    store_map,
-)
+from domindex.committee.index_inference import infer_indices, infer_paper_indices
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
-from domindex.committee.words import (
-    describe_committee,
-    describe_forecast,
-    describe_left_out,
-    describe_loop,
-    describe_two_ways,
-)
 from domindex.errors import CollapseWarning, InputError
 from domindex.estimators.base import Names
 from domindex.estimators.cost import FitSize, estimate_seconds, in_words, machine_speed
 from domindex.estimators.fitted import FittedCommittee
-from domindex.estimators.frames import FitArguments
-from domindex.estimators.new_domains import (
-    check_new_names,
-    flag_new,
-    judge,
-    placement_table,
-    warn_off_map,
-)
+from domindex.estimators.frames import FitArguments, warn_off_map
 from domindex.estimators.streaming import streams
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
+from domindex.geometry.neighbors import nearest_points
 from domindex.geometry.off_map import OffMapTest
-from domindex.inputs import DomainData
+from domindex.inputs import DomainData, order_names
 from domindex.inputs.domain_data import Task, check_inputs_kind
-from domindex.inputs.messages import frames_inside
+from domindex.inputs.messages import frames_inside, preview
 from domindex.inputs.numbers import require_finite_table
 from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts, require_texts
 from domindex.persistence.stage_cache import StageCache
@@ -110,20 +83,12 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.inputs = inputs
-        self.index_dim = index_dim
-        self.local_dim = local_dim
-        self.flow = flow
-        self.representation = representation
-        self.predictor = predictor
-        self.candidates = candidates
-        self.effort = effort
-        self.backbone = backbone
-        self.network = network
-        self.training = training
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        self.inputs, self.backbone = inputs, backbone
+        self.index_dim, self.local_dim, self.flow = index_dim, local_dim, flow
+        self.representation, self.predictor = representation, predictor
+        self.candidates, self.effort = candidates, effort
+        self.network, self.training = network, training
+        self.n_jobs, self.verbose, self.random_state = n_jobs, verbose, random_state
 
     @streams
     def transform(self, X: Any) -> Floats:
@@ -150,8 +115,8 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
         >>> model.encode(data.X, **rows).shape[0]
         100
         """
-        inputs, names = self._check_query(X, sample_domain)
-        return self._committee.encode(self._indices.placed(inputs, names), self._indices)
+        rows = self._indices.placed(*self._check_query(X, sample_domain))
+        return self._committee.encode(rows, self._indices)
 
     def place_domains(
         self, X: Any, *, sample_domain: Any = None, forecast: bool = True
@@ -172,16 +137,61 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
         >>> model.place_domains(new, sample_domain=["new"] * 20)["domain"].tolist()
         ['new']
         """
-        inputs, names = self._check_query(X, sample_domain)
-        rows = self._indices.placed(inputs, names)
-        before = self.off_map_domains_
-        scores, flagged = judge(self._off_map_test, self._indices, rows, before)
-        table = placement_table(rows, self._indices, scores, flagged)
-        require_finite_table(table.drop(columns="off_map_score"), "The place on the map")
+        rows = self._indices.placed(*self._check_query(X, sample_domain))
+        scores, flagged = self._judge(rows)
+        table = require_finite_table(self._placement_table(rows), "The place on the map")
+        table["off_map"] = [domain.name in flagged for domain in rows.domains]
+        table["off_map_score"] = scores
         if not forecast:
             return table
         expected = self._forecast(rows, flagged)[[self._forecast_column, "low", "high"]]
         return pd.concat([table, expected], axis=1)
+
+    def _placement_table(self, rows: PlacedRows) -> pd.DataFrame:
+        """A row a domain: its place and its nearest known domains, itself not among them."""
+        known = self._indices.domain_map.index.domains
+        names = [domain.name for domain in rows.domains]
+        at = np.stack([domain.place for domain in rows.domains])
+        places, deviations = self._indices.index_at(at)
+        columns: dict[str, Any] = {"domain": pd.Series(names, dtype=object)}
+        columns["rows"] = [len(domain.rows) for domain in rows.domains]
+        columns |= {f"index_{n}": axis for n, axis in enumerate(places.T, start=1)}
+        columns |= {f"std_{n}": axis for n, axis in enumerate(deviations.T, start=1)}
+        if rows.angles is not None:
+            columns["angle"] = [rows.angles[name] for name in names]
+        numbers = {name: number for number, name in enumerate(known)}
+        own = np.array([numbers.get(name, -1) for name in names])
+        goals = self._indices.index()[0].coordinates
+        order, gaps = nearest_points(places, min(3, len(known) - 1), goals, own)
+        for rank, (nearest, away) in enumerate(zip(order.T, gaps.T), start=1):
+            named = [known[number] for number in nearest]
+            columns[f"nearest_{rank}"] = pd.Series(named, dtype=object)
+            columns[f"distance_{rank}"] = away
+        return pd.DataFrame(columns)
+
+    def _judge(self, rows: PlacedRows) -> tuple[Floats, list[Hashable | None]]:
+        """(domains,) how far each is from the family, and names of those off the map, above 1.
+
+        Domains of the fit are never off the map, added ones as judged when they were added.
+        """
+        known, before = set(self._indices.domain_map.index.domains), set(self.off_map_domains_)
+        names = tuple(domain.name for domain in rows.domains)
+        scaled = self._indices.scaler.apply_flat(rows.inputs)
+        scores = self._off_map_test.ratios([scaled[one.rows] for one in rows.domains], names)
+        if self._off_map_test.is_calibrated:
+            judged = pd.DataFrame({"domain": pd.Series(names, dtype=object), "score": scores})
+            require_finite_table(judged, "How far domains are from the map")
+        pairs = zip(names, scores)
+        return scores, [n for n, score in pairs if (n in before if n in known else score > 1.0)]
+
+    def _flag(self, rows: PlacedRows) -> list[Hashable | None]:
+        """Names of those off the map; domains of the fit, which never are, cost nothing."""
+        names = {domain.name for domain in rows.domains}
+        new = names - set(self._indices.domain_map.index.domains)
+        flagged: set[Hashable | None] = names & set(self.off_map_domains_)
+        if new:
+            flagged |= set(self._judge(rows if len(new) == len(names) else rows.only(new))[1])
+        return [domain.name for domain in rows.domains if domain.name in flagged]
 
     def add_domains(self, X: Any, *, sample_domain: Any) -> Self:
         """A new fitted model that knows the domains of these rows too; this one stays as it is.
@@ -198,14 +208,24 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
         ['new']
         """
         inputs, names = self._check_query(X, sample_domain)
-        check_new_names(names, self.domains_)
-        assert names is not None
+        if names is None:
+            raise InputError(
+                "sample_domain is missing, and a domain needs a name to be added. Pass one domain "
+                "name per row."
+            )
+        new, known = order_names(names), set(self.domains_)
+        taken = [name for name in new if name in known]
+        if taken:
+            raise InputError(
+                f"{preview(taken)} is already among the {len(known)} known domains. Leave rows of "
+                "known domains out, give new rows another name, or fit anew to learn from them."
+            )
+        order_names([*self.domains_, *new])  # none is spelled like another
         indices = self._indices.with_domains(inputs, names)
         rows = indices.placed(inputs, names)
-        flagged = flag_new(self._off_map_test, self._indices, rows, ())
+        flagged = self._flag(rows)
         grown = copy(self)
-        committee = self._committee.with_domains(rows, indices)
-        grown._set_fitted(indices, committee, self._forecaster, self._off_map_test)
+        grown._set_fitted(indices, self._committee.with_domains(rows, indices))
         grown.domains_ = list(indices.domain_map.index.domains)
         grown.source_domains_ = list(self.source_domains_)
         if self._bounds is not None:
@@ -254,20 +274,17 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
 
         Parameters
         ----------
-        X : array, data frame or tensor, (rows, features) or (rows, ...) for images. Of any size,
-            and learned from by a sample: a memory-mapped array; a torch `Dataset` of (x, y,
-            domain); a pyarrow dataset or reader, a LazyFrame or a Dask frame, of which `y` and
-            `sample_domain` name columns, and all others are inputs
-            Data frames may hold texts and missing values, which are prepared as of a table
-        y : labels, one per row, or the name of a column of a data frame; what stands in rows of
-            target domains is never read
+        X : array, data frame, which may hold texts and gaps, or tensor, (rows, features) or
+            (rows, ...) for images. Of any size, and learned from by a sample: a memory-mapped
+            array; a torch `Dataset` of (x, y, domain); a pyarrow dataset or reader, a LazyFrame or
+            a Dask frame, of which `y` and `sample_domain` name columns, and all others are inputs
+        y : labels, one per row, or the name of a column; never read in rows of target domains
         sample_domain : a domain name per row, or the name of a column of a data frame
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
             negative for targets, or where labels of targets are NaN or None
         sample_weight : how much each row counts in learning; not read in rows of targets
-        checkpoint : a folder for what is finished of the fit. The same fit with the same folder
-            goes on where it was cut off, with the result it would have had; it stays there until
-            you remove it. None keeps nothing
+        checkpoint : a folder for what is finished of the fit; the same fit with the same folder
+            goes on where it was cut off. It stays there until you remove it
 
         Examples
         --------
@@ -289,7 +306,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
             if more:
                 weighing = builder.weigh([*trials, *more])
             built = builder.fit_members(weighing)
-        self._set_attributes(built, data, geometry, indices, context)
+        self._set_attributes(built, builder)
 
     def forecast(self, X: Any, *, sample_domain: Any = None) -> pd.DataFrame:
         """What to expect of predictions in the domains of these rows: `forecast_` for any rows.
@@ -299,8 +316,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
         >>> model.forecast(data.X, **rows)["domain"].tolist()
         [0, 1, 2, 3, 4]
         """
-        inputs, names = self._check_query(X, sample_domain)
-        rows = self._indices.placed(inputs, names)
+        rows = self._indices.placed(*self._check_query(X, sample_domain))
         return self._forecast(rows, self._flag(rows))
 
     def summary(self) -> str:
@@ -312,22 +328,18 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
         'Predictions: linear on raw inputs 100 %.'
         """
         check_is_fitted(self)
-        lines = [f"Predictions: {describe_committee(self.candidates_)}."]
-        lines += describe_left_out(self.candidates_)
+        lines = [f"Predictions: {words.describe_committee(self.candidates_)}."]
+        lines += words.describe_left_out(self.candidates_)
         domain_map = self._indices.domain_map
         loop = domain_map.loop
         if loop is not None:
             drawn = [self.domains_[number] for number in domain_map.drawn]
-            lines.append(describe_loop(loop.persistence, loop.order, drawn))
+            lines.append(words.describe_loop(loop.persistence, loop.order, drawn))
         if domain_map.landmark_error is not None:
             lines.append(str(domain_map.landmark_error))
         one_source = len(self.source_domains_) == 1
-        forecast = describe_forecast(self.forecast_, self._forecast_column, one_source)
-        return "\n".join([*lines, *forecast, *describe_two_ways(self.forecast_)])
-
-    @property
-    def _forecast_column(self) -> str:
-        return "expected_accuracy" if self._task == "classification" else "expected_error"
+        forecast = words.describe_forecast(self.forecast_, self._forecast_column, one_source)
+        return "\n".join([*lines, *forecast, *words.describe_two_ways(self.forecast_)])
 
     def _fit_context(self, data: DomainData) -> AbstractContextManager[FitContext]:
         """Settings, random generators and progress of a fit, while it runs."""
@@ -353,15 +365,26 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
     def _map_domains(
         self, data: DomainData, context: FitContext
     ) -> tuple[FittedIndices, DomainGeometry]:
-        """The indices of the rows, the map of the domains, and, by default, the flow along it."""
+        """The paper's map, or that of the closed form, with a flow along it and indices refined."""
+
+        def closed_form() -> DomainGeometry:
+            how: Any = {"local_dim": self.local_dim, "n_jobs": self.n_jobs}
+            return DomainGeometry.fit(data, self.index_dim, map_rows=rows_for_map(data), **how)
+
         with context.timings.stage("mapping"):
-            stored = load_map(context)
+            stored = index_inference.load_map(context)
             if stored is not None:
                 return stored
             self._announce_cost(data, context.progress)
             for _ in context.progress.track("mapping", 1):
-                drawn = self._draw_map(data, context)
-            store_map(context, *drawn)
+                if self.flow is None:
+                    dims = self.index_dim, self.local_dim
+                    drawn = infer_paper_indices(data, *dims, context, n_jobs=self.n_jobs)
+                else:
+                    geometry = context.stages.get("closed form", closed_form)
+                    may_refine = self.effort != "quick"
+                    drawn = infer_indices(data, geometry, context, may_refine=may_refine)
+            index_inference.store_map(context, *drawn)
         return drawn
 
     def _announce_cost(self, data: DomainData, progress: Progress) -> None:
@@ -396,35 +419,30 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
         how = {"requested": self.candidates is not None, "quick": self.effort == "quick"}
         return CommitteeBuilder(candidates, data, geometry, indices, context, workers, **how)
 
-    def _set_attributes(
-        self,
-        built: BuiltCommittee,
-        data: DomainData,
-        geometry: DomainGeometry,
-        indices: FittedIndices,
-        context: FitContext,
-    ) -> None:
+    def _set_attributes(self, built: building.BuiltCommittee, builder: CommitteeBuilder) -> None:
         """What a user can read of the fit: the choice, the forecast, the record."""
+        data, geometry, context = builder.data, builder.geometry, builder.context
         with context.timings.stage("forecasting"):
             clouds = scaled_clouds(data, geometry.scaler)
             on_map = [cloud[rows] for cloud, rows in zip(clouds, geometry.map_rows)]
-            test = OffMapTest.fit(data.domains, on_map, geometry.projection.matrix)
-            self._set_fitted(indices, built.committee, built.forecaster, test)
+            projection = geometry.projection.matrix
+            self._off_map_test = OffMapTest.fit(data.domains, on_map, projection)
+            self._forecaster = built.forecaster
+            self._set_fitted(builder.indices, built.committee)
             self.candidates_ = built.table
             self.history_ = context.history.to_frame()
-            self.representation_, self.flow_ = chosen_flow(built, geometry)
-            self.grid_flow_ = grid_flow_facts(built.committee)
+            self.representation_, self.flow_ = building.chosen_flow(built, geometry)
+            self.grid_flow_ = building.grid_flow_facts(built.committee)
             rows = PlacedRows.of_map(data, geometry.domain_map)
             self.forecast_ = self._forecast(rows.only(set(data.target_domains)))
             warn_of_collapse(self.domain_indices_, built.committee.network, rows, self._indices)
         with context.timings.stage("explaining"), one_thread():
-            workers = Workers(self.n_jobs, context.n_threads)
             names: list[Hashable] | None = None  # of inputs that are columns of a table
             if self._extractor is None and data.inputs.ndim == 2:
                 numbered = [f"input {n + 1}" for n in range(data.inputs.shape[1])]
                 names = [*(self._input_names() or numbered)]
             given = built.held_out, built.explained, data, names
-            self._record = FitRecord.of(*given, context.seed, workers)
+            self._record = FitRecord.of(*given, context.seed, builder.workers)
         self.timings_ = context.timings.table()
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
@@ -432,29 +450,6 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
             self._committee, self._forecaster, rows, self._indices, self.source_domains_, off_map
         )
         return require_finite_table(table, "What to expect")
-
-    def _flag(self, rows: PlacedRows) -> list[Hashable | None]:
-        """Names of the domains of these rows that lie off the map."""
-        return flag_new(self._off_map_test, self._indices, rows, self.off_map_domains_)
-
-    def _draw_map(
-        self, data: DomainData, context: FitContext
-    ) -> tuple[FittedIndices, DomainGeometry]:
-        """The paper's map, or that of the closed form, with a flow along it and indices refined."""
-        if self.flow is None:
-            dims = self.index_dim, self.local_dim
-            return infer_paper_indices(data, *dims, context, n_jobs=self.n_jobs)
-        geometry = context.stages.load("closed form")
-        if geometry is None:
-            geometry = DomainGeometry.fit(
-                data,
-                self.index_dim,
-                map_rows=rows_for_map(data),
-                local_dim=self.local_dim,
-                n_jobs=self.n_jobs,
-            )
-            context.stages.store("closed form", geometry)
-        return infer_indices(data, geometry, context, may_refine=self.effort != "quick")
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         return self._predict(inputs, names).mean
@@ -474,8 +469,7 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
         """A copy that knows these new domains, and the shares of classes in these sources."""
         known = set(self.domains_)
         is_new = np.array([name not in known for name in names])
-        new = [name for name in names if name not in known]
-        old = [name for name in names if name in known]
+        new, old = ([name for name, one in zip(names, is_new) if one == side] for side in (1, 0))
         settled = self.add_domains(X[is_new], sample_domain=new) if new else copy(self)
         committee = settled._committee
         if old and committee.label_shift is not None:
@@ -556,24 +550,22 @@ def warn_of_collapse(
     indices: FittedIndices,
     rounding: float = 1e-6,
 ) -> None:
-    """Say so where all domains lie at one place, or where the network encodes all rows alike."""
+    """Warn where all domains lie at one place, or where the network encodes all rows alike."""
+    said = []
     if len(coordinates) > 1 and np.ptp(coordinates, axis=0).max() <= rounding:
-        warnings.warn(
+        said.append(
             f"All {len(coordinates)} domains lie at one place of the map: their inputs are alike, "
             "and the index tells nothing. Look whether sample_domain names what differs, or add "
-            "inputs that do; predictions are those of a model without domains.",
-            CollapseWarning,
-            stacklevel=frames_inside(),
+            "inputs that do; predictions are those of a model without domains."
         )
-    if network is None:
-        return
-    names = {domain.name for domain in rows.domains[:3]}  # constant z is so in any three
-    z = network.represent(rows.only(names), indices).features
-    if len(z) > 1 and np.ptp(z, axis=0).max() <= rounding * (1.0 + np.abs(z).max()):
-        warnings.warn(
-            "The network encodes all rows alike: z is constant, and what it predicts does not "
-            "depend on X. Lower adversary_weight of Network or learning_rate of Training, or give "
-            "it more steps.",
-            CollapseWarning,
-            stacklevel=frames_inside(),
-        )
+    if network is not None:
+        names = {domain.name for domain in rows.domains[:3]}  # constant z is so in any three
+        z = network.represent(rows.only(names), indices).features
+        if len(z) > 1 and np.ptp(z, axis=0).max() <= rounding * (1.0 + np.abs(z).max()):
+            said.append(
+                "The network encodes all rows alike: z is constant, and what it predicts does not "
+                "depend on X. Lower adversary_weight of Network or learning_rate of Training, or "
+                "give it more steps."
+            )
+    for one in said:
+        warnings.warn(one, CollapseWarning, stacklevel=frames_inside())

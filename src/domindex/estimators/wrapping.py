@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from copy import copy
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
@@ -18,7 +17,6 @@ from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator, Names
 from domindex.estimators.streaming import streams
-from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.domain_map import LandmarkError
 from domindex.inputs import DomainData, group_rows
@@ -88,7 +86,7 @@ class WrappingEstimator(DomainEstimator):
         >>> moment_flow.predict(data.X, **rows).shape
         (100,)
         """
-        rows = self._represent(*self._query_with_domains(X, sample_domain))
+        rows = self._represent(*self._check_query(X, sample_domain, warn=True))
         predicted = np.asarray(self.estimator_.predict(rows.features))
         if self.task_ == "classification":
             return predicted
@@ -105,25 +103,7 @@ class WrappingEstimator(DomainEstimator):
         >>> moment_flow.predict_proba(data.X, **rows).shape
         (100, 2)
         """
-        return self._predict_mean(*self._query_with_domains(X, sample_domain))
-
-    @available_if(_has_estimator)
-    def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        sample_domain: Any = None,
-    ) -> float:
-        """Mean accuracy of `predict`, or R² averaged over outputs; only with an estimator.
-
-        Examples
-        --------
-        >>> 0.0 <= moment_flow.score(data.X, data.y, **rows) <= 1.0
-        True
-        """
-        return super().score(X, y, sample_weight, sample_domain=sample_domain)
+        return self._predict_mean(*self._check_query(X, sample_domain, warn=True))
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         features = self._represent(inputs, names).features
@@ -149,12 +129,9 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
 
     Attributes
     ----------
-    domains_ : domain names
-    source_domains_ : names of those with labels
-    domain_indices_ : (domains, index_dim), the map
+    domains_, source_domains_ : names of all domains, and of those with labels
+    domain_indices_, domain_index_ : (domains, index_dim), the map; the same as a `DomainIndex`
     domain_angles_ : (domains,) around the ring where the map closes; None where it does not
-    domain_index_ : the same as a `DomainIndex`
-    landmark_error_ : of more than 500 domains, how well the map follows exact distances
     family_ : the family of the chosen flow
     misfit_ : how far the aligned domains are apart, relative to chance; about 1 is perfect
     estimator_ : the fitted estimator
@@ -169,15 +146,12 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
 
     __metadata_request__transform: ClassVar = {"sample_domain": True}
 
-    _placed: Mapping[Hashable | None, tuple[Floats, float | None]] = MappingProxyType({})
-    """Places and angles of new domains, while rows beyond memory are predicted."""
+    _placed: dict[Hashable | None, tuple[Floats, float | None]]  # domains on the map and its ring
 
     def __init__(
         self, estimator: Any = None, *, index_dim: int = 2, n_jobs: int | None = None
     ) -> None:
-        self.estimator = estimator
-        self.index_dim = index_dim
-        self.n_jobs = n_jobs
+        self.estimator, self.index_dim, self.n_jobs = estimator, index_dim, n_jobs
 
     def fit_transform(
         self,
@@ -207,7 +181,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         >>> moment_flow.transform(data.X, **rows).shape
         (100, 2)
         """
-        return self._represent(*self._query_with_domains(X, sample_domain)).features
+        return self._represent(*self._check_query(X, sample_domain, warn=True)).features
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Names of what `transform` gives, for `set_output`: those of the prepared inputs.
@@ -232,15 +206,16 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
             data, self.index_dim, map_rows=rows_for_map(data), n_jobs=self.n_jobs
         )
         self._aligned = FlowAligned.fit(data, geometry)
-        self.domain_index_: DomainIndex = geometry.domain_map.index
-        self.domain_indices_ = self.domain_index_.coordinates
-        self.domain_angles_ = self.domain_index_.angles
+        index = self.domain_index_ = geometry.domain_map.index
+        self.domain_indices_, self.domain_angles_ = index.coordinates, index.angles
+        angles = [None] * len(index.domains) if index.angles is None else index.angles.tolist()
+        self._placed = dict(zip(index.domains, zip(index.coordinates, angles)))
         followed = geometry.selected.around or geometry.selected
         self.family_, self.misfit_ = followed.flow.family, followed.misfit
 
     @property
     def landmark_error_(self) -> LandmarkError | None:
-        """Measured when first asked for, in about a second.
+        """How well a map of more than 500 domains follows exact distances; None of fewer.
 
         Examples
         --------
@@ -250,9 +225,8 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         return self._geometry.domain_map.landmark_error
 
     def _represent(self, inputs: NDArray, names: Names) -> RepresentedRows:
-        numbers = {name: number for number, name in enumerate(self.domain_index_.domains)}
         placed = {
-            name: self._placed.get(name) or self._place(numbers.get(name), inputs[rows])
+            name: self._placed.get(name) or self._place(inputs[rows])
             for name, rows in group_rows(names, len(inputs))
         }
         places = {name: place for name, (place, _) in placed.items()}
@@ -263,16 +237,13 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
     def _settled(self, X: Any, names: list[Hashable]) -> Self:
         """A copy that knows where the new domains of these rows lie."""
         settled, inputs = copy(self), self._check_query(X, names)[0]
-        groups = group_rows(names, len(inputs))
-        settled._placed = {name: self._place(None, inputs[rows]) for name, rows in groups}
+        new = {name: self._place(inputs[rows]) for name, rows in group_rows(names, len(inputs))}
+        settled._placed = {**self._placed, **new}
         return settled
 
-    def _place(self, number: int | None, inputs: NDArray) -> tuple[Floats, float | None]:
-        """On the map and around its ring, or where a new domain with these rows belongs."""
-        domain_map, index = self._geometry.domain_map, self.domain_index_
-        if number is not None:
-            angle = None if index.angles is None else float(index.angles[number])
-            return index.coordinates[number], angle
+    def _place(self, inputs: NDArray) -> tuple[Floats, float | None]:
+        """On the map and around its ring, where a new domain with these rows belongs."""
+        domain_map = self._geometry.domain_map
         local = self._geometry.scaler.apply_flat(inputs) @ self._geometry.projection.matrix
         angles = domain_map.angles_of([local])
         return domain_map.locate(local), None if angles is None else float(angles[0])

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from domindex.errors import InputError
@@ -22,19 +22,22 @@ DRAFT, ASIDE = "-draft-", "-old-"
 LOCK = "lock"
 """The file in a folder that is held by whoever writes to it over a long time."""
 
+TAKEN = "{} exists. Name another {}, or ask for it to be replaced (overwrite=True, --force)."
+OTHER_THINGS = (
+    "{} exists and holds other things (there is no {} in it), so it is left alone. Name a folder "
+    "that does not exist yet."
+)
+
 
 @contextmanager
 def new_folder(path: str | os.PathLike[str], *, marker: str, overwrite: bool) -> Iterator[Path]:
-    """A folder beside `path` to write into, which takes its name once the block has ended.
-
-    Only a folder that holds a file named `marker` is ever replaced.
-    """
+    """A folder to write into, which becomes `path`; replaced is only one with a file `marker`."""
     goal = check_free(path, marker=marker, overwrite=overwrite)
     with _draft_beside(goal) as draft:
         os.umask(mask := os.umask(0o022))
         draft.chmod(0o777 & ~mask)
         yield draft
-        _sync(draft)
+        _sync(*draft.rglob("*"), draft)
         _swap(draft, goal)
 
 
@@ -45,7 +48,7 @@ def new_file(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]
     check_free_file(goal, overwrite=overwrite)
     with _draft_beside(goal) as draft:
         yield draft / goal.name
-        _sync(draft)
+        _sync(draft / goal.name, draft)
         os.replace(draft / goal.name, goal)
 
 
@@ -92,7 +95,7 @@ def require_folder(path: str | os.PathLike[str], *, marker: str) -> Path:
         names = [one.name for one in folder.iterdir()]
         left_by_kill = [n == LOCK or n.startswith(f".{marker}{DRAFT}") for n in names]
         if not (folder / marker).is_file() and not all(left_by_kill):
-            raise _other_things(folder, marker)
+            raise InputError(OTHER_THINGS.format(folder, marker))
         os.rmdir(tempfile.mkdtemp(prefix=f".{marker}{DRAFT}", dir=folder))
     except OSError as error:
         raise _not_writable(folder, error) from error
@@ -108,9 +111,9 @@ def check_free(path: str | os.PathLike[str], *, marker: str, overwrite: bool) ->
         raise InputError(f"{goal} is a file. Name a folder that does not exist yet.")
     if goal.exists() and any(goal.iterdir()):
         if not (goal / marker).is_file():
-            raise _other_things(goal, marker)
+            raise InputError(OTHER_THINGS.format(goal, marker))
         if not overwrite:
-            raise _taken(goal, "folder")
+            raise InputError(TAKEN.format(goal, "folder"))
     return goal
 
 
@@ -119,7 +122,7 @@ def check_free_file(path: Path, *, overwrite: bool) -> None:
     if path.is_dir():
         raise InputError(f"{path} is a folder and cannot be written to. Name a file in it.")
     if path.exists() and not overwrite:
-        raise _taken(path, "file")
+        raise InputError(TAKEN.format(path, "file"))
     _require_writable(path)
 
 
@@ -146,7 +149,7 @@ def _swap(draft: Path, goal: Path) -> None:
             raise
         finally:
             shutil.rmtree(aside, ignore_errors=True)
-    _sync_folder(goal.parent)
+    _sync(goal.parent)
 
 
 def _exchange_names(first: Path, second: Path) -> bool:
@@ -185,41 +188,19 @@ def existing_folder(path: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def _sync(folder: Path) -> None:
-    """Return once the files are safe from a power cut."""
-    for path in folder.rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    """The names in it, where the system lets a folder be synced."""
-    with suppress(OSError):
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
+def _sync(*paths: Path) -> None:
+    """Return once these are safe from a power cut; folders where the system syncs them."""
+    for path in paths:
+        with suppress(OSError) if path.is_dir() else nullcontext():
+            number = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
 
 
 def _not_writable(goal: Path, error: OSError) -> InputError:
     return InputError(
         f"{str(goal)[:400]} cannot be written to ({error.strerror or error}). "
         "Name a place that you may write to and that has room."
-    )
-
-
-def _other_things(folder: Path, marker: str) -> InputError:
-    return InputError(
-        f"{folder} exists and holds other things (there is no {marker} in it), so it is left "
-        "alone. Name a folder that does not exist yet."
-    )
-
-
-def _taken(goal: Path, kind: str) -> InputError:
-    return InputError(
-        f"{goal} exists. Name another {kind}, or ask for it to be replaced "
-        "(overwrite=True, --force)."
     )

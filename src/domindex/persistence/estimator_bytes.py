@@ -128,8 +128,7 @@ def _require_trusted(data: bytes) -> list[str]:
     """The types in the file, all of them listed; ValueError where one is not."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
-        # trees pack to a fifth; small files may pack better
-        if unpacked > max(16 * 2**20, 200 * len(data)):
+        if unpacked > max(16 * 2**20, 200 * len(data)):  # trees pack to a fifth
             raise ValueError(f"an estimator of {len(data)} bytes would unpack to {unpacked}")
         nodes = list(_nodes(parse_json(archive.read("schema.json"))))
         types = {f"{node['__module__']}.{node['__class__']}" for node in nodes}
@@ -145,18 +144,15 @@ def _require_trusted(data: bytes) -> list[str]:
 
 
 def _require_one_meaning(nodes: list[dict[str, Any]]) -> None:
-    """That what is checked is what is made: of nodes with the same number skops makes the first.
-
-    Simple ones, without parts, are then written alike; parts of a tree are never shared.
-    """
-    simple = {"JsonNode", "NdArrayNode", "TypeNode"}
+    """That what is checked is what is made: of nodes with the same number skops makes the first."""
+    simple = {"JsonNode", "NdArrayNode", "TypeNode"}  # without parts: written alike
     groups: dict[Any, list[dict[str, Any]]] = {}
     for node in nodes:
         groups.setdefault(node["__id__"], []).append(node)
-    for first, *others in groups.values():
-        loaders = {str(node["__loader__"]) for node in (first, *others)}
-        is_simple = bool(loaders & simple) and any(other != first for other in others)
-        if is_simple or ("TreeNode" in loaders and len(loaders) > 1):
+    for same in groups.values():
+        loaders = {str(node["__loader__"]) for node in same}
+        differ = any(node != same[0] for node in same)
+        if (loaders & simple and differ) or ("TreeNode" in loaders and len(loaders) > 1):
             raise ValueError("two parts of an estimator have the same number")
     for node in nodes:
         if node["__loader__"] == "TreeNode":
@@ -303,10 +299,11 @@ def _check_boosting(estimator: Any) -> set[int]:
     stages = vars(estimator).get("_predictors")
     if stages is None:
         return set()
-    categories = np.asarray(estimator._bin_mapper.is_categorical_)
+    refusal = "boosting with categories of its own cannot be opened"
+    has_categories = np.asarray(estimator._bin_mapper.is_categorical_).any()
     preprocessor = vars(estimator).get("_preprocessor")
-    if preprocessor is not None or categories.any() or vars(estimator).get("_in_fit"):
-        raise ValueError("boosting with categories of its own cannot be opened")
+    if has_categories or preprocessor is not None or vars(estimator).get("_in_fit"):
+        raise ValueError(refusal)
     trees = [tree for stage in stages for tree in stage]
     for tree in trees:
         if not isinstance(tree, TreePredictor):
@@ -315,7 +312,7 @@ def _check_boosting(estimator: Any) -> set[int]:
         if nodes.dtype != PREDICTOR_RECORD_DTYPE or nodes.ndim != 1:
             raise ValueError("the nodes of a tree are not those of this scikit-learn")
         if nodes["is_categorical"].any():
-            raise ValueError("boosting with categories of its own cannot be opened")
+            raise ValueError(refusal)
         leaves = nodes["is_leaf"] != 0
         left = np.where(leaves, -1, nodes["left"].astype(np.int64))
         check_nodes(left, nodes["right"], nodes["feature_idx"], _n_features(estimator))
@@ -332,10 +329,9 @@ def _n_features(estimator: Any) -> int:
 
 def _check_machine(machine: SVC | NuSVC | SVR | NuSVR, n_features: int) -> None:
     """libsvm takes the sizes of its arrays on trust; a machine for values has two classes."""
-    found = vars(machine)
-    n_classes = len(found["classes_"]) if isinstance(machine, SVC | NuSVC) else 2
-    vectors, counts = found["support_vectors_"], found["_n_support"]
-    size, pairs = len(vectors), n_classes * (n_classes - 1) // 2
+    found, is_classifier = vars(machine), isinstance(machine, SVC | NuSVC)
+    n_classes, counts = len(found["classes_"]) if is_classifier else 2, found["_n_support"]
+    size, pairs = len(found["support_vectors_"]), n_classes * (n_classes - 1) // 2
     shapes = {
         "support_vectors_": (size, n_features),
         "support_": (size,),
@@ -348,7 +344,7 @@ def _check_machine(machine: SVC | NuSVC | SVR | NuSVR, n_features: int) -> None:
             raise ValueError(f"{name} of a kernel machine has not shape {shape}")
     if n_classes < 2 or size < 1 or (counts < 0).any():
         raise ValueError("a kernel machine has no classes or no support vectors")
-    if isinstance(machine, SVC | NuSVC) and counts.sum() != size:
+    if is_classifier and counts.sum() != size:
         raise ValueError("a kernel machine has other support vectors than it says")
     slopes, offsets = found["_probA"], found["_probB"]
     if slopes.shape != offsets.shape or slopes.shape not in ((0,), (pairs,)):

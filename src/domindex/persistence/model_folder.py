@@ -15,19 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from domindex.errors import InputError
+from domindex.persistence import codec
 from domindex.persistence.atomic import existing_folder, new_folder
-from domindex.persistence.codec import (
-    DAMAGE,
-    Arrays,
-    NotEncodable,
-    arrange_arrays,
-    decode,
-    describe_arrays,
-    encode,
-    not_saveable,
-    read_json,
-    write_json,
-)
+from domindex.persistence.codec import DAMAGE, Arrays, NotEncodable, read_json, write_json
 from domindex.persistence.paths import open_regular, read_bounded
 from domindex.versions import versions
 
@@ -56,9 +46,9 @@ def save_model(model: Any, path: str | os.PathLike[str], *, overwrite: bool = Fa
     from safetensors.numpy import save_file
 
     try:
-        tree, arrays = encode(model.state())
+        tree, arrays = codec.encode(model.state())
     except NotEncodable as error:
-        raise not_saveable(error.value, _words(error.path)) from None
+        raise codec.not_saveable(error.value, _words(error.path)) from None
     for name, array in arrays.items():
         if str(array.dtype) not in ARRAY_TYPES:
             arrays[name] = array.astype(np.float64)
@@ -73,7 +63,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, overwrite: bool = Fa
             "format_version": FORMAT_VERSION,
             "estimator": type(model).__name__,
             "state": tree,
-            "arrays": describe_arrays(arrays),
+            "arrays": codec.describe_arrays(arrays),
             "versions": versions(),
         }
         write_json(folder / DESCRIPTION, description)
@@ -111,8 +101,8 @@ def load_model(
         name = description["estimator"]
         if name not in kinds:
             raise ValueError(f"it is a {name!r}, and only {', '.join(kinds)} can be opened")
-        state = decode(description["state"], _read_arrays(folder / WEIGHTS, description["arrays"]))
-        return kinds[name](state)
+        arrays = _read_arrays(folder / WEIGHTS, description["arrays"])
+        return kinds[name](codec.decode(description["state"], arrays))
     except InputError:
         raise
     except DAMAGE as error:
@@ -140,7 +130,7 @@ def _read_arrays(path: Path, described: Mapping[str, Any]) -> Arrays:
         is_table = name.partition(".")[0] in ("history", "forecast", "candidates")
         if array.dtype == np.float64 and not is_table and not np.isfinite(array).all():
             raise ValueError(f"the array {name} holds NaN or infinity")
-    return arrange_arrays(found, described)
+    return codec.arrange_arrays(found, described)
 
 
 def write_manifest(folder: Path) -> None:

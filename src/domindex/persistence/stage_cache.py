@@ -14,15 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from domindex.errors import InputError
+from domindex.persistence import codec
 from domindex.persistence.atomic import LOCK, new_file, replace_file, require_folder
-from domindex.persistence.codec import (
-    DAMAGE,
-    NotEncodable,
-    from_bytes,
-    read_json,
-    to_bytes,
-    write_json,
-)
+from domindex.persistence.codec import DAMAGE, NotEncodable
 from domindex.persistence.paths import open_regular
 
 FORM, VERSION = "a domindex checkpoint", 2
@@ -72,10 +66,17 @@ class StageCache:
             self._facts = dict(facts)
             content = {"facts": self._facts, "seed": self._seed}
             with new_file(self.folder / DESCRIPTION, overwrite=True) as draft:
-                write_json(draft, {"format": FORM, "format_version": VERSION, **content})
+                codec.write_json(draft, {"format": FORM, "format_version": VERSION, **content})
         elif self._facts != dict(facts):
+            said = []  # long texts, such as checksums, only by name
+            for name in dict.fromkeys([*self._facts, *facts]):
+                old, new = self._facts.get(name), facts.get(name)
+                is_short = all(one is not None and len(one) <= 40 for one in (old, new))
+                if old != new:
+                    said.append(f"{name} was {old} and is {new}" if is_short else f"{name} differs")
+            listed = "; ".join(said[:5]) + (" …" if len(said) > 5 else "")
             raise InputError(
-                f"{self.folder} belongs to another fit: {_differences(self._facts, facts)}. "
+                f"{self.folder} belongs to another fit: {listed}. "
                 "Fit as before to go on with it, or name another folder."
             )
         text = json.dumps(self._facts, sort_keys=True)
@@ -98,7 +99,7 @@ class StageCache:
                 digest, body = file.read(32), file.read()
             if hashlib.sha256(body).digest() != digest:
                 return None
-            found = from_bytes(body, values=True)
+            found = codec.from_bytes(body, values=True)
             is_own = (found["name"], found["fit"]) == (name, self._fingerprint)
             return found["value"] if is_own else None
         except (InputError, OSError, *DAMAGE):
@@ -109,7 +110,7 @@ class StageCache:
         if self.folder is None:
             return
         try:
-            body = to_bytes({"name": name, "fit": self._fingerprint, "value": value})
+            body = codec.to_bytes({"name": name, "fit": self._fingerprint, "value": value})
             replace_file(self.folder / _file_name(name), [hashlib.sha256(body).digest(), body])
         except NotEncodable:
             return
@@ -123,7 +124,7 @@ class StageCache:
 
 
 def _read_description(path: Path) -> tuple[Any, Any]:
-    content = read_json(path, form=FORM, newest=VERSION)
+    content = codec.read_json(path, form=FORM, newest=VERSION)
     facts, seed = content.get("facts"), content.get("seed")
     is_right = isinstance(facts, dict) and all(isinstance(one, str) for one in facts.values())
     if not is_right or not (seed is None or (type(seed) is int and 0 <= seed < 2**31)):
@@ -146,17 +147,6 @@ def _locked(folder: Path) -> Iterator[None]:
         except (ImportError, OSError):  # not on this system, or not on this network disk
             pass
         yield
-
-
-def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """What is not as it was, in words; long texts, such as checksums, only by name."""
-    words = []
-    for name in dict.fromkeys([*before, *now]):
-        old, new = before.get(name), now.get(name)
-        if old != new:
-            is_short = all(one is not None and len(one) <= 40 for one in (old, new))
-            words.append(f"{name} was {old} and is {new}" if is_short else f"{name} differs")
-    return "; ".join(words[:5]) + (" …" if len(words) > 5 else "")
 
 
 def _file_name(name: str) -> str:

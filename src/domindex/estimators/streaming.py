@@ -26,13 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from domindex.arrays import Ints
 from domindex.errors import InputError, OffMapWarning
-from domindex.estimators.frames import (
-    FitArguments,
-    is_beyond_memory,
-    is_dataset,
-    warn_off_map,
-    warn_without_domain,
-)
+from domindex.estimators import frames
+from domindex.estimators.frames import FitArguments, is_beyond_memory, is_dataset
 from domindex.inputs import sampling
 from domindex.inputs.columns import NumberColumn
 from domindex.inputs.gate import check_label_array
@@ -400,14 +395,14 @@ def streams(method: Method) -> Method:
 
 def _predicted(model: Any, method: Callable[..., Any], rows: StreamedRows) -> Any:
     if rows.nameless:
-        warn_without_domain()
+        frames.warn_without_domain()
     present = rows.domains()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OffMapWarning)  # once, at the end
         model = settled(model, rows, present)
         parts = [method(model, part.X, sample_domain=part.names) for part in rows.parts()]
     off_map = set(getattr(model, "off_map_domains_", ()))
-    warn_off_map([None if rows.nameless else name for name in present if name in off_map])
+    frames.warn_off_map([None if rows.nameless else name for name in present if name in off_map])
     return _joined(parts)
 
 

@@ -151,8 +151,8 @@ def _require_one_meaning(nodes: list[dict[str, Any]]) -> None:
         groups.setdefault(node["__id__"], []).append(node)
     for same in groups.values():
         loaders = {str(node["__loader__"]) for node in same}
-        differ = any(node != same[0] for node in same)
-        if (loaders & simple and differ) or ("TreeNode" in loaders and len(loaders) > 1):
+        differ = bool(loaders & simple) and any(node != same[0] for node in same[1:])
+        if differ or ("TreeNode" in loaders and len(loaders) > 1):
             raise ValueError("two parts of an estimator have the same number")
     for node in nodes:
         if node["__loader__"] == "TreeNode":

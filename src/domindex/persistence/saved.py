@@ -22,10 +22,9 @@ PLAIN = (bool, int, float, str)
 class Saved:
     """A frozen dataclass whose state is its fields, each as its type hint says.
 
-    Tuples and arrays of whole numbers become lists, tuples of saved values dictionaries by number;
-    names of domains stay a tuple. Parts have a state too, or, where their class must be found
-    again, `entry` and `from_entry`. Metadata of a field may name another "key" than its name, and
-    say that it is "omitted" at its default.
+    Tuples and arrays of whole numbers become lists, tuples of saved values dictionaries by number.
+    Parts have a state too, or, where their class must be found again, `entry` and `from_entry`.
+    Metadata of a field may name another "key", and say that it is "omitted" at its default.
     """
 
     def state(self) -> dict[str, Any]:

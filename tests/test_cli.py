@@ -311,6 +311,7 @@ def test_a_fit_needs_data_or_a_run_to_resume(place, tmp_path):
     assert "Leave out the rest" in one_line(both.stderr)
 
 
+@pytest.mark.full
 def test_the_demo_goes_the_whole_way(place, tmp_path):
     asked = ["--out", tmp_path / "demo", "--config", place / "quick.toml", "--json", "--no-report"]
     result = run("demo", *asked)

@@ -124,7 +124,14 @@ def test_a_row_is_predicted_alike_whatever_rows_are_beside_it(name, plain):
     np.testing.assert_allclose(shuffled, probabilities(model)[order], atol=1e-9)
 
 
-@every_regressor
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("SourceOnly", "DANN", "GRDA"),
+        *(pytest.param(one, marks=pytest.mark.full) for one in ("ADDA", "CDANN", "MDD")),
+        *(pytest.param(one, marks=pytest.mark.full) for one in ("SENTRY", "CIDA")),
+    ],
+)
 def test_several_outputs_of_any_size_are_learned_on_the_sources(name):
     values = two_values()
     hidden = np.where(FAMILY.is_source[:, None], values, np.nan)

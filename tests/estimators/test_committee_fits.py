@@ -160,7 +160,9 @@ def test_a_summary_names_members_and_what_to_expect(several):
     assert "Expected accuracy by target domain" in told
 
 
-@pytest.mark.parametrize("kind", [VDIClassifier, VDIRegressor])
+@pytest.mark.parametrize(
+    "kind", [VDIClassifier, pytest.param(VDIRegressor, marks=pytest.mark.full)]
+)
 def test_trees_in_threads_are_those_of_one_thread(kind, monkeypatch):
     X, y, domain, _ = line(n_domains=4, n_rows=12)
     pairs = [("raw", "linear"), ("raw", "boosting"), ("raw", "trees"), ("with_means", "trees")]

@@ -101,9 +101,9 @@ def test_every_command_shows_an_example(command):
 
 def test_a_table_is_fitted_predicted_and_mapped(place, table, tmp_path):
     out, graph = tmp_path / "predictions.csv", tmp_path / "map.graphml"
-    told = run("predict", place / "run", place / "data.csv", "--out", out, "--json")
-    assert told.exit_code == 0, told.stderr
-    assert json.loads(told.stdout) == {
+    result = run("predict", place / "run", place / "data.csv", "--out", out, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout) == {
         "out": str(out),
         "rows": 120,
         "new_domains": [],
@@ -120,9 +120,9 @@ def test_a_table_is_fitted_predicted_and_mapped(place, table, tmp_path):
         "off_map",
     ]
     assert predicted["site"].tolist() == table["site"].tolist()
-    told = run("index", place / "run", "--json", "--graph", graph)
-    assert told.exit_code == 0, told.stderr
-    assert [row["role"] for row in json.loads(told.stdout)["domains"]] == ["source"] * 3 + [
+    result = run("index", place / "run", "--json", "--graph", graph)
+    assert result.exit_code == 0, result.stderr
+    assert [row["role"] for row in json.loads(result.stdout)["domains"]] == ["source"] * 3 + [
         "target"
     ] * 3
     assert set(nx.read_graphml(graph).nodes) == set(table["site"])
@@ -131,27 +131,27 @@ def test_a_table_is_fitted_predicted_and_mapped(place, table, tmp_path):
 def test_new_domains_are_added_to_a_run(place, table, tmp_path):
     later = table[table["site"] == "s4"].assign(site="later")
     later.to_csv(tmp_path / "later.csv", index=False)
-    told = run("add", place / "run", tmp_path / "later.csv")
-    assert told.exit_code == 2
-    assert "--out" in one_line(told.stderr)
-    told = run("add", place / "run", tmp_path / "later.csv", "--out", tmp_path / "grown")
-    assert told.exit_code == 0, told.stderr
-    assert told.stdout == f"Run: {tmp_path / 'grown'} (1 domain added)\n"
+    result = run("add", place / "run", tmp_path / "later.csv")
+    assert result.exit_code == 2
+    assert "--out" in one_line(result.stderr)
+    result = run("add", place / "run", tmp_path / "later.csv", "--out", tmp_path / "grown")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == f"Run: {tmp_path / 'grown'} (1 domain added)\n"
     later.assign(site="last").to_csv(tmp_path / "last.csv", index=False)
-    told = run("add", tmp_path / "grown", tmp_path / "last.csv", "--force", "--json")
-    assert told.exit_code == 0, told.stderr
-    assert [row["domain"] for row in json.loads(told.stdout)["domains"]] == ["last"]
-    told = run("index", tmp_path / "grown", "--json")
-    assert [row["role"] for row in json.loads(told.stdout)["domains"]][-2:] == ["added"] * 2
+    result = run("add", tmp_path / "grown", tmp_path / "last.csv", "--force", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert [row["domain"] for row in json.loads(result.stdout)["domains"]] == ["last"]
+    result = run("index", tmp_path / "grown", "--json")
+    assert [row["role"] for row in json.loads(result.stdout)["domains"]][-2:] == ["added"] * 2
 
 
 def test_predictions_can_go_to_standard_output_or_parquet(place, tmp_path):
     pytest.importorskip("pyarrow")
-    told = run("predict", place / "run", place / "data.csv", "--out", "-")
-    assert told.stdout.startswith("site,outcome,p(ill),p(well),distance,off_map\ns0,")
+    result = run("predict", place / "run", place / "data.csv", "--out", "-")
+    assert result.stdout.startswith("site,outcome,p(ill),p(well),distance,off_map\ns0,")
     out = tmp_path / "p.parquet"
     assert run("predict", place / "run", place / "data.csv", "--out", out).exit_code == 0
-    assert len(pd.read_parquet(out)) == told.stdout.count("\n") - 1
+    assert len(pd.read_parquet(out)) == result.stdout.count("\n") - 1
 
 
 def test_nothing_is_written_over_without_force(place, tmp_path):
@@ -338,16 +338,16 @@ def test_a_report_that_was_not_gathered_is_one_line(place):
 def test_a_fit_ends_with_a_report_that_can_be_drawn_again(place, tmp_path):
     pytest.importorskip("plotly")
     asked = ["--target", "outcome", "--domain", "site", "--exclude", "dose", "--json"]
-    told = run(
+    result = run(
         *("fit", place / "data.csv", *asked, "--out", tmp_path / "run"),
         *("--config", place / "quick.toml"),
     )
-    assert told.exit_code == 0, told.stderr
+    assert result.exit_code == 0, result.stderr
     drawn = tmp_path / "run" / "report.html"
-    content = json.loads(told.stdout)
+    content = json.loads(result.stdout)
     assert content["report"] == str(drawn)
     assert content["summary"][0].startswith("Predictions: ")
-    assert set(content["summary"]) <= set(told.stderr.splitlines())
+    assert set(content["summary"]) <= set(result.stderr.splitlines())
     before = drawn.read_bytes()
     drawn.unlink()
     assert run("report", tmp_path / "run").exit_code == 0
@@ -365,12 +365,12 @@ def test_the_package_runs_as_the_command_does(monkeypatch, capsys):
 def test_scores_as_json_can_be_read_by_anyone(place, table, tmp_path):
     """A domain with one class has no AUC: NaN, which JSON does not know."""
     table.assign(outcome="well").to_csv(tmp_path / "late.csv", index=False)
-    told = run("score", place / "run", tmp_path / "late.csv", "--json")
-    assert told.exit_code == 0, told.stderr
+    result = run("score", place / "run", tmp_path / "late.csv", "--json")
+    assert result.exit_code == 0, result.stderr
 
     def refuse(text):
         raise AssertionError(f"{text} is no JSON")
 
-    scores = json.loads(told.stdout, parse_constant=refuse)
+    scores = json.loads(result.stdout, parse_constant=refuse)
     assert scores["overall"]["auc"] is None
     assert all(row["auc"] is None for row in scores["domains"])

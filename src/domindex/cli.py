@@ -36,10 +36,9 @@ app = typer.Typer(
 
 @contextmanager
 def one_line_errors(run: Path | None = None) -> Iterator[None]:
-    """Errors that the library raises on purpose, and a stop by the user, as one line and a code.
+    """Errors of the library as one line, with code 2 if the input is wrong and 1 otherwise.
 
-    2 where the input is wrong, 1 where the work failed, 130 after Ctrl-C, as shells have it. `run`
-    names the run that a fit was to write: the line says how to go on with it.
+    130 after Ctrl-C, as shells have it; the line says how to go on with the fit of `run`.
     """
     try:
         yield
@@ -72,90 +71,72 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def options(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Say which it is."),
-    ] = False,
-) -> None:
-    """A map of your data's domains, and predictions in the ones without labels."""
-
-
 Text = str | None
 File = Path | None
-Option, Argument = typer.Option, typer.Argument
+Argument = typer.Argument
+
+
+def option(text: str, *names: str, **more: Any) -> Any:
+    """An option with its help."""
+    return typer.Option(*names, help=text, **more)
+
 
 DataHome = Annotated[
-    File, Option(help="Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]")
+    File, option("Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]")
 ]
-Config = Annotated[File, Option(help="TOML file with settings of the model: index_dim = 2")]
-Delimiter = Annotated[
-    Text,
-    Option(
-        "--sep", "--delimiter", help="Between the columns of a text file.  [default: as it looks]"
-    ),
-]
-Decimal = Annotated[Text, Option(help="Before decimals: . or ,  [default: as it looks]")]
-Encoding = Annotated[Text, Option(help="Of a text file, such as cp1252.  [default: utf-8]")]
-WithReport = Annotated[bool, Option("--report/--no-report", help="Write a report as well.")]
-Force = Annotated[bool, Option("--force", help="Replace what is there.")]
-AsJson = Annotated[bool, Option("--json", help="Print JSON for a script.")]
+Config = Annotated[File, option("TOML file with settings of the model: index_dim = 2")]
+Sep = option("Between columns of a text file.  [default: as it looks]", "--sep", "--delimiter")
+Delimiter = Annotated[Text, Sep]
+Decimal = Annotated[Text, option("Before decimals: . or ,  [default: as it looks]")]
+Encoding = Annotated[Text, option("Of a text file, such as cp1252.  [default: utf-8]")]
+WithReport = Annotated[bool, option("Write a report as well.", "--report/--no-report")]
+Force = Annotated[bool, option("Replace what is there.", "--force")]
+AsJson = Annotated[bool, option("Print JSON for a script.", "--json")]
+Seed = Annotated[int, option("The same seed gives the same result.", min=0)]
 RunFolder = Annotated[Path, Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
-TableOut = Annotated[str, Option(help="CSV or Parquet to write; - for standard output.")]
+DATA = Argument(help="CSV, Parquet or .xlsx; or a folder of Parquet files.")
+TableOut = Annotated[str, option("CSV or Parquet to write; - for standard output.")]
+
+Version = option("Say which it is.", "--version", callback=_print_version, is_eager=True)
+
+
+@app.callback()
+def options(version: Annotated[bool, Version] = False) -> None:
+    """A map of your data's domains, and predictions in the ones without labels."""
 
 
 @command
 def fit(
-    data: Annotated[
-        File, Argument(help="CSV, Parquet or .xlsx; or a folder of Parquet files.")
-    ] = None,
-    target: Annotated[Text, Option(help="Column to predict, or several by commas.")] = None,
-    domain: Annotated[Text, Option(help="Column that names the domain of a row.")] = None,
-    domain_by: Annotated[
-        Text, Option(help="month or year of dates, or the width of bands of numbers.")
-    ] = None,
-    sources: Annotated[
-        Text, Option(help="Labelled domains, by commas.  [default: those with any label]")
-    ] = None,
-    features: Annotated[
-        Text, Option(help="Columns that are inputs, by commas.  [default: all others]")
-    ] = None,
-    exclude: Annotated[Text, Option(help="Columns that are not inputs, by commas.")] = None,
-    key: Annotated[
-        Text, Option("--id", help="Column that names rows; kept in predictions.")
-    ] = None,
-    categorical: Annotated[
-        Text, Option(help="Columns of categories that look like numbers, by commas.")
-    ] = None,
+    data: Annotated[File, DATA] = None,
+    target: Annotated[Text, option("Column to predict, or several by commas.")] = None,
+    domain: Annotated[Text, option("Column that names the domain of a row.")] = None,
+    domain_by: Annotated[Text, option("month or year of dates, or width of number bands.")] = None,
+    sources: Annotated[Text, option("Labelled domains.  [default: those with any label]")] = None,
+    features: Annotated[Text, option("Inputs, by commas.  [default: all others]")] = None,
+    exclude: Annotated[Text, option("Columns that are not inputs, by commas.")] = None,
+    key: Annotated[Text, option("Column that names rows; kept in predictions.", "--id")] = None,
+    categorical: Annotated[Text, option("Categories that look like numbers, by commas.")] = None,
     keep_columns: Annotated[
-        Text,
-        Option("--keep-column", help="Columns to use although they seem to name rows or domains."),
+        Text, option("Columns to use although they seem to name rows or domains.", "--keep-column")
     ] = None,
-    dates: Annotated[
-        bool, Option("--dates", help="Use year, month, weekday and hour of dates.")
-    ] = False,
-    task: Annotated[str, Option(help="auto, classification or regression.")] = "auto",
-    spelling: Annotated[str, Option(help="Classes Yes and yes: ask, merge or exact.")] = "ask",
-    missing: Annotated[str, Option(help="Missing inputs: impute or error.")] = "impute",
+    dates: Annotated[bool, option("Use year, month, weekday, hour of dates.", "--dates")] = False,
+    task: Annotated[str, option("auto, classification or regression.")] = "auto",
+    spelling: Annotated[str, option("Classes Yes and yes: ask, merge or exact.")] = "ask",
+    missing: Annotated[str, option("Missing inputs: impute or error.")] = "impute",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
-    na: Annotated[Text, Option(help="Values that stand for missing ones, by commas: -200")] = None,
-    out: Annotated[Path, Option(help="Folder of the run.")] = Path("run"),
-    seed: Annotated[int, Option(help="The same seed gives the same model.", min=0)] = 0,
+    na: Annotated[Text, option("Values that stand for missing ones, by commas: -200")] = None,
+    out: Annotated[Path, option("Folder of the run.")] = Path("run"),
+    seed: Seed = 0,
     config: Config = None,
     report: WithReport = True,
-    dask: Annotated[
-        Text, Option(help="Address of a Dask scheduler to spread the work over.")
-    ] = None,
+    dask: Annotated[Text, option("Address of a Dask scheduler to work on.")] = None,
     share: Annotated[
-        bool, Option("--share", help="Hide counts below 5: the run is for others.")
+        bool, option("Hide counts below 5: the run is for others.", "--share")
     ] = False,
     force: Force = False,
-    resume: Annotated[
-        File, Option(help="Go on with the fit of this run, as it was asked for.", metavar="RUN")
-    ] = None,
+    resume: Annotated[File, option("Go on with the fit of this run.", metavar="RUN")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Map the domains of a table, and learn to predict where there are no labels.
@@ -183,25 +164,22 @@ def fit(
         asked["settings"] = None if config is None else read_settings(config)
         how: dict[str, Any] = {"out": out, "report": report, "dask": dask, "force": force}
         run = fit_table(**asked, **how, progress=True, checkpoint=True)
-    written = "" if run.report is None else f"\nReport: {run.report}"
+    drawn = "" if run.report is None else f"\nReport: {run.report}"
     about = {"run": run.folder, "report": run.report, **run.about}
-    _answer(as_json, about, f"Run: {run.folder}{written}")
+    _answer(as_json, about, f"Run: {run.folder}{drawn}")
 
 
 @command
 def predict(
     run: RunFolder,
-    data: Annotated[Path, Argument(help="CSV, Parquet or .xlsx; or a folder of Parquet files.")],
+    data: Annotated[Path, DATA],
     out: TableOut = "predictions.csv",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
-    keep: Annotated[Text, Option(help="Columns to stand beside predictions, by commas.")] = None,
+    keep: Annotated[Text, option("Columns to stand beside predictions, by commas.")] = None,
     escape: Annotated[
-        bool,
-        Option(
-            "--escape-formulas", help="Put ' before texts that a spreadsheet would run: = + - @."
-        ),
+        bool, option("Put ' before texts that a spreadsheet would run.", "--escape-formulas")
     ] = False,
     force: Force = False,
     as_json: AsJson = False,
@@ -219,16 +197,13 @@ def predict(
     given = dict(locals())
     from domindex.tables import TextFormat, predict_table
 
-    form, kept = _options(TextFormat, given), _names(keep or "")
-    how: dict[str, Any] = {"force": force, "progress": True, "escape": escape}
-    result = predict_table(run, data, out=_file(out), **form, keep=kept, **how)
-    if result.table is not None:
-        _print_table(result.table, out)
-    if as_json and out != STANDARD_OUTPUT:
-        about = {name: getattr(result, name) for name in ("new_domains", "off_map", "notes")}
-        _print_json({"out": out, "rows": result.n_rows, **about})
-    else:
-        typer.echo(f"Predictions: {_where(out)} ({result.summary()})", err=True)
+    how = _options(TextFormat, given) | {"out": _file(out), "force": force, "escape": escape}
+    result = predict_table(run, data, keep=_names(keep or ""), progress=True, **how)
+    where = out if result.table is None else _print_table(result.table, out)
+    about = {name: getattr(result, name) for name in ("new_domains", "off_map", "notes")}
+    about = {"out": out, "rows": result.n_rows, **about}
+    said = f"Predictions: {where} ({result.summary()})"
+    _answer(as_json and out != STANDARD_OUTPUT, about, said, err=True)
 
 
 @command
@@ -251,13 +226,12 @@ def score(
     given = dict(locals())
     from domindex.tables import TextFormat, score_table
 
-    form = _options(TextFormat, given)
-    result = score_table(run, data, out=_file(out), **form, force=force, progress=True)
-    if as_json:
-        _print_json({"overall": result.overall, "domains": result.table.to_dict("records")})
-        return
-    _print_table(result.table, out)
-    typer.echo(f"Scores: {result.summary()}", err=True)
+    how = _options(TextFormat, given) | {"out": _file(out), "force": force}
+    result = score_table(run, data, progress=True, **how)
+    if not as_json:
+        _print_table(result.table, out)
+    about = {"overall": result.overall, "domains": result.table.to_dict("records")}
+    _answer(as_json, about, f"Scores: {result.summary()}", err=True)
 
 
 @command
@@ -265,9 +239,7 @@ def index(
     run: RunFolder,
     data: Annotated[File, Argument(help="Table whose new domains are placed as well.")] = None,
     out: TableOut = "index.csv",
-    graph: Annotated[
-        File, Option(help="GraphML to write: each domain joined to its nearest.")
-    ] = None,
+    graph: Annotated[File, option("GraphML to write: domains joined to their nearest.")] = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -285,24 +257,20 @@ def index(
     given = dict(locals())
     from domindex.tables import TextFormat, index_table
 
-    form, file = _options(TextFormat, given), None if as_json else _file(out)
-    result = index_table(run, data, out=file, graph=graph, **form, force=force, progress=True)
+    how = _options(TextFormat, given) | {"out": None if as_json else _file(out), "force": force}
+    result = index_table(run, data, graph=graph, progress=True, **how)
     if graph is not None:
         typer.echo(f"Graph: {graph}", err=True)
-    if as_json:
-        _print_json({"domains": result.table.to_dict("records")})
-        return
-    _print_table(result.table, out)
-    typer.echo(f"Map: {_where(out)} ({len(result.table)} domains)", err=True)
+    where = "" if as_json else _print_table(result.table, out)
+    about = {"domains": result.table.to_dict("records")}
+    _answer(as_json, about, f"Map: {where} ({len(result.table)} domains)", err=True)
 
 
 @command
 def add(
     run: RunFolder,
     data: Annotated[Path, Argument(help="CSV or Parquet with rows of new domains.")],
-    out: Annotated[
-        File, Option(help="Folder of the new run.  [default: RUN, with --force]")
-    ] = None,
+    out: Annotated[File, option("Folder of the new run.  [default: RUN, with --force]")] = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -322,8 +290,8 @@ def add(
     given = dict(locals())
     from domindex.tables import TextFormat, add_table
 
-    form = _options(TextFormat, given)
-    result = add_table(run, data, out=out, **form, force=force, progress=True)
+    how = _options(TextFormat, given) | {"out": out, "force": force}
+    result = add_table(run, data, progress=True, **how)
     folder, plural = result.run.folder, "" if len(result.table) == 1 else "s"
     about = {"run": folder, "domains": result.table.to_dict("records"), "off_map": result.off_map}
     _answer(as_json, about, f"Run: {folder} ({len(result.table)} domain{plural} added)")
@@ -346,13 +314,11 @@ def report(run: RunFolder, as_json: AsJson = False) -> None:
 @command
 def serve(
     run: RunFolder,
-    host: Annotated[
-        str, Option(help="Address to listen at; others than loopback are open to all.")
-    ] = "127.0.0.1",
-    port: Annotated[int, Option(help="Port to listen at; 0 takes a free one.")] = 8700,
-    max_upload: Annotated[float, Option(help="Largest table that is taken, in MB.")] = 50.0,
+    host: Annotated[str, option("Address; others than loopback are open to all.")] = "127.0.0.1",
+    port: Annotated[int, option("Port to listen at; 0 takes a free one.")] = 8700,
+    max_upload: Annotated[float, option("Largest table that is taken, in MB.")] = 50.0,
     allow_host: Annotated[
-        list[str] | None, Option(help="Another name by which browsers reach the page.")
+        list[str] | None, option("Another name by which browsers reach the page.")
     ] = None,
 ) -> None:
     """Serve a run as a local web page: upload a table, get predictions, see the map.
@@ -372,8 +338,8 @@ def serve(
 
 @command
 def demo(
-    out: Annotated[Path, Option(help="Folder of everything it writes.")] = Path("demo"),
-    seed: Annotated[int, Option(help="Of the data and the model.", min=0)] = 0,
+    out: Annotated[Path, option("Folder of everything it writes.")] = Path("demo"),
+    seed: Seed = 0,
     config: Config = None,
     with_report: WithReport = True,
     force: Force = False,
@@ -423,8 +389,8 @@ def datasets(
 @command
 def figures(
     dataset: Annotated[str, Argument(help="A dataset of the paper.")],
-    out: Annotated[Path, Option(help="Folder of the figures.")] = Path("figures"),
-    seed: Annotated[int, Option(help="Seed of the fit.", min=0)] = 0,
+    out: Annotated[Path, option("Folder of the figures.")] = Path("figures"),
+    seed: Seed = 0,
     data_home: DataHome = None,
 ) -> None:
     """Fit a dataset of the paper and draw the paper's figures of it.
@@ -454,16 +420,12 @@ def _names(text: str) -> list[str]:
     return [name.strip() for row in rows for name in row if name.strip()]
 
 
-def _print_json(content: dict[str, Any]) -> None:
-    typer.echo(json.dumps(_known(content), indent=1, default=str, allow_nan=False))
-
-
-def _answer(as_json: bool, content: dict[str, Any], text: str) -> None:
+def _answer(as_json: bool, content: dict[str, Any], text: str, *, err: bool = False) -> None:
     """What a command found: JSON for a script, or a text."""
     if as_json:
-        _print_json(content)
+        typer.echo(json.dumps(_known(content), indent=1, default=str, allow_nan=False))
     else:
-        typer.echo(text)
+        typer.echo(text, err=err)
 
 
 def _known(value: Any) -> Any:
@@ -481,13 +443,12 @@ def _file(out: str) -> Path | None:
     return None if out == STANDARD_OUTPUT else Path(out)
 
 
-def _where(out: str) -> str:
-    return "standard output" if out == STANDARD_OUTPUT else out
-
-
-def _print_table(table: pd.DataFrame, out: str) -> None:
-    if out == STANDARD_OUTPUT:
-        typer.echo(table.to_csv(index=False), nl=False)
+def _print_table(table: pd.DataFrame, out: str) -> str:
+    """Where the table stands, which is printed if it is not in a file."""
+    if out != STANDARD_OUTPUT:
+        return out
+    typer.echo(table.to_csv(index=False), nl=False)
+    return "standard output"
 
 
 def main() -> None:

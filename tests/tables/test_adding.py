@@ -18,8 +18,8 @@ def test_a_new_run_knows_them_and_the_old_one_is_as_it_was(classes, added):
     assert added.table["domain"].tolist() == names
     assert added.run.model().domains_ == [*classes.model().domains_, *names]
     assert len(classes.model().domains_) == 8
-    (told,) = added.run.about["added"]
-    assert (told["domains"], told["rows"], told["file"]) == (names, 150, "new.csv")
+    (note,) = added.run.about["added"]
+    assert (note["domains"], note["rows"], note["file"]) == (names, 150, "new.csv")
     assert {"expected_accuracy", "nearest_1", "off_map"} <= set(added.table)
 
 

@@ -1,5 +1,7 @@
 """Rows keep their names, domains may be made of a column, and classes are not split by a blank."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,7 +80,7 @@ def test_domains_are_made_of_dates_and_of_bands():
     height = pd.Series([0.0, 0.49, -0.1, 37.5, 2.0], name="height")
     rule = DomainRule.fit(height, "0.5")
     assert rule.names(height) == ["0", "0", "-0.5", "37.5", "2"]
-    assert DomainRule.from_dict(rule.to_dict()) == rule
+    assert DomainRule.from_dict(asdict(rule)) == rule
     for wrong in ("week", "-1", "nan"):
         with pytest.raises(InputError, match="Choose month or year"):
             DomainRule.fit(height, wrong)
@@ -146,7 +148,7 @@ def test_the_classes_and_their_shares_are_said_before_a_fit(keyed, table, tmp_pa
         ({"sources": []}, "No domain is named as a source; there are 's0'"),
     ],
 )
-def test_what_is_asked_for_and_not_there_is_told_by_its_own_name(data, tmp_path, asked, message):
+def test_what_is_asked_for_and_not_there_is_named(data, tmp_path, asked, message):
     with pytest.raises(InputError, match=message):
         fit_table(data, target=["outcome"], domain="site", out=tmp_path / "run", **asked)
 
@@ -156,11 +158,11 @@ def test_a_folder_is_called_by_its_name_wherever_one_stands(tmp_path, monkeypatc
     assert name_of(".") == tmp_path.name
 
 
-def test_all_columns_that_are_not_there_are_told_at_once(classes, data, tmp_path):
+def test_all_columns_that_are_not_there_are_named_at_once(classes, data, tmp_path):
     wrong = {"target": ["outcom"], "domain": "Site", "key": "number", "exclude": ["colour"]}
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         fit_table(data, out=tmp_path / "run", features=["x", "zz", "q q"], **wrong)
-    text = str(told.value)
+    text = str(caught.value)
     assert "'Site' for the domain and 'outcom' for the target" in text
     assert "'number' for the names of rows (--id) and 'zz', 'q q' for the inputs" in text
     assert "'colour' for the columns to leave out" in text

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.tables.labels import as_classes, choose_sources, read_labels
+from domindex.tables.labels import as_classes, choose_sources, label_rows, read_labels
 
 
 def labels(*columns, task="auto"):
@@ -25,7 +25,7 @@ def labels(*columns, task="auto"):
         (["1.5", "NA", "2", ""], "regression"),
     ],
 )
-def test_the_task_is_told_by_the_labels(values, task):
+def test_the_task_follows_from_the_labels(values, task):
     assert labels(values).task == task
 
 
@@ -80,7 +80,7 @@ def test_later_labels_are_taken_for_the_class_they_read_like():
     assert as_classes(exact, exact) == (exact, [])
 
 
-def test_one_domain_and_no_source_are_told():
+def test_one_domain_and_no_source_are_refused():
     known = np.ones(3, dtype=bool)
     with pytest.raises(InputError, match="All rows are of one domain, 'a'"):
         choose_sources(["a"] * 3, known, None)
@@ -93,12 +93,54 @@ def test_a_target_of_dates_is_not_to_be_left_out():
         labels(["2020-01-01", "2020-01-02"])
 
 
-def test_a_target_of_numbers_and_texts_is_told_what_can_be_done_about_a_target():
+def test_a_target_of_numbers_and_texts_says_what_can_be_done_about_a_target():
     table = pd.DataFrame({"y": ["1", "no", "1", None]})
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         read_labels(table, ["y"], "auto")
-    assert "'y' mixes numbers and texts" in str(told.value)
-    assert "--task classification" in str(told.value)
-    assert "--exclude" not in str(told.value)
+    assert "'y' mixes numbers and texts" in str(caught.value)
+    assert "--task classification" in str(caught.value)
+    assert "--exclude" not in str(caught.value)
     labels = read_labels(table, ["y"], "classification")
     assert labels.values[:3].tolist() == ["1", "no", "1"]
+
+
+TABLE = pd.DataFrame(
+    {
+        "site": ["a", "a", "b", "b", "c"],
+        "x": [1.0, 2.0, 3.0, 4.0, 5.0],
+        "y": ["up", None, "down", "up", None],
+    }
+)
+
+
+def label(table=TABLE, sources=None):
+    return label_rows(table, domain="site", targets=["y"], sources=sources, task="auto")
+
+
+def test_rows_of_a_source_without_a_label_are_left_out():
+    rows = label()
+    assert rows.domains == ["a", "b", "b", "c"]
+    assert rows.table["x"].tolist() == [1.0, 3.0, 4.0, 5.0]
+    assert rows.sources == ["a", "b"]
+    assert rows.is_source.tolist() == [True, True, True, False]
+    assert rows.notes == (
+        "Left out 1 rows of source domains that have no label; they can be predicted.",
+    )
+
+
+def test_labels_of_domains_that_are_not_sources_are_noted():
+    rows = label(sources=["a"])
+    assert set(rows.domains) == {"a", "b", "c"}
+    assert "Ignored the labels of 2 rows" in rows.notes[0]
+
+
+def test_a_source_without_any_label_is_refused():
+    with pytest.raises(InputError, match=r"\['c'\] have no labels at all"):
+        label(sources=["a", "c"])
+
+
+def test_a_complete_table_is_kept_as_it_is():
+    whole = TABLE.dropna()
+    rows = label(pd.concat([whole, TABLE.iloc[4:]]))
+    assert len(rows.table) == 4
+    assert rows.notes == ()

@@ -191,5 +191,7 @@ def test_a_model_fitted_on_a_frame_keeps_and_shows_no_secret(patients, tmp_path)
     model.save(made / "model")
     model.report(made / "report.html")
     (made / "shown.html").write_text(model._repr_html_())
-    (made / "told.txt").write_text("".join(map(str, map(model.explain_domain, model.domains_))))
+    (made / "explained.txt").write_text(
+        "".join(map(str, map(model.explain_domain, model.domains_)))
+    )
     assert not planted(made)

@@ -12,7 +12,7 @@ import pytest
 
 from domindex.errors import InputError
 from domindex.inputs.columns import require_roles
-from domindex.tables.reading import TextFormat, read_with_notes, write_table
+from domindex.tables.reading import TextFormat, escape_formulas, read_with_notes, write_table
 
 TABLE = pd.DataFrame({"site": ["01", "NA", "b,c"], "x": [0.1, 0.2, np.nan], "n": [1, 2, 3]})
 
@@ -116,7 +116,7 @@ def test_text_in_another_encoding_is_read_with_a_note(tmp_path):
 
 
 @pytest.mark.parametrize(("mark", "name"), [(";", "a semicolon"), ("\t", "a tab"), ("|", "a bar")])
-def test_another_delimiter_is_told_by_the_header(tmp_path, mark, name):
+def test_another_delimiter_is_found_in_the_header(tmp_path, mark, name):
     path = write(tmp_path, mark.join("abc") + "\n" + mark.join("123") + "\n")
     table, notes = read_with_notes(path, TextFormat())
     assert list(table.columns) == ["a", "b", "c"]
@@ -299,3 +299,19 @@ def test_a_file_is_left_to_whoever_opened_it(tmp_path):
             read(path)
             gc.collect()
     assert not caught
+
+
+def test_texts_that_begin_like_formulas_are_escaped_and_nothing_else():
+    table = pd.DataFrame(
+        {
+            "=site": ["=1+1", "+4", "-x", "@cmd", "\tx", "north", None],
+            "x": [-1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],
+            "n": pd.array([-1, 2, None, 4, 5, 6, 7], dtype="Int64"),
+        }
+    )
+    before = table.copy(deep=True)
+    escaped = escape_formulas(table)
+    assert escaped["'=site"].tolist()[:6] == ["'=1+1", "'+4", "'-x", "'@cmd", "'\tx", "north"]
+    assert escaped["x"].tolist() == table["x"].tolist()
+    assert escaped["n"].tolist()[0] == -1
+    pd.testing.assert_frame_equal(table, before)

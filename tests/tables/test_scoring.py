@@ -120,15 +120,15 @@ def test_a_shared_run_tells_no_score_of_a_few_rows(table, tmp_path):
             report=False, out=tmp_path / f"run{share}",
         )  # fmt: skip
         found[share] = score_table(run, tmp_path / "late.csv", out=tmp_path / f"{share}.csv")
-    told, hidden = (found[share].table.set_index("domain") for share in (False, True))
-    assert told.loc["s7", "rows"] == 2
-    assert told.loc["s7", "error"] > 50
+    shown, hidden = (found[share].table.set_index("domain") for share in (False, True))
+    assert shown.loc["s7", "rows"] == 2
+    assert shown.loc["s7", "error"] > 50
     assert hidden.loc["s7", ["rows", "error", "bias", "coverage_80", "as_forecast"]].isna().all()
-    assert hidden.loc["s7", "expected"] == pytest.approx(told.loc["s7", "expected"])
+    assert hidden.loc["s7", "expected"] == pytest.approx(shown.loc["s7", "expected"])
     others = [f"s{number}" for number in range(6)]
-    pd.testing.assert_series_equal(hidden.loc[others, "error"], told.loc[others, "error"])
+    pd.testing.assert_series_equal(hidden.loc[others, "error"], shown.loc[others, "error"])
     assert found[True].overall["error"] == pytest.approx(
-        told.loc[["s3", "s4", "s5"], "error"].mean()
+        shown.loc[["s3", "s4", "s5"], "error"].mean()
     )
     assert "Hid the figures of 1 domain with fewer than 5 labels" in found[True].notes[-1]
 

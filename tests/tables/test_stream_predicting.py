@@ -147,7 +147,7 @@ def test_a_sample_that_is_not_like_its_domain_is_said(big, tmp_path, monkeypatch
     assert [repr(big.loc[0, "site"]) in note for note in said] == [True]
 
 
-def test_values_are_told_from_classes_by_all_rows(big, tmp_path):
+def test_values_are_distinguished_from_classes_by_all_rows(big, tmp_path):
     counted = big.assign(outcome=np.where(big["outcome"].isna(), np.nan, np.arange(len(big)) % 30))
     data = write(tmp_path / "data", [counted])
     other = fit_table(data, out=tmp_path / "run", **ROLES, **QUICK)

@@ -288,23 +288,19 @@ class ServedRun:
 
     def _domains(self, places: pd.DataFrame) -> pd.DataFrame:
         """A row per domain of a table: those off the map first, then other new ones."""
-        roles = dict(zip(self.map["domain"], self.map["role"]))
-        names = [str(name) for name in places["domain"]]
-        role = [roles.get(name, "new") for name in names]
-        coordinates = coordinates_of(places)
-        columns: dict[str, Any] = {"domain": names, "rows": places["rows"].tolist(), "role": role}
+        roles, names = self.map.set_index("domain")["role"], places["domain"].map(str)
+        role, coordinates = names.map(roles).fillna("new"), coordinates_of(places)
+        columns = {"domain": names, "rows": places["rows"], "role": role}
         columns |= {f"x{n}": axis for n, axis in enumerate(coordinates.T, start=1)}
         columns["distance"] = distances_to_sources(
             self.model.domain_index_, self.model.source_domains_, coordinates
         )
-        columns["off_map"] = places["off_map"].tolist()
-        nearest = [name for name in places.columns if name.startswith("nearest_")]
-        columns |= {name.replace("_", ""): places[name].map(str).tolist() for name in nearest}
-        is_source = np.array([one == "source" for one in role])
-        expected = places[[self.model._forecast_column, "low", "high"]].to_numpy(dtype=np.float64)
-        for name, values in zip(("expected", "low", "high"), expected.T):
-            columns[name] = np.where(is_source, np.nan, values)
-        table = pd.DataFrame(columns)
+        columns["off_map"] = places["off_map"]
+        nearest = places.filter(regex="^nearest_").astype(str)
+        nearest.columns = nearest.columns.str.replace("_", "")
+        expected = places[[self.model._forecast_column, "low", "high"]].mask(role == "source")
+        expected.columns = ["expected", "low", "high"]
+        table = pd.concat([pd.DataFrame(columns), nearest, expected], axis=1)
         first = np.lexsort((~table["off_map"].to_numpy(bool), table["role"] != "new"))
         return table.iloc[first].reset_index(drop=True)
 

@@ -9,7 +9,6 @@ from domindex.tables.predicting import (
     add_table,
     index_table,
     predict_table,
-    write_graph,
 )
 from domindex.tables.reading import TextFormat
 from domindex.tables.request import FitRequest, read_settings
@@ -34,5 +33,4 @@ __all__ = [
     "run_demo",
     "score_table",
     "summarise_table",
-    "write_graph",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -185,9 +185,9 @@ def _about(table: FitTable, model: BaseVDI) -> dict[str, Any]:
     return {
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "data": table.source,
-        "form": request.form.to_dict(),
+        "form": asdict(request.form),
         "domain": request.domain,
-        "rule": table.rule.to_dict(),
+        "rule": asdict(table.rule),
         "key": request.key,
         "targets": list(request.target),
         "task": table.task,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -78,9 +78,6 @@ class DomainRule:
                 f"the first is row {blank[0]}. Name the domain of these rows, or leave them out."
             )
         return [name for name in given if name is not None]
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> DomainRule:
@@ -158,10 +155,7 @@ def _holds_texts(column: pd.Series, task: Task | Literal["auto"]) -> bool:
 
 
 def as_classes(texts: Sequence[str], classes: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Labels as a run knows its classes, and a word on those that are spelled otherwise.
-
-    A label that differs from one class only in capitals or blanks is that class, as in `fit`.
-    """
+    """Labels as the class that they differ from in capitals or blanks only, and notes on these."""
     spelled: dict[str, list[str]] = {}
     for name in classes:
         spelled.setdefault(folded(name), []).append(name)

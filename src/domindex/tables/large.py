@@ -240,10 +240,7 @@ def _summarise(
 
 
 def read_sample(request: FitRequest) -> FitTable:
-    """A large table as `fit_table` wants it: a sample, prepared like a table of that size would be.
-
-    All rows say which columns and categories there are; the sample says what fills missing values.
-    """
+    """A sample to fit: all rows say which columns and categories there are, it says what fills."""
     stream = open_stream(request.data, request.form, [request.domain])
     if request.domain_by is not None:
         raise InputError(
@@ -270,13 +267,18 @@ def read_sample(request: FitRequest) -> FitTable:
     )
     filled = _filled(summary, preparation, request.least_shown)
     odd = _odd_domains(summary, table, sources)
+    n_rows = int(summary.n_rows.sum())
     about = {
         "file": name_of(request.data),
-        "rows": int(summary.n_rows.sum()),
+        "rows": n_rows,
         "columns": request.shown(stream.columns),
         "sampled": len(table),
     }
-    said = (*_row_notes(summary, sources, table), *notes, *filled, *odd)
+    most, of_sources = table[request.domain].value_counts().max(), counts.loc[sources]
+    size = f"{len(table)} of {n_rows} rows, at most {most} of a domain"
+    lost = int((of_sources["rows"] - of_sources["labelled"]).sum())
+    sampled = [f"Learned from a sample of {size}."] if len(table) < n_rows else []
+    said = (*sampled, *label_notes(summary.n_ignored, lost), *notes, *filled, *odd)
     return FitTable(request, rows, preparation, said, about)
 
 
@@ -287,14 +289,6 @@ def _task(request: FitRequest, summary: StreamSummary) -> Task | Literal["auto"]
     few = summary.columns[request.target[0]].few
     many = few is None or len(few) > MAX_CLASSES
     return "regression" if many and request.target[0] in summary.plan.numbers else "auto"
-
-
-def _row_notes(summary: StreamSummary, sources: Sequence[str], table: pd.DataFrame) -> list[str]:
-    total, of_sources = int(summary.n_rows.sum()), summary.counts().loc[list(sources)]
-    most = table[summary.plan.domain].value_counts().max()
-    lost = int((of_sources["rows"] - of_sources["labelled"]).sum())
-    sampled = f"Learned from a sample of {len(table)} of {total} rows, at most {most} of a domain."
-    return [sampled] * (len(table) < total) + label_notes(summary.n_ignored, lost)
 
 
 def _filled(summary: StreamSummary, preparation: TablePreparation, least: int) -> list[str]:
@@ -321,11 +315,9 @@ def _filled(summary: StreamSummary, preparation: TablePreparation, least: int) -
 
 
 def _odd_domains(summary: StreamSummary, table: pd.DataFrame, sources: Sequence[str]) -> list[str]:
-    """A word on domains whose sample is not like their rows, as the streamed moments show.
-
-    Sources with rows that have no label are passed over: their sample is of the other rows.
-    """
+    """A word on domains whose sample is not like their rows, as the streamed moments show."""
     counts, numbers = summary.counts(), list(summary.numbers)
+    # of a source only rows with a label are sampled
     whole = counts["labelled"].isin([0]) | (counts["labelled"] == counts["rows"])
     names = list(counts.index[whole | ~counts.index.isin(sources)])
     if not numbers or not names:

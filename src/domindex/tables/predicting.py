@@ -182,10 +182,7 @@ def read_rows(
     progress: Progress,
     kept: Sequence[str] = (),
 ) -> TableRows:
-    """The rows of a file as the model is given them; what is done to them is said.
-
-    Columns that are kept stay as they are spelled, also where they are inputs with decimal commas.
-    """
+    """The rows of a file, prepared, with notes said; columns to keep stay as they are spelled."""
     texts = [run.domain, *kept]
     table, read = read_with_notes(data, form, texts=texts, open_file=progress.open_file)
     require_roles(table.columns, _named(run, model, kept))
@@ -281,8 +278,8 @@ def _predict_parts(
 ) -> TablePredictions:
     """Predict all rows of a stream into a file, which appears complete or not at all.
 
-    Domains that are not on the map are first placed by a sample of their rows, as in `fit`, so that
-    predictions depend neither on the rows beside a row nor on how the table is divided.
+    New domains are first placed by a sample of their rows, so that it does not matter for a row
+    which others stand beside it and how the table is divided.
     """
     present, known = rows.domains(), set(model.domains_)
     changes, n_rows = InputChanges(), 0
@@ -389,17 +386,15 @@ def index_table(
     for name, facts in zip(names, table.loc[:, "role":"off_map"].to_dict("records")):
         joined.nodes[name].update(facts)
     if graph is not None:
-        write_graph(joined, graph, overwrite=force)
+        with new_file(graph, overwrite=force) as draft:
+            nx.write_graphml(joined, draft)
     if out is not None:
         write_table(table, out, overwrite=force)
     return TableIndex(table, joined)
 
 
 def map_table(model: Any, new: pd.DataFrame | None = None) -> tuple[pd.DataFrame, Floats]:
-    """The map with columns as in `index_table`, and its coordinates (domains, index_dim).
-
-    `new` are places of domains that the model does not know, as `place_domains` gives them.
-    """
+    """The map with `new` places, columns as in `index_table`, and its coordinates."""
     names = [str(name) for name in model.domains_]
     sources, added = set(model.source_domains_), set(model.added_domains_)
     roles = [
@@ -428,19 +423,6 @@ def map_table(model: Any, new: pd.DataFrame | None = None) -> tuple[pd.DataFrame
     for rank, column in enumerate(nearest.T, start=1):
         columns[f"nearest{rank}"] = [names[number] for number in column]
     return pd.DataFrame(columns), coordinates
-
-
-def write_graph(graph: nx.Graph, path: AnyPath, *, overwrite: bool) -> None:
-    """Write GraphML, complete or not at all.
-
-    Examples
-    --------
-    >>> write_graph(nx.path_graph(["a", "b"]), "map.graphml", overwrite=False)
-    >>> nx.read_graphml("map.graphml").number_of_edges()
-    1
-    """
-    with new_file(path, overwrite=overwrite) as draft:
-        nx.write_graphml(graph, draft)
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,12 +107,9 @@ class TextFormat:
         said = {name: value for name, value in asdict(self).items() if value}
         return TextFormat(**(asdict(other) | said))
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "na": list(self.na)}
-
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> TextFormat:
-        """What `to_dict` gave; InputError or TypeError for anything else."""
+        """What a run holds; InputError or TypeError for anything else."""
         said = {"na": content.get("missing", ()), **content}  # its name in runs of format 1
         said.pop("missing", None)
         return cls(**said)
@@ -372,11 +369,10 @@ def check_names(file: Path, columns: list[str]) -> None:
 def with_numbers(
     table: pd.DataFrame, decimal: str | None, texts: set[str]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The table with columns such as 1,45 or 1,234.50 as numbers, and a word on them.
+    """The table with columns such as 1,45 or 1,234.50 as numbers, but `texts`, and a word on them.
 
-    A comma stands between thousands where a point was asked for, or where both are in one number;
-    before decimals where a comma was asked for, or some column has one that cannot stand between
-    thousands. Columns of `texts` are left alone.
+    A comma stands between thousands where a point is asked for, or both are in one number; before
+    decimals where a comma is asked for, or some column has one that cannot be between thousands.
     """
     notes: list[str] = []
     spelled = {name: _texts_with_commas(table[name]) for name in table.columns if name not in texts}
@@ -551,10 +547,7 @@ def write_parts(path: AnyPath, *, overwrite: bool) -> Iterator[Callable[[pd.Data
 
 
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """A copy with an apostrophe before texts that spreadsheets take for formulas.
-
-    Only where it is asked for: whatever is no spreadsheet reads the apostrophe as well.
-    """
+    """A copy with an apostrophe before texts that spreadsheets take for formulas."""
 
     def escape(value: Any) -> Any:
         is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))

@@ -168,17 +168,16 @@ class FitTable:
 
 
 def shown_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """The columns of a table by which a map may be coloured, cleared of what points to a row.
-
-    Texts or dates that are nearly all different are gone, and values that occur once are missing.
-    Numbers stay, for only their means are shown; unless they are whole and all different.
-    """
+    """The columns of a table by which a map may be coloured, cleared of what points to a row."""
     cleared = {name: _cleared(table[name]) for name in table.columns}
     return pd.DataFrame({name: one for name, one in cleared.items() if one is not None})
 
 
 def _cleared(column: pd.Series) -> pd.Series | None:
-    """A column without values that occur once; None where it names rows."""
+    """A column without texts that occur once; None where values are nearly all different.
+
+    Numbers stay, for only their means are shown, unless they are whole and all different.
+    """
     values = column.astype(object)
     known = np.array([not is_missing(value) for value in values], dtype=bool)
     texts = values[known].map(str)
@@ -203,11 +202,10 @@ def _gaps(inputs: pd.DataFrame, max_shown: int = 20) -> pd.DataFrame:
 
 
 def without_row_values(content: Mapping[str, Any], *, share: bool) -> dict[str, Any]:
-    """The content of a report, as plain values, without figures that rest on a row or two.
+    """The content of a report without figures that rest on a row or two.
 
-    The mean of one row is that row. Where it is to be shared, figures of domains with fewer than
-    `MIN_SHARED` rows and their numbers of rows are hidden too, and so are shares of a domain's
-    rows that stand for fewer: with the number of rows beside them they would be counts.
+    Where it is to be shared, also without those that rest on fewer than `MIN_SHARED` rows, numbers
+    of rows below that, and shares of a domain's rows that stand for fewer.
     """
     least = MIN_SHARED if share else 3
     domains = [dict(domain) for domain in content["domains"]]

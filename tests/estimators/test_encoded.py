@@ -58,6 +58,13 @@ def test_a_saved_model_predicts_the_same_in_known_and_new_domains(classes, tmp_p
     )
 
 
+def test_a_domain_that_is_added_is_predicted_as_a_new_one(classes):
+    new = {"sample_domain": np.full(30, "new")}
+    grown = classes.add_domains(DATA.X[:30], **new)
+    told = classes.predict_proba(DATA.X[:30], **new)
+    np.testing.assert_allclose(grown.predict_proba(DATA.X[:30], **new), told, atol=1e-9)
+
+
 def test_one_rule_on_what_the_network_encodes_is_asked_for_by_name():
     values = np.column_stack([DATA.y, 10.0 - 2.0 * DATA.y])
     model = VDIRegressor(representation="encoded", predictor="linear", **SHORT)

@@ -31,7 +31,7 @@ from domindex.committee.committee import (
 from domindex.committee.context import FitContext, Workers
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, plan_folds
 from domindex.committee.learners.base import Predictor, Round
-from domindex.committee.network import NetworkCandidate
+from domindex.committee.network import NetworkCandidate, network_start
 from domindex.committee.record import Explained, HeldOutRecord
 from domindex.committee.separability import Separability, measure_separability
 from domindex.committee.weighing import (
@@ -289,7 +289,8 @@ class CommitteeBuilder:
     def _validate_with_network(self, wanted: list[Candidate], alone: bool) -> list[Trial]:
         """The network, and what is fitted on its encoding; `alone` where nothing else was tried."""
         represented = self.represented[wanted[0].representation]
-        self.network = NetworkCandidate.begin(represented, self.indices, self.context)
+        start = network_start(represented, self.indices.module.local_dim, self.context)
+        self.network = NetworkCandidate(start, represented, self.indices, self.context)
         predicted, self.represented[ENCODED] = self.network.hold_out(self.rows)
         itself = [one for one in wanted if one.learner is None]
         trials = [Trial.of(one, predicted, self.rows) for one in itself]
@@ -317,21 +318,18 @@ class CommitteeBuilder:
 
     def _output_ranges(self, trials: Sequence[Trial]) -> OutputRange | None:
         """How far each is believed, (trials, outputs); None for classes."""
-        if self.output_range is None:
+        least, known = self.output_range, self.known_outputs
+        if least is None or known is None:
             return None
-        return OutputRange.joined([self._believed(trial) for trial in trials])
-
-    def _believed(self, trial: Trial) -> OutputRange:
-        assert self.output_range is not None
-        assert self.known_outputs is not None
-        return self.output_range.widened(trial.predicted, self.rows, self.known_outputs)
+        return OutputRange.joined(
+            [least.widened(one.predicted, self.rows, known) for one in trials]
+        )
 
     def _out_of_range(self, trials: Sequence[Trial]) -> Floats:
         """(trials,) how far targets are predicted out of range, on top of what the folds saw."""
-        if self.output_range is None or self.data.is_source.all():
-            return np.zeros(len(trials))
         unit = self.rows.unit
-        assert unit is not None
+        if unit is None or self.data.is_source.all():
+            return np.zeros(len(trials))
         rng = np.random.default_rng(self.seed)
         targets = rng.permutation(np.flatnonzero(~self.data.row_is_source))
         targets = targets[: self.context.choices.max_target_rows]
@@ -344,7 +342,8 @@ class CommitteeBuilder:
             self._fit([trial.candidate])
             predictor = self.fitted[trial.candidate].predictor
             values = part.restore(predict_with(predictor, part))
-            output_range = self._believed(trial)
+            output_range = self._output_ranges([trial])
+            assert output_range is not None
             seen = self.rows.row_weights @ output_range.outside(trial.predicted, unit)
             result[number] = max(0.0, float(output_range.outside(values, unit).mean() - seen))
         return result

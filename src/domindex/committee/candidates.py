@@ -99,8 +99,8 @@ def list_candidates(
     if requested is not None:
         pairs = [(name, _learner(choice, data)) for name, choice in requested]
         named = [name for name, learner in pairs if learner is None]
-        given = [c for name, one in pairs for c in _with_penalties(name, one, settings)]
-        return _settled([*named, given_to_network][0], given, geometry)
+        given = [Candidate(name, learner) for name, learner in pairs]
+        return _settled(given, [*named, given_to_network][0], geometry, settings)
     names, is_open = [representation], representation == "auto"
     if is_open:
         kinds = map(representation_named, list_representations())
@@ -112,16 +112,15 @@ def list_candidates(
             names = [given_to_network]
         elif is_open and learner is not None and learner.needs_grid:
             names = [name for name in names if representation_named(name).keeps_grid]
-        given = [c for name in names for c in _with_penalties(name, learner, settings)]
-        return _settled(given_to_network, given, geometry)
+        given = [Candidate(name, learner) for name in names]
+        return _settled(given, given_to_network, geometry, settings)
     given = _all_of(names, settings, data)
     if has_backbone and representation not in ("auto", ENCODED):
         given_to_network = representation
     if has_backbone or (is_open and FlowAligned.name in names):
         given.append(Candidate(given_to_network, None))
-        encoding = [learner for learner in _known_learners() if learner.on_encoding]
-        given += [c for one in encoding for c in _with_penalties(ENCODED, one, settings)]
-    return _settled(given_to_network, given, geometry)
+        given += [Candidate(ENCODED, one) for one in _known_learners() if one.on_encoding]
+    return _settled(given, given_to_network, geometry, settings)
 
 
 def check_representation(name: Any) -> None:
@@ -136,17 +135,18 @@ def _known_learners() -> list[Learner]:
 
 
 def _settled(
-    given_to_network: str, candidates: list[Candidate], geometry: DomainGeometry
+    given: list[Candidate], to_network: str, geometry: DomainGeometry, settings: ChoiceSettings
 ) -> list[Candidate]:
-    """The same, with what the network is given, and which features are a point of the map."""
+    """The same with every penalty, what the network is given, and which features are a place."""
     settled = []
-    for one in candidates:
+    for one in given:
         if one.representation == ENCODED:
-            one = replace(one, representation=given_to_network, encoded=True)
+            one = replace(one, representation=to_network, encoded=True)
         elif one.learner is not None:
             count = representation_named(one.representation).n_places(geometry)
             one = replace(one, learner=one.learner.with_map_coordinates(count)) if count else one
-        settled.append(one)
+        learners = [None] if one.learner is None else one.learner.variants(settings.penalties)
+        settled += [replace(one, learner=learner) for learner in learners]
     return settled
 
 
@@ -165,11 +165,9 @@ def _all_of(names: list[str], settings: ChoiceSettings, data: DomainData) -> lis
     for name in names:
         kind = Representation if name == ENCODED else representation_named(name)
         tried = [one for one in learners if one.grids != "only" or kind.keeps_grid]
-        plain = [c for one in tried for c in _with_penalties(name, one, settings)]
-        result += plain
+        result += [Candidate(name, one) for one in tried]
         if kind.may_balance and is_small:
-            able = [one for one in plain if one.learner is not None and one.learner.may_balance]
-            result += [replace(one, balanced=True) for one in able]
+            result += [Candidate(name, one, balanced=True) for one in tried if one.may_balance]
     return result
 
 
@@ -177,13 +175,6 @@ def _learner(choice: Any, data: DomainData) -> Learner | None:
     if isinstance(choice, str) and choice == NETWORK:
         return None
     return learner_for(choice, data.task).for_layout(data.layout)
-
-
-def _with_penalties(
-    name: str, learner: Learner | None, settings: ChoiceSettings
-) -> list[Candidate]:
-    learners = [None] if learner is None else learner.variants(settings.penalties)
-    return [Candidate(name, one) for one in learners]
 
 
 def predict_with(predictor: Predictor, rows: RepresentedRows) -> Floats:

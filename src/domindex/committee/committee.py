@@ -76,17 +76,22 @@ class NetworkMember(Member):
     outputs: OutputScaler | None = None  # values from the network's scale; None for classes
 
     def predict(self, rows: PlacedRows, indices: FittedIndices) -> Floats:
-        represented = self.representation.apply(rows)
-        said = [self.module.predict(z) for z in self._encoded(represented, rows, indices)]
+        represented = self.represent(rows, indices)
+        with torch.no_grad():
+            said = self.module.predict(torch.from_numpy(represented.features)[None])
         if self.outputs is not None:
-            mean = _gathered(rows, [one.mean[0] for one in said])
-            return represented.restore(self.outputs.restore(mean))
-        probabilities = _gathered(rows, [one.probs[0] for one in said])  # type: ignore[attr-defined]
+            return represented.restore(self.outputs.restore(said.mean[0].numpy()))
+        probabilities: Floats = said.probs[0].numpy()  # type: ignore[attr-defined]
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def represent(self, rows: PlacedRows, indices: FittedIndices) -> RepresentedRows:
         represented = self.representation.apply(rows)
-        z = _gathered(rows, [part[0] for part in self._encoded(represented, rows, indices)])
+        x = torch.tensor(represented.features, dtype=torch.float64)
+        z = np.empty((len(x), self.module.alignment.latent_dim))
+        with torch.no_grad():
+            for _, members, place in rows.domains:
+                means = indices.means(rows.inputs[members], place)
+                z[members] = self.module.infer(x[members][None], means, sample=False).z[0].numpy()
         return replace(represented, features=z)
 
     @property
@@ -98,21 +103,6 @@ class NetworkMember(Member):
         """Whether inputs were bent, and a warp shared by all domains straightens them."""
         alignment = self.module.alignment
         return isinstance(alignment, FlowAlignment) and alignment.is_straightened
-
-    def _encoded(
-        self, represented: RepresentedRows, rows: PlacedRows, indices: FittedIndices
-    ) -> list[torch.Tensor]:
-        """The posterior means of z, a domain at a time."""
-        features = torch.tensor(represented.features, dtype=torch.float64)
-        with torch.no_grad():
-            return [
-                self.module.infer(
-                    features[members][None],
-                    indices.means(rows.inputs[members], place),
-                    sample=False,
-                ).z
-                for _, members, place in rows.domains
-            ]
 
 
 class _WithPredictor(Member):
@@ -157,14 +147,6 @@ class EncodedMember(_WithPredictor):
 
     def with_domains(self, rows: PlacedRows) -> Self:
         return replace(self, network=self.network.with_domains(rows))
-
-
-def _gathered(rows: PlacedRows, parts: list[torch.Tensor]) -> Floats:
-    """One piece a domain, (rows of it, size), put back into the order of the rows."""
-    result = np.empty((len(rows.inputs), parts[0].shape[-1]))
-    for (_, members, _), part in zip(rows.domains, parts):
-        result[members] = part.detach().numpy()
-    return result
 
 
 def fit_predictor(

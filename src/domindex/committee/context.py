@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import threading
 import time
@@ -253,14 +252,10 @@ def fit_facts(model: BaseEstimator, data: DomainData, seed: int) -> dict[str, st
 def _text(value: Any) -> str:
     """A value by what it says, without its place in memory; networks by their weights."""
     if isinstance(value, nn.Module):
-        digest = hashlib.blake2b(repr(value).encode(), digest_size=32)
-        for name, tensor in value.state_dict().items():
-            digest.update(name.encode())
-            digest.update(tensor.detach().cpu().float().numpy().tobytes())
-        return f"{type(value).__name__} {digest.hexdigest()}"
+        weights = [one.detach().cpu().float().numpy() for one in value.state_dict().values()]
+        return f"{type(value).__name__} with the weights {joblib.hash([repr(value), weights])}"
     if isinstance(value, np.ndarray):
-        text = str(value.tolist()).encode(errors="surrogatepass")
-        return f"array{value.shape} {hashlib.sha256(text).hexdigest()}"
+        return f"array{value.shape} with the checksum {joblib.hash(value.tolist())}"
     if hasattr(value, "get_params") and not isinstance(value, type):
         inner = sorted(value.get_params(deep=False).items())
         return f"{type(value).__name__}({', '.join(f'{n}={_text(one)}' for n, one in inner)})"

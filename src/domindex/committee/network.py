@@ -294,13 +294,6 @@ class NetworkCandidate:
     context: FitContext
     fitted: NetworkMember | None = None  # on all sources, once it was asked for
 
-    @classmethod
-    def begin(
-        cls, represented: RepresentedFolds, indices: FittedIndices, context: FitContext
-    ) -> NetworkCandidate:
-        start = network_start(represented, indices.module.local_dim, context)
-        return cls(start, represented, indices, context)
-
     def hold_out(self, rows: HeldOutRows) -> tuple[Floats, EncodedFolds]:
         """What the networks of the folds predict of held-out rows, (n, columns), and encode."""
         modules = self._cached("networks of folds", lambda: self._train_folds(rows))

@@ -171,82 +171,60 @@ class Explained:
     represented: RepresentedFolds  # rows in its representation, in any fold
     rows: HeldOutRows  # those on which it was validated
 
+    def importance(self, groups: Sequence[NDArray], seed: int, workers: Workers) -> Floats:
+        """(groups, 2), mean and standard error over held-out domains of what shuffling costs: of
+        the right class's probability, or the share by which the root mean squared error rises.
 
-def column_importance(
-    explained: Explained,
-    groups: Sequence[NDArray],
-    seed: int,
-    workers: Workers,
-    max_folds: int = 4,
-) -> Floats:
-    """(groups, 2), mean and standard error over held-out domains of what shuffling costs: of the
-    right class's probability, or the share by which the root mean squared error rises. Columns of a
-    group are shuffled together, among the rows of a domain, which stays what it is."""
-    rng = np.random.default_rng(seed)
-    by_domain: dict[int, list[Floats]] = {}
-    near = [fold for fold in explained.rows.folds if fold.kind != "far"][:max_folds]
-    candidate = explained.trial.candidate
-    jobs = [(candidate, explained.represented, fold, seed) for fold in near]
-    predictors: Iterator[Predictor] = starmap(learn, jobs)
-    if workers.has_threads and candidate.in_threads:  # predictors would have to come back
-        predictors = workers.run(learn, jobs, in_threads=True)
-    for fold, predictor in zip(near, predictors):
-        for domain, costs in _costs_in_fold(explained, fold, predictor, groups, rng):
-            by_domain.setdefault(domain, []).append(costs)
-    costs = np.stack([np.mean(parts, axis=0) for parts in by_domain.values()])
-    error = costs.std(axis=0, ddof=1) / np.sqrt(len(costs)) if len(costs) > 1 else 0 * costs[0]
-    return np.stack([costs.mean(axis=0), error], axis=1)
+        Columns of a group are shuffled together, among the rows of a domain, which stays what it
+        is. At most four folds are looked at.
+        """
+        rng = np.random.default_rng(seed)
+        by_domain: dict[int, list[Floats]] = {}
+        near = [fold for fold in self.rows.folds if fold.kind != "far"][:4]
+        jobs = [(self.trial.candidate, self.represented, fold, seed) for fold in near]
+        predictors: Iterator[Predictor] = starmap(learn, jobs)
+        if workers.has_threads and self.trial.candidate.in_threads:  # else they had to come back
+            predictors = workers.run(learn, jobs, in_threads=True)
+        for fold, predictor in zip(near, predictors):
+            for domain, costs in self._costs(fold, predictor, groups, rng):
+                by_domain.setdefault(domain, []).append(costs)
+        costs = np.stack([np.mean(parts, axis=0) for parts in by_domain.values()])
+        error = costs.std(axis=0, ddof=1) / np.sqrt(len(costs)) if len(costs) > 1 else 0 * costs[0]
+        return np.stack([costs.mean(axis=0), error], axis=1)
 
-
-def _costs_in_fold(
-    explained: Explained,
-    fold: Fold,
-    predictor: Predictor,
-    groups: Sequence[NDArray],
-    rng: np.random.Generator,
-    max_rows: int = 200,
-) -> list[tuple[int, Floats]]:
-    """For each held-out domain its number and (groups,) costs."""
-    data = explained.represented.data
-    chosen = np.sort(rng.permutation(len(fold.held_out))[:max_rows])
-    fold = replace(fold, held_out=fold.held_out[chosen])
-    representation, placed = explained.represented.in_fold(fold)
-    parts = [domain.rows for domain in placed.domains]
-    versions = [placed.inputs]
-    for group in groups:
-        flat = np.array(placed.inputs.reshape(len(placed.inputs), -1))
+    def _costs(
+        self, fold: Fold, predictor: Predictor, groups: Sequence[NDArray], rng: np.random.Generator
+    ) -> Iterator[tuple[int, Floats]]:
+        """For each held-out domain its number and (groups,) costs, from 200 rows at most."""
+        data, unit = self.represented.data, self.rows.unit
+        chosen = np.sort(rng.permutation(len(fold.held_out))[:200])
+        fold = replace(fold, held_out=fold.held_out[chosen])
+        representation, placed = self.represented.in_fold(fold)
+        parts = [domain.rows for domain in placed.domains]
+        versions = [representation.apply(placed)]
+        for group in groups:
+            flat = np.array(placed.inputs.reshape(len(placed.inputs), -1))
+            for part in parts:
+                flat[np.ix_(part, group)] = flat[np.ix_(rng.permutation(part), group)]
+            shuffled = replace(placed, inputs=flat.reshape(placed.inputs.shape))
+            versions.append(representation.apply(shuffled))
+        names = ("features", "level", "spread")
+        every = (np.concatenate([getattr(one, name) for one in versions]) for name in names)
+        rows = RepresentedRows(*every)
+        predicted = predict_with(predictor, rows)
+        labels = np.concatenate([data.labels[fold.held_out]] * len(versions))
+        if unit is None:
+            tempered = temper(predicted, self.trial.temperature, self.rows.smoothing)
+            quality = tempered[np.arange(len(labels)), labels]
+        else:
+            quality = (((rows.restore(predicted) - labels) / unit) ** 2).mean(axis=1)
+        quality = quality.reshape(len(versions), -1)
         for part in parts:
-            flat[np.ix_(part, group)] = flat[np.ix_(rng.permutation(part), group)]
-        versions.append(flat.reshape(placed.inputs.shape))
-    applied = [representation.apply(replace(placed, inputs=inputs)) for inputs in versions]
-    quality = _quality(explained, predictor, applied, data.labels[fold.held_out])
-    costs = []
-    for part in parts:
-        before, after = quality[0][part].mean(), quality[1:, part].mean(axis=1)
-        cost = before - after
-        if data.classes is None:  # a share of the error, which is finite
-            cost = np.sqrt(after) / max(float(np.sqrt(before)), 1e-12) - 1.0
-        costs.append((int(data.row_domains[fold.held_out[part[0]]]), cost))
-    return costs
-
-
-def _quality(
-    explained: Explained, predictor: Predictor, versions: Sequence[RepresentedRows], labels: NDArray
-) -> Floats:
-    """(versions, rows), of the right class the probability, of values the squared error."""
-    names = ("features", "level", "spread")
-    every = RepresentedRows(
-        *(np.concatenate([getattr(one, name) for one in versions]) for name in names)
-    )
-    predicted = predict_with(predictor, every)
-    repeated = np.concatenate([labels] * len(versions))
-    known = explained.rows
-    if known.unit is not None:
-        quality = (((every.restore(predicted) - repeated) / known.unit) ** 2).mean(axis=1)
-    else:
-        tempered = temper(predicted, explained.trial.temperature, known.smoothing)
-        quality = tempered[np.arange(len(repeated)), repeated]
-    return quality.reshape(len(versions), -1)
+            before, after = quality[0][part].mean(), quality[1:, part].mean(axis=1)
+            cost = before - after
+            if unit is not None:  # a share of the error, which is finite
+                cost = np.sqrt(after) / max(float(np.sqrt(before)), 1e-12) - 1.0
+            yield int(data.row_domains[fold.held_out[part[0]]]), cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,10 +233,8 @@ class FitRecord(Saved):
 
     rows: NDArray[np.int64]  # (domains of the fit,) how many each has
     held_out: HeldOutRecord
-    importance: (
-        pd.DataFrame
-    )  # column, importance, standard_error, the weightiest first; empty where
-    # rows are pictures or signals, or nothing but a network predicts. See `column_importance`
+    importance: pd.DataFrame  # column, importance, standard_error; empty where rows are pictures or
+    # signals, or nothing but a network predicts
     profiles: tuple[ColumnProfile, ...]  # of the columns of the inputs; empty without a table
 
     @classmethod
@@ -283,8 +259,7 @@ class FitRecord(Saved):
             if explained is not None:
                 groups = column_groups(texts)[:max_groups]
                 labels = [label for label, _ in groups]
-                numbers = [columns for _, columns in groups]
-                measured = column_importance(explained, numbers, seed, workers)
+                measured = explained.importance([one for _, one in groups], seed, workers)
         importance = pd.DataFrame(
             {
                 "column": pd.Series(labels, dtype=object),

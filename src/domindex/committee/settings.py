@@ -43,7 +43,5 @@ class ChoiceSettings:
     max_mistakes: float = 2.0  # rows a held-out domain up to which nothing slower is tried
     self_trained: int = 2  # heaviest candidates also tried with their own labels; for time
     max_target_rows: int = 2000  # looked at for predictions out of range; for time
-    max_cells: int = (
-        256  # of a picture or signal, beyond which boosting and balancing are not tried
-    )
+    max_cells: int = 256  # of a grid, beyond which boosting and balancing are not tried
     max_latent: int = 128  # components of z; more features are reduced; for memory

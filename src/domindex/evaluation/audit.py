@@ -82,9 +82,8 @@ def probe_classes(labels: Any, features: Any, *, random_state: int = 0) -> Class
     """Predict classes from features, cross-validated over rows.
 
     Barber and Agakov's bound I(c; f) ≥ H(c) + E[log q(c|f)]. q is a linear or a quadratic logistic
-    model or a small neural network, whichever does best on held-back training rows. Its confidence
-    t is set there too: q ∝ p(c)^(1−t) model(c|f)^t. At t = 0 it knows only how frequent classes
-    are, so noise counts as zero and not as less. Every class needs 6 rows.
+    model or a small neural network, whichever does best on held-back rows. Its confidence t is set
+    there too: q ∝ p(c)^(1−t) model(c|f)^t, so that noise counts as zero. Every class needs 6 rows.
 
     Examples
     --------
@@ -99,9 +98,8 @@ def probe_classes(labels: Any, features: Any, *, random_state: int = 0) -> Class
     folds = StratifiedKFold(3, shuffle=True, random_state=random_state)
     with _quiet():
         for train, test in folds.split(columns, numbers):
-            scores[test] = _class_scores(
-                columns[train], numbers[train], columns[test], random_state
-            )
+            known = columns[train], numbers[train]
+            scores[test] = _class_scores(*known, columns[test], random_state)
     shares = np.bincount(numbers) / len(numbers)
     ceiling = float(-(shares * np.log(shares)).sum())
     likelihoods = scores[np.arange(len(numbers)), numbers]
@@ -184,7 +182,11 @@ def _class_scores(features: Floats, numbers: Ints, asked: Floats, seed: int) -> 
     prior = np.log(np.bincount(numbers) / len(numbers))
     best, chosen = -np.inf, np.tile(prior, (len(asked), 1))
     rows = np.concatenate([features[check], asked])
-    for model in _classifiers(features[fit].shape, seed):
+    curved = [PolynomialFeatures(2, include_bias=False), StandardScaler()]
+    network = MLPClassifier((64, 64), learning_rate_init=3e-3, max_iter=100, random_state=seed)
+    logistic = [LogisticRegression(max_iter=300)]
+    for steps in (logistic, curved + logistic, [network]):
+        model = make_pipeline(*_condense(features[fit].shape, seed), *steps)
         model.fit(features[fit], numbers[fit])
         found = np.log(np.maximum(model.predict_proba(rows), 1e-6))
         for confidence in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -193,14 +195,6 @@ def _class_scores(features: Floats, numbers: Ints, asked: Floats, seed: int) -> 
             if likelihood > best:
                 best, chosen = likelihood, scores[len(check) :]
     return chosen
-
-
-def _classifiers(shape: tuple[int, ...], seed: int) -> Iterator[BaseEstimator]:
-    curved = [PolynomialFeatures(2, include_bias=False), StandardScaler()]
-    network = MLPClassifier((64, 64), learning_rate_init=3e-3, max_iter=100, random_state=seed)
-    logistic = [LogisticRegression(max_iter=300)]
-    for steps in (logistic, curved + logistic, [network]):
-        yield make_pipeline(*_condense(shape, seed), *steps)
 
 
 def _fit_regression(features: Floats, outputs: Floats, seed: int) -> BaseEstimator:

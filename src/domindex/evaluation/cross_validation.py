@@ -29,10 +29,9 @@ class DomainKFold(BaseCrossValidator):
     """Holds out whole domains in turn; every side keeps sources and targets.
 
     A held-out domain is one that the model has never seen, like those that turn up after a fit.
-    (`cross_validate_domains` instead leaves the rows of held-out sources with the fit, without
-    their labels.) For scikit-learn's `cross_val_score`, `GridSearchCV` and the like, with metadata
-    routing switched on: `cross_val_score(model, X, y, cv=DomainKFold(3), params={"sample_domain":
-    names, "source_domains": is_source})`, where `is_source` has a truth value per row.
+    For scikit-learn's `cross_val_score`, `GridSearchCV` and the like, with metadata routing
+    switched on: `cross_val_score(model, X, y, cv=DomainKFold(3), params={"sample_domain": names,
+    "source_domains": is_source})`, where `is_source` has a truth value per row.
 
     Parameters
     ----------
@@ -83,10 +82,9 @@ class DomainKFold(BaseCrossValidator):
         sample_domain: Any = None,
         source_domains: Any = None,
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Numbers of the rows to fit on, and of those held out, fold by fold.
+        """Numbers of the rows to fit on, and of those held out, fold by fold; y is not read.
 
-        Of X only the number of rows is read, and nothing of y. `sample_domain` and `source_domains`
-        are as in `fit`; `groups` are the domains where there is no `sample_domain`.
+        `groups` are the domains where there is no `sample_domain`.
         """
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         names = check_domain_names(groups if sample_domain is None else sample_domain, n_rows)
@@ -152,9 +150,8 @@ def cross_validate_domains(
     >>> list(table.columns)
     ['domain', 'fold', 'rows', 'accuracy']
     """
-    given, names, sources = _labelled(
-        FitArguments(X, y, sample_domain, source_domains, None), n_splits
-    )
+    asked = FitArguments(X, y, sample_domain, source_domains, None)
+    given, names, sources = _labelled(asked, n_splits)
     labels = check_label_array(given.y, len(names))
     shuffled = np.random.default_rng(random_state).permutation(len(sources))
     groups = dict(group_rows(names, len(names)))
@@ -207,9 +204,9 @@ def _labelled(
         raise InputError(f"n_splits is {n_splits}. Choose from 2 to {len(sources)}, the sources.")
     chosen = set(sources)
     used = known | np.array([name not in chosen for name in names])
-    if used.all():
-        return given, names, sources
     rest = np.flatnonzero(used)
+    if len(rest) == len(names):
+        return given, names, sources
     return only_rows(given, rest), [names[row] for row in rest], sources
 
 

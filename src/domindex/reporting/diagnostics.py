@@ -21,12 +21,8 @@ def diagnose(
     off_map: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """A sentence for each sign of trouble that there is; `off_map` names added domains."""
-    return (
-        *_on_domains(records, off_map),
-        *_on_targets(index, records),
-        *_on_collapse(records, audit),
-        *_on_quality(index, audit, held_out),
-    )
+    on_map = (*_on_domains(records, off_map), *_on_targets(index, records))
+    return (*on_map, *_on_collapse(records, audit), *_on_quality(index, audit, held_out))
 
 
 def _on_domains(records: Sequence[DomainRecord], off_map: Sequence[str]) -> Iterator[str]:

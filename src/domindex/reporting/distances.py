@@ -25,10 +25,7 @@ def median_spacing(index: DomainIndex) -> float:
 
 def nearest_domains(index: DomainIndex, most: int = 4) -> Ints:
     """(domains, neighbours) numbers of the nearest others on the map, nearest first."""
-    n_nearest = min(most, len(index.domains) - 1)
-    if n_nearest < 1:
-        return np.empty((len(index.domains), 0), dtype=np.int64)
-    return nearest_points(index.coordinates, n_nearest)[0]
+    return nearest_points(index.coordinates, min(most, len(index.domains) - 1))[0]
 
 
 def widest_distance(points: Floats) -> float:
@@ -44,13 +41,10 @@ def widest_distance(points: Floats) -> float:
 def distances_to_sources(
     index: DomainIndex, source_domains: Collection[Hashable], places: Floats | None = None
 ) -> Floats:
-    """(places,) distance to the nearest source in median spacings, 0 for sources.
-
-    `places` are points of the map, (places, components); None takes those of its domains.
-    """
+    """From domains, or `places` on the map, to the nearest source in median spacings."""
     sources = set(source_domains)
-    columns = [number for number, name in enumerate(index.domains) if name in sources]
-    if not columns:
+    columns = np.array([name in sources for name in index.domains])
+    if not columns.any():
         raise InputError(
             f"None of the source domains ({preview(source_domains)}) is on the map, which holds "
             f"{preview(index.domains)}. Name sources as the map does."

@@ -23,28 +23,20 @@ DATA_URI = "data:image/png;base64,"
 
 
 def are_pictures(row_shape: tuple[int, ...]) -> bool:
-    """Whether rows of this shape are (H, W), (H, W, C) or (C, H, W) rather than signals.
-
-    Signals have few channels beside a long time; a picture has at least 6 pixels each way, and is
-    at most 4 times as long as wide.
-    """
+    """Whether rows of this shape are (H, W), (H, W, C) or (C, H, W) rather than signals."""
     if len(row_shape) not in (2, 3):
         return False
     try:
-        (_, height, width), _ = picture_axes(row_shape)
+        short, long = sorted(picture_axes(row_shape)[0][1:])
     except InputError:
         return False
-    short, long = sorted((height, width))
-    return short >= 6 and long <= 4.0 * short
+    return short >= 6 and long <= 4.0 * short  # signals have few channels beside a long time
 
 
 def domain_pictures(
     X: Any, names: Sequence[Hashable], domains: Sequence[Hashable], kind: Kind = "nearest"
 ) -> Colours:
-    """A picture for every domain, (domains, height, width, 3), of one common brightness.
-
-    `kind` is "nearest", the row that is nearest to the domain's mean, or "mean", the mean itself.
-    """
+    """(domains, height, width, 3): of each the row nearest to its mean, or the mean itself."""
     inputs = check_inputs(X)
     if not are_pictures(inputs.shape[1:]):
         raise InputError(
@@ -57,7 +49,15 @@ def domain_pictures(
     missing = [name for name in domains if name not in groups]
     if missing:
         raise InputError(f"There is no row of the domain {missing[0]!r} in sample_domain.")
-    return _as_colours(np.stack([_typical(inputs[groups[name]], kind) for name in domains]))
+    pictures = np.stack([_typical(inputs[groups[name]], kind) for name in domains])
+    (channels, _, _), order = picture_axes(pictures.shape[1:])
+    if pictures.ndim == 3:
+        pictures = pictures[..., None]
+    else:
+        pictures = pictures.transpose(0, *(1 + order[axis] for axis in (1, 2, 0)))
+    pictures = pictures[..., :3] if channels >= 3 else np.repeat(pictures[..., :1], 3, axis=-1)
+    low, high = float(pictures.min()), float(pictures.max())  # one brightness for all
+    return (255.0 * (pictures - low) / ((high - low) or 1.0)).round().astype(np.uint8)
 
 
 def _typical(rows: NDArray, kind: Kind) -> Floats:
@@ -68,19 +68,6 @@ def _typical(rows: NDArray, kind: Kind) -> Floats:
     return np.asarray(rows[int(away.argmin())], dtype=np.float64)
 
 
-def _as_colours(pictures: Floats) -> Colours:
-    """Pictures in any units and order of axes as 0 to 255, the darkest value black."""
-    (channels, _, _), order = picture_axes(pictures.shape[1:])
-    if pictures.ndim == 3:
-        pictures = pictures[..., None]
-    else:
-        pictures = pictures.transpose(0, *(1 + order[axis] for axis in (1, 2, 0)))
-    pictures = pictures[..., :3] if channels >= 3 else np.repeat(pictures[..., :1], 3, axis=-1)
-    low, high = float(pictures.min()), float(pictures.max())
-    scaled = (pictures - low) / ((high - low) or 1.0)
-    return (255.0 * scaled).round().astype(np.uint8)
-
-
 def picture_uri(picture: Colours, max_bytes: int = 2000) -> str:
     """A picture (height, width, 3) as the address that holds it as a PNG, smaller until it fits."""
     height, width = picture.shape[:2]
@@ -88,17 +75,18 @@ def picture_uri(picture: Colours, max_bytes: int = 2000) -> str:
     for side in (40, 32, 24, 16, 8):
         share = min(1.0, side / max(height, width))
         size = (max(1, round(share * height)), max(1, round(share * width)))
-        content = png_bytes(_resized(picture, *size))
+        down, across = _areas(height, size[0]), _areas(width, size[1])
+        small = np.einsum("hi,ijc,wj->hwc", down, picture.astype(np.float64), across, optimize=True)
+        # in steps of eight 255ths, which few eyes see and which halves the bytes
+        stepped = (small.round().astype(np.int64) + 4) // 8 * 8
+        content = png_bytes(np.minimum(stepped, 255).astype(np.uint8))
         if len(content) <= max_bytes:
             break
     return DATA_URI + base64.b64encode(content).decode("ascii")
 
 
 def spread_out(points: Floats, most: int = 60) -> list[int]:
-    """Numbers of at most `most` points, chosen so that none of the map is without one.
-
-    The first, and then always the point that lies farthest from all chosen before.
-    """
+    """At most so many points by number: the first, then always the farthest from those chosen."""
     chosen = [0]
     away = np.linalg.norm(points - points[0], axis=1)
     away[0] = -1.0  # also where others lie on the same place
@@ -126,21 +114,10 @@ def png_bytes(picture: Colours) -> bytes:
     return file
 
 
-def _resized(picture: Colours, height: int, width: int, step: int = 8) -> Colours:
-    """Fewer pixels, each the mean of the area that it stands for.
-
-    Colours are in steps of so many 255ths, which few eyes see and which halves the bytes.
-    """
-    down, across = _areas(picture.shape[0], height), _areas(picture.shape[1], width)
-    small = np.einsum("hi,ijc,wj->hwc", down, picture.astype(np.float64), across, optimize=True)
-    stepped = (small.round().astype(np.int64) + step // 2) // step * step
-    return np.minimum(stepped, 255).astype(np.uint8)
-
-
 def _areas(n_in: int, n_out: int) -> Floats:
     """(n_out, n_in) shares of the old pixels in each new one; rows sum to 1."""
     edges = np.linspace(0.0, n_in, n_out + 1)
     pixels = np.arange(n_in)
     overlap = np.minimum(edges[1:, None], pixels + 1) - np.maximum(edges[:-1, None], pixels)
-    shares = np.clip(overlap, 0.0, None)
+    shares = overlap.clip(0.0)
     return shares / shares.sum(axis=1, keepdims=True)

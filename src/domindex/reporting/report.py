@@ -36,7 +36,6 @@ def render_report(data: ReportData) -> str:
 
     Examples
     --------
-    >>> from domindex.reporting import render_report, report_data
     >>> render_report(report_data(model)).startswith("<!doctype html>")
     True
     """
@@ -63,7 +62,6 @@ def write_report(data: ReportData, path: str | Path) -> Path:
 
     Examples
     --------
-    >>> from domindex.reporting import report_data, write_report
     >>> write_report(report_data(model), "report.html").name
     'report.html'
     """
@@ -92,13 +90,7 @@ def write_run_report(run_folder: str | Path) -> Path:
         )
     text = read_bounded(source)
     try:
-        content = parse_json(text)
-    except ValueError as error:
-        raise InputError(
-            f"{source} is damaged: {error}. Fit again, or take the file from a backup."
-        ) from None
-    data = ReportData.from_dict(content)
-    try:
+        data = ReportData.from_dict(parse_json(text))
         return write_report(data, folder / REPORT_FILE)
     except InputError:
         raise
@@ -158,12 +150,9 @@ def model_card(model: Any) -> str:
 
 
 def map_thumbnail(points: Floats, is_source: NDArray[np.bool_]) -> str:
-    """Points (domains, 2) as an SVG picture, sources last so that none is covered.
-
-    Of more than 2000 domains so many are drawn, evenly among them.
-    """
+    """Points (domains, 2) as an SVG picture, sources last so that none is covered."""
     box = np.array([260, 190])  # pixels
-    step = max(1, -(-len(points) // 2000))
+    step = max(1, -(-len(points) // 2000))  # of more than 2000 domains so many, evenly
     points, is_source = points[::step], is_source[::step]
     low, span = points.min(axis=0), np.ptp(points, axis=0)
     scale = np.where(span > 0, span, 1.0)
@@ -174,12 +163,12 @@ def map_thumbnail(points: Floats, is_source: NDArray[np.bool_]) -> str:
     marks = []
     for number in np.argsort(is_source, kind="stable"):
         x, y = places[number]
-        if is_source[number]:
-            corner = f'x="{x - size:.1f}" y="{y - size:.1f}"'
-            shape = f'<rect {corner} width="{2 * size}" height="{2 * size}"'
-            marks.append(f'{shape} fill="{SOURCE_COLOR}"/>')
-        else:
-            marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" fill="{TARGET_COLOR}"/>')
+        square = (
+            f'rect x="{x - size:.1f}" y="{y - size:.1f}" width="{2 * size}" height="{2 * size}"'
+        )
+        circle = f'circle cx="{x:.1f}" cy="{y:.1f}" r="{size}"'
+        color = SOURCE_COLOR if is_source[number] else TARGET_COLOR
+        marks.append(f'<{square if is_source[number] else circle} fill="{color}"/>')
     return (
         f'<svg width="{box[0]}" height="{box[1]}" role="img" aria-label="Map of the domains" '
         f'style="border:1px solid #bbb;border-radius:6px">{"".join(marks)}</svg>'

@@ -155,7 +155,6 @@ class ReportData:
 
     Examples
     --------
-    >>> from domindex.reporting import ReportData, report_data
     >>> content = report_data(model, title="Circle")
     >>> ReportData.from_dict(content.to_dict()).title
     'Circle'
@@ -287,11 +286,5 @@ def _letters(shares: Iterable[float]) -> str:
 
 def _shorts(values: Iterable[Any]) -> list[Any]:
     """Four figures of each number, more than a screen shows; None for what is no finite number."""
-    return [
-        value
-        if not isinstance(value, float)
-        else float(f"{value:.4g}")
-        if math.isfinite(value)
-        else None
-        for value in values
-    ]
+    found = _plain(list(values))
+    return [float(f"{value:.4g}") if isinstance(value, float) else value for value in found]

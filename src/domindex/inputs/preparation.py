@@ -441,17 +441,10 @@ class Imputation:
 
     @classmethod
     def fit(
-        cls,
-        features: Floats,
-        missing: Mask,
-        columns: slice,
-        usable: Mask,
-        domains: Sequence[str],
-        n_residuals: int = 33,
-        ridge: float = 1e-3,
+        cls, features: Floats, missing: Mask, columns: slice, usable: Mask, domains: Sequence[str]
     ) -> Imputation:
         """How a column, `columns` of the features, follows from the `usable` ones."""
-        known = features[~missing]
+        known, n_residuals, ridge = features[~missing], 33, 1e-3
         if columns.stop - columns.start > 1:
             shares = np.maximum(known[:, columns].mean(axis=0), 1e-9)
             return cls(columns.start, (), tuple((shares / shares.sum()).cumsum().tolist()))

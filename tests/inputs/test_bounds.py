@@ -55,6 +55,12 @@ def test_a_single_wild_value_is_found_in_any_column(name, factor):
         assert np.flatnonzero(beyond(spoiled)).tolist() == [row]
 
 
+def test_values_next_to_nothing_have_no_bounds():
+    column = np.array([0.0, 0.0, 0.0, 5e-324, 5e-324])
+    low, high, _ = column_bounds(column[:, None], np.zeros(5, dtype=np.int64))
+    assert (low[0], high[0]) == (-np.inf, np.inf)
+
+
 def test_a_code_for_what_is_not_known_is_found_wherever_it_stands():
     spoiled = ORDINARY["normal"].copy()
     spoiled[[0, 1, 60, 299]] = -999.0

@@ -263,6 +263,8 @@ def _reached(
         return free
     # rounded outwards, so that no row can be read off
     unit = 10.0 ** np.floor(np.log10(max(width, 1e-9 * max(-low, high))) - 1)
+    if not unit:  # of values next to nothing
+        return free
     low, high = float(np.floor(low / unit) * unit), float(np.ceil(high / unit) * unit)
     return low, high, SETTINGS.widths * width
 

@@ -572,7 +572,6 @@ def forecast_table(
         if apart is not None:
             record["two_ways"] = float(np.clip(1.0 - apart[name], 0.0, 1.0))
         records.append(record)
-    table = pd.DataFrame(records)
-    for column in ("domain", "nearest"):  # names may be anything
-        table[column] = pd.Series([record[column] for record in records], dtype=object)
-    return table
+    kinds = {"domain": object, "nearest": object}  # names may be anything
+    columns = {one: [record[one] for record in records] for one in records[0]}
+    return pd.DataFrame({one: pd.Series(columns[one], dtype=kinds.get(one)) for one in columns})

@@ -94,7 +94,7 @@ def test_the_true_graph_helps_where_a_source_model_fails():
 
 def test_domain_vectors_of_neighbours_are_close():
     family = make_domain_graph(n_domains=12, samples_per_domain=60, random_state=0)
-    model = D2V(training=Training(steps=200), random_state=0)
+    model = D2V(training=Training(steps=100), random_state=0)
     target_accuracy(model, family)
     angle = family.true_index[:, 0]
     gaps = np.linalg.norm(model.domain_indices_[:, None] - model.domain_indices_[None], axis=-1)

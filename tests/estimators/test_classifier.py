@@ -23,7 +23,7 @@ from domindex.vdi.settings import TrainingSettings
 QUICK = {
     "predictor": "network",
     "effort": "quick",
-    "training": Training(index_steps=5, steps=10),
+    "training": Training(index_steps=5, steps=10, starts=1),
     "random_state": 0,
 }
 

@@ -65,6 +65,7 @@ def test_a_moved_cloud_is_followed_where_a_source_model_fails(kind, two_clouds, 
     assert score_on_clouds(kind(random_state=0), two_clouds) > alone_on_clouds + 0.05
 
 
+@pytest.mark.full
 def test_turned_moons_leave_no_room_for_a_second_opinion():
     inputs, labels = make_moons(400, noise=0.1, random_state=0)
     domains = np.repeat([1, -2], 200)

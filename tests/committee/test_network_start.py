@@ -32,6 +32,7 @@ def test_a_rotation_about_the_users_zero_is_recognised(family):
     assert not model.flow_["straightened"]
 
 
+@pytest.mark.full
 def test_bent_inputs_are_straightened(family):
     unit = (family.X - family.X.mean(axis=0)) / family.X.std()
     model = fit(replace(family, X=unit + 0.3 * np.sin(2 * unit)))

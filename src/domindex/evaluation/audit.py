@@ -286,9 +286,8 @@ class IndexAudit:
     """The three conditions of a domain index, in figures and verdicts; made by `audit_index`.
 
     `a_from_b` says how well a can be predicted from b: the domain, the index β, the inputs x and,
-    on source rows, the labels y; from the encoding z, from x, or from the latents u, β and z
-    together. `best_linear_r2` is what the best linear summary of x keeps with as many numbers as
-    these have.
+    on source rows, the labels y; from the encoding z, from x, or from the latents u, β and z.
+    `best_linear_r2` is what a linear summary of x keeps with as many numbers as these have.
 
     Examples
     --------
@@ -309,9 +308,8 @@ class IndexAudit:
     n_domains: int
     n_source_rows: int
 
-    # Training comes near to independence and does not reach it: good fits of the paper's synthetic
-    # datasets leave between 0 and 8 % of the domain information of x in z. The same tenth may be
-    # lost of what a linear summary keeps of x, and of what x says about y.
+    # Good fits of the paper's synthetic datasets leave between 0 and 8 % of the domain information
+    # of x in z. The same tenth may be lost of what a linear summary keeps of x, and of x on y.
     max_leak: ClassVar[float] = 0.1
     min_kept: ClassVar[float] = 0.9
 
@@ -388,10 +386,9 @@ def audit_index(
 ) -> IndexAudit:
     """Check a fitted model against the definition of a domain index.
 
-    Fresh models predict one variable from another, cross-validated over rows (`probe_classes`,
-    `probe_values`). Pass rows that were not used in `fit` if you have them: on those that were, z
-    has seen the source labels and condition 3 looks a little better than it is. Domains with fewer
-    than 6 rows, and classes with fewer than 6 labelled rows, are left out.
+    Fresh models predict one variable from another, cross-validated over rows. Pass rows that were
+    not used in `fit` if you have them: on the others condition 3 looks a little better than it is.
+    Domains with fewer than 6 rows, and classes with fewer than 6 labelled rows, are left out.
 
     Parameters
     ----------

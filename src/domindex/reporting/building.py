@@ -297,9 +297,8 @@ def _pictures(model: Any, given: GivenRows, notes: list[str]) -> dict[Hashable, 
         return {}
     shown = [index.domains[number] for number in spread_out(index.coordinates)]
     if len(shown) < len(index.domains):
-        notes.append(
-            f"{len(shown)} of the {len(index.domains)} domains have a picture, spread over the map."
-        )
+        some = f"{len(shown)} of the {len(index.domains)} domains"
+        notes.append(f"{some} have a picture, spread over the map.")
     pictures = domain_pictures(inputs, given.names, shown)
     return {name: picture_uri(picture) for name, picture in zip(shown, pictures)}
 

@@ -119,8 +119,7 @@ def name_points(
 ) -> Any:
     """The axes with a name beside each point, or so many typographic points below it.
 
-    Call it last, when the axes have their limits. A name that would cover another moves to another
-    side of its point, and is left out where there is no room on any side.
+    Call it last, when the axes have their limits.
     """
     texts = [short_name(name) for name in domains]
     under: list[Place | None] = [(0.0, -(below or 0.0), "center")] * len(texts)

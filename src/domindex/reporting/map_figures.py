@@ -34,11 +34,12 @@ from domindex.reporting.montage import Kind, domain_pictures, spread_out
 
 DOT: dict[str, Any] = {"s": 70, "edgecolors": "black", "linewidths": 0.6, "zorder": 2}
 
-EDGE_STYLES = {
-    "inferred": {"color": "0.55", "linestyle": "-", "linewidth": 1.0},
-    "in both": {"color": "#009E73", "linestyle": "-", "linewidth": 1.4},
-    "inferred only": {"color": "#D55E00", "linestyle": "--", "linewidth": 1.2},
-    "true only": {"color": "0.6", "linestyle": ":", "linewidth": 1.2},
+# colour, dash and width of an edge
+EDGES = {
+    "inferred": ("0.55", "-", 1.0),
+    "in both": ("#009E73", "-", 1.4),
+    "inferred only": ("#D55E00", "--", 1.2),
+    "true only": ("0.6", ":", 1.2),
 }
 
 
@@ -84,7 +85,13 @@ def plot_domain_map(
             ends = np.array([position[first], position[second]])
             axes.plot(*ends.T, color="0.8", linewidth=0.8, zorder=1)
     if std is not None:
-        _draw_ellipses(axes, points, np.asarray(std, dtype=float))
+        from matplotlib.patches import Ellipse
+
+        widths = np.asarray(std, dtype=float)[:, :2]
+        if len(widths) != len(points):
+            raise InputError(f"std has {len(widths)} rows for {len(points)} domains.")
+        for point, size in zip(points, np.pad(2 * widths, ((0, 0), (0, 2 - widths.shape[1])))):
+            axes.add_patch(Ellipse(point, *size, color="0.85", alpha=0.5, zorder=0))
     if values is None:
         draw_domains(axes, points, sources, **DOT)
     elif values.dtype.kind == "U":
@@ -251,10 +258,10 @@ def plot_domain_graph(
         }
     axes = new_axes(ax)
     for label, edges in groups.items():
-        for number, (first, second) in enumerate(edges):
-            named = {"label": f"{label} ({len(edges)})"} if number == 0 else {}
-            ends = np.array([places[first], places[second]])
-            axes.plot(*ends.T, zorder=1, **named, **EDGE_STYLES[label])
+        style = dict(zip(("color", "linestyle", "linewidth"), EDGES[label]))
+        for number, edge in enumerate(edges):
+            named = {} if number else {"label": f"{label} ({len(edges)})"}
+            axes.plot(*np.array([places[end] for end in edge]).T, zorder=1, **named, **style)
     points = np.array(list(places.values()))
     sources = source_marks(given, places, source_domains)
     draw_domains(axes, points, sources, **(DOT | {"s": 90}))
@@ -353,16 +360,6 @@ def _draw_numbers(
         )
         axes.scatter([], [], color="0.6", marker=marker, label=kind, **DOT)
     axes.figure.colorbar(drawn, ax=axes, label=label)
-
-
-def _draw_ellipses(axes: Any, points: Floats, std: Floats) -> None:
-    from matplotlib.patches import Ellipse
-
-    if std.shape[0] != len(points):
-        raise InputError(f"std has {std.shape[0]} rows for {len(points)} domains.")
-    widths = np.pad(std[:, :2], ((0, 0), (0, max(0, 2 - std.shape[1]))))
-    for point, (width, height) in zip(points, widths):
-        axes.add_patch(Ellipse(point, 2 * width, 2 * height, color="0.85", alpha=0.5, zorder=0))
 
 
 def _graph_layout(

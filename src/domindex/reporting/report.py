@@ -36,6 +36,7 @@ def render_report(data: ReportData) -> str:
 
     Examples
     --------
+    >>> from domindex.reporting import report_data
     >>> render_report(report_data(model)).startswith("<!doctype html>")
     True
     """
@@ -62,6 +63,7 @@ def write_report(data: ReportData, path: str | Path) -> Path:
 
     Examples
     --------
+    >>> from domindex.reporting import report_data
     >>> write_report(report_data(model), "report.html").name
     'report.html'
     """

@@ -155,6 +155,7 @@ class ReportData:
 
     Examples
     --------
+    >>> from domindex.reporting import report_data
     >>> content = report_data(model, title="Circle")
     >>> ReportData.from_dict(content.to_dict()).title
     'Circle'

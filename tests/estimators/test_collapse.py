@@ -8,7 +8,7 @@ import pytest
 from domindex import Training, VDIClassifier
 from domindex.errors import CollapseWarning
 from domindex.estimators.vdi import warn_of_collapse
-from domindex.representations import PlacedRows
+from domindex.representations import PlacedRows, RepresentedRows
 
 PLACES = {"a": np.zeros(2), "b": np.ones(2)}
 ROWS = PlacedRows.of(np.arange(8.0).reshape(4, 2), ["a", "a", "b", "b"], PLACES)
@@ -18,8 +18,8 @@ class Encoding:
     def __init__(self, z):
         self.z = z
 
-    def encode(self, rows, indices):
-        return self.z
+    def represent(self, rows, indices):
+        return RepresentedRows.plain(self.z)
 
 
 def test_domains_at_one_place_are_reported():

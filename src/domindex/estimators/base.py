@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numbers
 from abc import ABCMeta, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -84,10 +85,16 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         >>> moment_flow.source_domains_
         [0, 1, 2]
         """
-        return self._fit(FitArguments(X, y, sample_domain, source_domains), StageCache())
+        given = FitArguments(X, y, sample_domain, source_domains)
+        with self._copy_to_fit(given, StageCache()) as (model, data):
+            model._fit_data(data)
+        return self
 
-    def _fit(self, given: FitArguments, stages: StageCache) -> Self:
-        """Fit a copy, whose attributes are taken over at the end: a fit cut off changes nothing."""
+    @contextmanager
+    def _copy_to_fit(
+        self, given: FitArguments, stages: StageCache
+    ) -> Iterator[tuple[Self, DomainData]]:
+        """A copy, whose attributes are taken over at the end: a fit cut off changes nothing."""
         model = copy(self)
         model._stages = stages
         with cluster_errors():
@@ -99,10 +106,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             model._single_output = data.single_output
             if data.classes is not None:
                 model.classes_ = np.array(data.classes)
-            model._fit_data(data)
+            yield model, data
         del model._stages
         self.__dict__ = model.__dict__
-        return self
 
     def _check_arguments(self, given: FitArguments) -> DomainData:
         """One gate for rows in memory, on disk and in a stream: of the latter two, a sample."""

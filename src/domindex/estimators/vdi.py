@@ -292,8 +292,12 @@ class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee
         ([0, 1, 2, 3, 4], [0, 1, 2])
         """
         given = FitArguments(X, y, sample_domain, source_domains, sample_weight)
-        with StageCache.open(checkpoint) as stages:
-            return self._fit(given, stages)
+        with (
+            StageCache.open(checkpoint) as stages,
+            self._copy_to_fit(given, stages) as (model, data),
+        ):
+            model._fit_data(data)
+        return self
 
     def _fit_data(self, data: DomainData) -> None:
         """Map, candidates, validation, weights, members: the story of a fit."""

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from domindex import VDIClassifier
+from domindex import CrossDomainClassifier
 from domindex.baselines import PlainBaseline
 from domindex.datasets import DomainDataset, make_domain_graph
 from domindex.evaluation import graph_auc, index_correlation, scores_by_domain
@@ -37,7 +37,7 @@ def main() -> None:
         f"{len(family.domains)} domains, {len(family.X)} rows, labels in "
         f"{len(family.source_domains)} domains. No domain's position is given."
     )
-    model = VDIClassifier(random_state=0, verbose=1)
+    model = CrossDomainClassifier(random_state=0, verbose=1)
     start = time.perf_counter()
     fit(model, family)
     seconds = time.perf_counter() - start
@@ -82,7 +82,7 @@ def all_scores(family: DomainDataset, predicted: Any) -> Scores:
     return scores
 
 
-def score_table(model: VDIClassifier, family: DomainDataset, scores: Scores) -> Table:
+def score_table(model: CrossDomainClassifier, family: DomainDataset, scores: Scores) -> Table:
     table = Table(title="Accuracy by domain, in the order of the map's first axis")
     for heading in ("domain", "kind", "index", "angle", *scores):
         table.add_column(heading, justify="right")
@@ -103,7 +103,9 @@ def score_table(model: VDIClassifier, family: DomainDataset, scores: Scores) -> 
     return table
 
 
-def summary(model: VDIClassifier, family: DomainDataset, scores: Scores, seconds: float) -> str:
+def summary(
+    model: CrossDomainClassifier, family: DomainDataset, scores: Scores, seconds: float
+) -> str:
     target = np.mean([scores["domindex"][name] for name in family.target_domains])
     return (
         f"Fitted in {seconds:.0f} s. Target accuracy {target:.1%}. Map against the true angles: "

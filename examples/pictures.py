@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from domindex import VDIClassifier
+from domindex import CrossDomainClassifier
 from domindex.datasets import DomainDataset, make_domain_graph
 from domindex.reporting import plot_domain_map
 
@@ -36,7 +36,7 @@ def scatter(ax: Axes, points: np.ndarray, data: DomainDataset, title: str) -> No
 def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     data = make_domain_graph(n_domains=30, n_sources=6, random_state=0)
-    model = VDIClassifier(random_state=0).fit(
+    model = CrossDomainClassifier(random_state=0).fit(
         data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains
     )
     encoded = model.encode(data.X, sample_domain=data.sample_domain)

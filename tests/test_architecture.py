@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.datasets import make_circle
 
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
@@ -74,7 +74,7 @@ def family():
 
 
 def test_a_row_goes_through_fit_and_predict_as_the_page_says(family):
-    model = VDIClassifier(
+    model = CrossDomainClassifier(
         candidates=[("raw", "linear"), ("with_index", "linear"), ("raw", "trees")],
         training=Training(index_steps=2),
         n_jobs=1,

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.cluster import cluster_errors, connected, spread_over
 from domindex.datasets import make_circle
 from domindex.errors import ClusterError, InputError
@@ -97,7 +97,7 @@ def test_a_frame_is_summarised_on_the_workers_though_one_dies(cluster, frame, tm
 @pytest.mark.full
 def test_a_fit_on_the_workers_is_the_fit_alone_though_one_dies(cluster, family, tmp_path):
     def fitted(mark):
-        model = VDIClassifier(
+        model = CrossDomainClassifier(
             candidates=[("raw", DiesOnce(mark)), ("domain_centred", "linear")],
             training=Training(index_steps=2),
             random_state=0,

@@ -18,7 +18,7 @@ from numpydoc.validate import validate
 from sklearn.linear_model import LogisticRegression
 
 import domindex
-from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
 from domindex.datasets import make_circle, make_hospitals
 from domindex.tables import Run, fit_table
 
@@ -74,7 +74,7 @@ def small_model():
     few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
     rows = {"sample_domain": data.sample_domain}
     how = {**rows, "source_domains": [0, 1, 2]}
-    model = VDIClassifier(**few, random_state=0).fit(data.X, data.y, **how)
+    model = CrossDomainClassifier(**few, random_state=0).fit(data.X, data.y, **how)
     return data, few, rows, model, MomentFlow(LogisticRegression()).fit(data.X, data.y, **how)
 
 
@@ -90,8 +90,8 @@ def namespace():
         "model": deepcopy(model),
         "moment_flow": deepcopy(moment_flow),
         "Training": Training,
-        "VDIClassifier": VDIClassifier,
-        "VDIRegressor": VDIRegressor,
+        "CrossDomainClassifier": CrossDomainClassifier,
+        "CrossDomainRegressor": CrossDomainRegressor,
     }
 
 
@@ -177,7 +177,7 @@ def test_every_public_class_and_function_has_an_example(name):
     assert not without, f"{name}: {', '.join(without)} have no Examples in their docstrings"
 
 
-@pytest.mark.parametrize("kind", [VDIClassifier, VDIRegressor, MomentFlow])
+@pytest.mark.parametrize("kind", [CrossDomainClassifier, CrossDomainRegressor, MomentFlow])
 def test_everything_that_an_estimator_offers_has_an_example(kind):
     offered = [name for name in dir(kind) if not name.startswith("_")]
     ours = {}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
 from domindex.errors import DomindexError
 from domindex.inputs import check_domain_data
 
@@ -47,8 +47,8 @@ def models():
     told = {"sample_domain": NAMES, "source_domains": ["a", "b"]}
     y = (X[:, 0] > X[:, 1]).astype(int)
     return {
-        "classifier": VDIClassifier(**QUICK).fit(X, y, **told),
-        "regressor": VDIRegressor(**QUICK).fit(X, X.sum(axis=1), **told),
+        "classifier": CrossDomainClassifier(**QUICK).fit(X, y, **told),
+        "regressor": CrossDomainRegressor(**QUICK).fit(X, X.sum(axis=1), **told),
         "flow": MomentFlow().fit(X, y, **told),
     }
 

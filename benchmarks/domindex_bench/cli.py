@@ -63,7 +63,7 @@ def run(
 
     \b
     Example:
-      domindex-bench run circle dg-15 --methods vdi,ridge --seeds 2
+      domindex-bench run circle dg-15 --methods cross-domain,ridge --seeds 2
       domindex-bench run --suite ablation,regression --out results
     """
     with one_line_errors():

@@ -31,8 +31,8 @@ from domindex.committee.weighing import OutputRange, weigh
 from domindex.datasets import DomainDataset
 from domindex.datasets.files import DataHome
 from domindex.errors import DatasetError, InputError
-from domindex.estimators import VDIClassifier, VDIRegressor
-from domindex.estimators.vdi import BaseVDI
+from domindex.estimators import CrossDomainClassifier, CrossDomainRegressor
+from domindex.estimators.cross_domain import CrossDomainModel
 from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task
 from domindex.vdi.settings import Training
@@ -179,7 +179,7 @@ def _calibrated(plain: Floats, first: FirstRound) -> Floats:
     return np.stack([temper(p, t, smoothing) for p, t in zip(plain, temperatures)])
 
 
-class _FirstRoundOnly(BaseVDI):
+class _FirstRoundOnly(CrossDomainModel):
     """The model, stopped before anything is weighed: every candidate is tried, and fitted."""
 
     first_round: FirstRound
@@ -204,11 +204,11 @@ class _FirstRoundOnly(BaseVDI):
         return np.stack([m.predict(placed, self._indices) for m in self.first_round.members])
 
 
-class _Classifier(_FirstRoundOnly, VDIClassifier):
+class _Classifier(_FirstRoundOnly, CrossDomainClassifier):
     pass
 
 
-class _Regressor(_FirstRoundOnly, VDIRegressor):
+class _Regressor(_FirstRoundOnly, CrossDomainRegressor):
     pass
 
 

@@ -76,7 +76,7 @@ def walk(package: Path) -> dict[str, int]:
     import domindex
     from domindex.datasets import make_circle
 
-    kind = getattr(domindex, "CrossDomainClassifier", None) or domindex.VDIClassifier
+    kind = domindex.CrossDomainClassifier
     data = make_circle(n_domains=10, n_sources=4, samples_per_domain=40, random_state=0)
     prefix, modules, called = str(package), set(), set()
     changes, deepest, stack = 0, 0, [""]

@@ -35,6 +35,7 @@ from domindex.estimators.wrapping import WrappingEstimator
 from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task
 from domindex.representations import RepresentedRows
+from domindex_bench.published import PAPERS_METHODS
 
 Group = Literal[
     "this library",
@@ -64,7 +65,7 @@ class Method:
     build : the unfitted estimator for a dataset and a seed
     seeded : whether the seed matters; a method without chance runs once
     objection : why it cannot run on a dataset, empty where it can
-    published_as : the paper's name for it, where the paper printed figures
+    published_as : whose figures of the paper stand beside it, where the paper printed some
     variant : whether it varies a simpler method, so that short tables may leave it out
     package : what it needs that is no dependency, and the extra that installs it; a run that did
         not ask for the method by name goes on without it where that is missing
@@ -102,9 +103,9 @@ def some_methods(*names: str) -> dict[str, Method]:
     return {name: METHODS[name] for name in names}
 
 
-def vdi(dataset: DomainDataset, seed: int, **settings: Any) -> Any:
+def cross_domain(dataset: DomainDataset, seed: int, **settings: Any) -> Any:
     """The model of this library for the dataset's task."""
-    kind = "VDIClassifier" if dataset.task == "classification" else "VDIRegressor"
+    kind = "CrossDomainClassifier" if dataset.task == "classification" else "CrossDomainRegressor"
     return getattr(domindex, kind)(random_state=seed, **settings)
 
 
@@ -244,9 +245,7 @@ PLAIN = (
 
 def _all_methods() -> Iterator[Method]:
     own = partial(Method, group="this library")
-    yield own("vdi", "VDI", build=vdi, published_as="vdi")
-    paper_model = partial(vdi, flow=None)
-    yield own("vdi-no-flow", "VDI without a flow", build=paper_model, published_as="vdi")
+    yield own("cross-domain", "CrossDomain", build=cross_domain, published_as="vdi")
     yield own("moment-flow", "MomentFlow", build=_moment_flow, seeded=False)
 
     yield Method(
@@ -285,6 +284,11 @@ def _all_methods() -> Iterator[Method]:
 
 
 METHODS = {method.name: method for method in _all_methods()}
+PAPERS_COLUMNS = sorted(
+    (name for name, method in METHODS.items() if method.published_as),
+    key=lambda name: PAPERS_METHODS.index(METHODS[name].published_as or ""),
+)
+"""Methods with a column in the paper's tables, in its order."""
 
 
 def import_skada(module: str = "skada") -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from domindex import Training, VDIRegressor
+from domindex import CrossDomainRegressor, Training
 from domindex.committee.settings import ChoiceSettings
 from domindex.datasets import make_circle
 from domindex.errors import InputError
@@ -68,7 +68,7 @@ def test_every_grid_has_the_default_in_it():
 
 def test_a_replay_under_the_defaults_is_the_model_where_there_is_no_second_round(values):
     replay = Replay.record(values, candidates=CANDIDATES, training=TRAINING)
-    model = VDIRegressor(candidates=CANDIDATES, training=TRAINING, random_state=0)
+    model = CrossDomainRegressor(candidates=CANDIDATES, training=TRAINING, random_state=0)
     model.fit(
         values.X,
         values.y,

@@ -42,10 +42,9 @@ def test_every_plain_model_has_its_variants():
         assert f"{model}-rows" not in PLAIN
 
 
-def test_vdi_comes_with_its_seed_and_without_a_flow_is_the_papers():
-    assert METHODS["vdi"].build(FAMILY, 3).random_state == 3
-    assert METHODS["vdi-no-flow"].build(FAMILY, 3).flow is None
-    assert METHODS["vdi-no-flow"].published_as == "vdi"
+def test_the_default_model_comes_with_its_seed_and_stands_beside_the_papers_vdi():
+    assert METHODS["cross-domain"].build(FAMILY, 3).random_state == 3
+    assert METHODS["cross-domain"].published_as == "vdi"
 
 
 def test_where_only_an_order_is_known_the_graph_is_a_chain():

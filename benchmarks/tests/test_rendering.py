@@ -24,7 +24,7 @@ def other(result):
     return replace(result, tree="0123456789ab")
 
 
-ROWS = [row("vdi", 0), row("vdi", 1), row("knn")]
+ROWS = [row("cross-domain", 0), row("cross-domain", 1), row("knn")]
 
 
 @pytest.fixture
@@ -55,12 +55,12 @@ def test_rows_of_another_tree_are_marked_in_every_table():
     document = render_suite(PAPER, rows)
     assert "† marks figures of other code: 1 of 3 rows were measured with another tree" in document
     assert "| 5 nearest neighbours | 50.0 † |" in document
-    assert "| VDI | 50.0 ± 0.0 (94.3) |" in document
+    assert "| CrossDomain | 50.0 ± 0.0 (94.3) |" in document
     assert "| 5 nearest neighbours | 50.0 † |" in render_readme(rows)
 
 
 def test_a_mean_over_seeds_is_marked_where_one_of_them_is_of_another_tree():
-    assert "| VDI | 50.0 ± 0.0 † (94.3) |" in render_suite(PAPER, [ROWS[0], other(ROWS[1])])
+    assert "| CrossDomain | 50.0 ± 0.0 † (94.3) |" in render_suite(PAPER, [ROWS[0], other(ROWS[1])])
 
 
 def test_a_row_that_the_suite_no_longer_has_is_shown_by_its_name():
@@ -71,7 +71,7 @@ def test_a_row_that_the_suite_no_longer_has_is_shown_by_its_name():
 def test_a_suite_without_rows_says_how_to_get_them(out):
     write_documents(out)
     assert "run `domindex-bench run --suite ablation`" in (out / "ablation.md").read_text()
-    assert "| VDI |" in (out / "paper.md").read_text()
+    assert "| CrossDomain |" in (out / "paper.md").read_text()
 
 
 def test_failed_cells_are_listed():
@@ -105,13 +105,15 @@ def test_a_readme_without_marks_is_refused(out):
 @pytest.mark.parametrize(
     ("suite", "dataset", "shows"),
     [
-        ("ablation", "circle", "| VDI | 50.0 |"),
+        ("ablation", "circle", "| CrossDomain | 50.0 |"),
         ("generality", "circle-bent", "| Circle, bent | 50.0 |"),
         ("regression", "alike", "| alike | 0.900 | rows |"),
     ],
 )
 def test_every_suite_has_a_document(suite, dataset, shows):
-    assert shows in render_suite(find_suite(suite), [row("vdi", suite=suite, dataset=dataset)])
+    assert shows in render_suite(
+        find_suite(suite), [row("cross-domain", suite=suite, dataset=dataset)]
+    )
 
 
 def test_rows_are_plain_json(out):

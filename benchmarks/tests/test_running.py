@@ -148,7 +148,7 @@ def test_several_suites_share_one_record(tmp_path, pretend):
     [
         (
             {"methods": ["loggistic"]},
-            r"no method 'loggistic'; there are vdi, .*mean 'logistic'",
+            r"no method 'loggistic'; there are cross-domain, .*mean 'logistic'",
         ),
         ({"datasets": ["dg15"]}, r"no dataset 'dg15'; there are circle.*Did you mean 'dg-15'"),
         ({"methods": []}, r"No method is named"),

@@ -76,7 +76,7 @@ def test_a_plain_cell_has_an_accuracy():
 @needs_skada
 def test_the_default_model_fits_two_domains():
     data = shifted("conditional shift", None, 0)
-    model = SUITE.methods["vdi"].build(data, 0)
+    model = SUITE.methods["cross-domain"].build(data, 0)
     model.set_params(training=Training(index_steps=2, steps=2))
     model.fit(data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains)
     assert set(model.predict(data.X, sample_domain=data.sample_domain)) <= {0, 1}

@@ -10,7 +10,7 @@ from domindex._version import __version__ as __version__
 if TYPE_CHECKING:
     from domindex.committee.learners.base import Predictor, list_predictors, register_predictor
     from domindex.datasets import load_dataset
-    from domindex.estimators import MomentFlow, VDIClassifier, VDIRegressor, load
+    from domindex.estimators import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, load
     from domindex.export import load_exported
     from domindex.representations import (
         Representation,
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Backbone": "domindex.vdi.backbones",
+    "CrossDomainClassifier": "domindex.estimators",
+    "CrossDomainRegressor": "domindex.estimators",
     "MomentFlow": "domindex.estimators",
     "Network": "domindex.vdi.settings",
     "Predictor": "domindex.committee.learners.base",
     "Representation": "domindex.representations",
     "Training": "domindex.vdi.settings",
-    "VDIClassifier": "domindex.estimators",
-    "VDIRegressor": "domindex.estimators",
     "list_predictors": "domindex.committee.learners.base",
     "list_representations": "domindex.representations",
     "load": "domindex.estimators",
@@ -43,13 +43,13 @@ _ROOMS = ("datasets", "errors", "evaluation", "geometry", "inputs", "reporting",
 
 __all__ = [
     "Backbone",
+    "CrossDomainClassifier",
+    "CrossDomainRegressor",
     "MomentFlow",
     "Network",
     "Predictor",
     "Representation",
     "Training",
-    "VDIClassifier",
-    "VDIRegressor",
     "list_predictors",
     "list_representations",
     "load",

@@ -12,7 +12,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
 import domindex
-from domindex import Training, VDIClassifier, baselines
+from domindex import CrossDomainClassifier, Training, baselines
 from domindex.baselines import (
     ADDA,
     CDANN,
@@ -212,11 +212,11 @@ def test_a_graph_that_cannot_be_used_is_refused_with_advice(graph, message):
 
 def test_an_inferred_index_and_graph_serve_as_well_as_given_ones():
     settings = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
-    found = fit(VDIClassifier(**settings, random_state=0))
+    found = fit(CrossDomainClassifier(**settings, random_state=0))
     by_index = fit(CIDA(found.domain_index_, training=Training(steps=3)))
     by_graph = fit(GRDA(found.domain_graph(quantile=0.3), training=Training(steps=3)))
     assert probabilities(by_index).shape == probabilities(by_graph).shape == (len(FAMILY.X), 2)
-    with pytest.raises(InputError, match=r"VDIClassifier.*Pass its domain_index_"):
+    with pytest.raises(InputError, match=r"CrossDomainClassifier.*Pass its domain_index_"):
         fit(CIDA(found, training=ONE_STEP))
 
 
@@ -258,7 +258,10 @@ def test_the_history_has_a_row_an_epoch_and_every_phase_in_its_order():
 
 PUBLIC = [
     *(getattr(baselines, name) for name in baselines.__all__),
-    *(getattr(domindex, name) for name in ("MomentFlow", "VDIClassifier", "VDIRegressor")),
+    *(
+        getattr(domindex, name)
+        for name in ("MomentFlow", "CrossDomainClassifier", "CrossDomainRegressor")
+    ),
 ]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import domindex
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.committee.learners.base import (
     PREDICTORS,
     Predictor,
@@ -74,7 +74,7 @@ def bands(seed=0):
 def test_it_is_asked_for_by_name_and_saved(tmp_path):
     X, y, domain = bands()
     sources = ["band 0", "band 1", "band 2"]
-    model = VDIRegressor(
+    model = CrossDomainRegressor(
         candidates=[("raw", "boosted_linear"), ("raw", "boosting")], training=SHORT
     )
     model.fit(X, y, sample_domain=domain, source_domains=sources)
@@ -89,6 +89,6 @@ def test_it_is_asked_for_by_name_and_saved(tmp_path):
 
 def test_classes_are_refused_in_words():
     X, y, domain = bands()
-    model = VDIClassifier(predictor="boosted_linear", training=SHORT)
+    model = CrossDomainClassifier(predictor="boosted_linear", training=SHORT)
     with pytest.raises(PredictorError, match="is for values, and there are 2 classes"):
         model.fit(X, y > 6, sample_domain=domain, source_domains=["band 2", "band 3", "band 4"])

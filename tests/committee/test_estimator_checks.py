@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from domindex import VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor
 from domindex.committee.learners.estimators import check_estimator, weight_argument
 from domindex.errors import InputError
 
@@ -57,10 +57,10 @@ def test_where_weights_go():
 @pytest.mark.parametrize(
     "model",
     [
-        VDIClassifier(predictor=SVC()),
-        VDIRegressor(predictor=LogisticRegression()),
-        VDIClassifier(predictor=None),
-        VDIClassifier(predictor="stumps"),
+        CrossDomainClassifier(predictor=SVC()),
+        CrossDomainRegressor(predictor=LogisticRegression()),
+        CrossDomainClassifier(predictor=None),
+        CrossDomainClassifier(predictor="stumps"),
     ],
 )
 def test_models_refuse_before_they_look_at_the_data(model):
@@ -69,6 +69,6 @@ def test_models_refuse_before_they_look_at_the_data(model):
 
 
 def test_parameters_of_the_estimator_are_parameters_of_the_model():
-    model = VDIClassifier(predictor=LogisticRegression())
+    model = CrossDomainClassifier(predictor=LogisticRegression())
     model.set_params(predictor__C=3.0)
     assert model.get_params()["predictor__C"] == 3.0

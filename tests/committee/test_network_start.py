@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.datasets import make_circle
 
 QUICK = {"predictor": "network", "training": Training(index_steps=5, steps=5), "random_state": 0}
 
 
 def fit(family, **settings):
-    return VDIClassifier(**{**QUICK, **settings}).fit(
+    return CrossDomainClassifier(**{**QUICK, **settings}).fit(
         family.X,
         family.y,
         sample_domain=family.sample_domain,
@@ -56,7 +56,7 @@ def test_features_that_hold_the_class_are_kept_though_no_domain_differs_there():
     moving = rng.normal(size=(600, 2)) + 3.0 * domains[:, None]
     still = (2 * classes - 1)[:, None] * [1.5, 0.0, 0.0] + 0.5 * rng.normal(size=(600, 3))
     X = np.hstack([moving, still])
-    model = VDIClassifier(
+    model = CrossDomainClassifier(
         predictor="network", training=Training(index_steps=5, steps=100), random_state=0
     ).fit(X, classes, sample_domain=domains, source_domains=[0, 1, 2, 3])
     target = domains > 3

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import domindex
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.committee.record import FitRecord, profile_features
 from domindex.datasets import make_domain_graph
 
@@ -36,13 +36,13 @@ def fitted(kind, family, table, y, **settings):
 
 @pytest.fixture(scope="module")
 def classifier(family, table):
-    return fitted(VDIClassifier, family, table, family.y)
+    return fitted(CrossDomainClassifier, family, table, family.y)
 
 
 @pytest.fixture(scope="module")
 def regressor(family, table):
     noise = np.random.default_rng(1).normal(size=len(family.X))
-    return fitted(VDIRegressor, family, table, 2.0 * family.X[:, 0] + 0.1 * noise)
+    return fitted(CrossDomainRegressor, family, table, 2.0 * family.X[:, 0] + 0.1 * noise)
 
 
 def test_every_source_was_held_out_and_scored(classifier, family):
@@ -82,12 +82,12 @@ def test_what_matters_comes_first_and_levels_of_a_text_are_one_column(name, requ
 
 
 def test_a_representation_that_looks_at_roles_is_explained_too(family, table):
-    model = fitted(VDIClassifier, family, table, family.y, candidates=[("coral", "linear")])
+    model = fitted(CrossDomainClassifier, family, table, family.y, candidates=[("coral", "linear")])
     assert model._record.importance["column"].iloc[0] in ("a", "b")
 
 
 def test_a_single_source_has_its_rows_held_out(family, table):
-    model = VDIClassifier(candidates=CANDIDATES[:1], training=Training(index_steps=5))
+    model = CrossDomainClassifier(candidates=CANDIDATES[:1], training=Training(index_steps=5))
     model.set_params(random_state=0).fit(
         table, family.y, sample_domain=family.sample_domain, source_domains=[0]
     )
@@ -99,7 +99,12 @@ def test_a_single_source_has_its_rows_held_out(family, table):
 def test_pictures_have_no_columns(family):
     pictures = np.random.default_rng(0).normal(size=(len(family.X), 4, 4))
     model = fitted(
-        VDIClassifier, family, pictures, family.y, candidates=[("raw", "linear")], inputs="pictures"
+        CrossDomainClassifier,
+        family,
+        pictures,
+        family.y,
+        candidates=[("raw", "linear")],
+        inputs="pictures",
     )
     assert model._record.profiles == ()
     assert len(model._record.importance) == 0
@@ -126,7 +131,7 @@ def test_a_damaged_record_is_refused(classifier):
 def test_models_of_before_there_was_a_record_still_open(classifier):
     state = classifier.state()
     del state["record"]
-    assert VDIClassifier.from_state(state)._record is None
+    assert CrossDomainClassifier.from_state(state)._record is None
 
 
 def test_categories_of_a_column_are_one_column_to_those_who_ask_why(classifier, table, family):

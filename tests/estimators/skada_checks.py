@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.preprocessing import StandardScaler
 
-from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
 from domindex.datasets import make_circle
 
 HIDDEN = -1
@@ -48,7 +48,7 @@ SHORT = Training(steps=2, index_steps=2)
 
 def classifier():
     ways = [("raw", "linear"), ("domain_centred", "linear")]
-    return VDIClassifier(candidates=ways, training=SHORT, random_state=0)
+    return CrossDomainClassifier(candidates=ways, training=SHORT, random_state=0)
 
 
 def pipeline():
@@ -78,23 +78,23 @@ def every_domain_in_both_roles():
 def searches_a_grid():
     search = GridSearchCV(
         pipeline(),
-        {"vdiclassifier__index_dim": [1, 2]},
+        {"crossdomainclassifier__index_dim": [1, 2]},
         cv=SourceTargetShuffleSplit(n_splits=1, random_state=0),
         scoring=PredictionEntropyScorer(),
         error_score="raise",
     )
     search.fit(X, y, sample_domain=domains)
-    assert search.best_params_["vdiclassifier__index_dim"] in (1, 2)
+    assert search.best_params_["crossdomainclassifier__index_dim"] in (1, 2)
 
 
 halves = {"n_splits": 1, "test_size": 0.5, "random_state": 0}
 split = SourceTargetShuffleSplit(**halves)
 CHECKS = {
-    "make_da_pipeline, VDIClassifier": lambda: fits_and_predicts(pipeline(), y),
-    "make_da_pipeline, VDIRegressor": lambda: fits_and_predicts(
+    "make_da_pipeline, CrossDomainClassifier": lambda: fits_and_predicts(pipeline(), y),
+    "make_da_pipeline, CrossDomainRegressor": lambda: fits_and_predicts(
         make_da_pipeline(
             StandardScaler(),
-            VDIRegressor(candidates=[("raw", "linear")], training=SHORT, random_state=0),
+            CrossDomainRegressor(candidates=[("raw", "linear")], training=SHORT, random_state=0),
         ),
         np.where(is_source, X.sum(axis=1), np.nan),
     ),

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from torch import nn
 
 import domindex
-from domindex import Backbone, Training, VDIClassifier, VDIRegressor
+from domindex import Backbone, CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.baselines import CIDA, DANN, GRDA
 from domindex.errors import InputError
 from domindex.vdi.builtin_backbones import ResNet18
@@ -64,7 +64,8 @@ def test_everything_stands_on_the_features_of_a_frozen_backbone(bars):
     backbone = Backbone(RowsAndColumns(), frozen=True)
     pairs = [("raw", "linear"), ("domain_standardised", "linear")]
     model = fitted(
-        VDIClassifier(backbone=backbone, candidates=pairs, training=SHORT, random_state=0), bars
+        CrossDomainClassifier(backbone=backbone, candidates=pairs, training=SHORT, random_state=0),
+        bars,
     )
     X, _, domain = bars
     assert model._extractor.network.seen == 3 + len(X)  # tried on three rows, then each row once
@@ -80,7 +81,7 @@ def test_a_frozen_backbone_is_the_same_as_its_features_given_by_hand(bars):
         features = RowsAndColumns()(torch.tensor(X)).numpy().astype(np.float64)
     pairs = [("raw", "linear"), ("with_index", "linear")]
     through = fitted(
-        VDIClassifier(
+        CrossDomainClassifier(
             backbone=Backbone(RowsAndColumns(), frozen=True),
             candidates=pairs,
             training=SHORT,
@@ -88,7 +89,7 @@ def test_a_frozen_backbone_is_the_same_as_its_features_given_by_hand(bars):
         ),
         bars,
     )
-    by_hand = VDIClassifier(candidates=pairs, training=SHORT, random_state=0).fit(
+    by_hand = CrossDomainClassifier(candidates=pairs, training=SHORT, random_state=0).fit(
         features, y, sample_domain=domain, source_domains=SOURCES
     )
     np.testing.assert_allclose(
@@ -98,7 +99,7 @@ def test_a_frozen_backbone_is_the_same_as_its_features_given_by_hand(bars):
     )
 
 
-CONVOLUTIONS = VDIClassifier(
+CONVOLUTIONS = CrossDomainClassifier(
     backbone="conv",
     candidates=NETWORK,
     effort="quick",
@@ -114,7 +115,9 @@ def trained(bars):
 
 @pytest.mark.full
 def test_convolutions_learn_what_a_bar_is(bars):
-    model = VDIClassifier(backbone="conv", predictor="network", training=SHORT, random_state=0)
+    model = CrossDomainClassifier(
+        backbone="conv", predictor="network", training=SHORT, random_state=0
+    )
     assert accuracy(fitted(model, bars), bars) > 0.9
 
 
@@ -136,7 +139,7 @@ def test_the_same_seed_gives_the_same_backbone(trained, bars):
 
 def test_the_network_is_one_candidate_among_others(bars):
     X, y, domain = bars
-    model = VDIRegressor(
+    model = CrossDomainRegressor(
         backbone=RowsAndColumns,
         candidates=[("raw", "linear"), ("raw", "network")],
         training=Training(steps=20, index_steps=5),
@@ -149,7 +152,7 @@ def test_the_network_is_one_candidate_among_others(bars):
 def test_the_papers_model_aligns_what_the_backbone_tells(bars):
     training = Training(steps=4, index_steps=4, starts=1)
     model = fitted(
-        VDIClassifier(flow=None, backbone="conv", training=training, random_state=0), bars
+        CrossDomainClassifier(flow=None, backbone="conv", training=training, random_state=0), bars
     )
     assert model._committee.network.module.alignment.follows_index
     assert "input_reconstruction" in model.history_
@@ -178,7 +181,7 @@ def test_a_backbone_by_name_is_saved_with_its_weights(trained, bars, tmp_path):
 @pytest.mark.parametrize("frozen", [True, False])
 def test_a_backbone_of_the_users_is_given_again_to_open_a_model(bars, tmp_path, frozen):
     X, _, domain = bars
-    model = VDIClassifier(
+    model = CrossDomainClassifier(
         backbone=Backbone(RowsAndColumns, frozen=frozen),
         candidates=[("raw", "linear"), ("raw", "network")],
         training=Training(steps=20, index_steps=5),
@@ -204,7 +207,8 @@ def test_published_weights_are_read_from_a_file_and_kept_in_the_model(bars, tmp_
     backbone = Backbone("resnet18", frozen=True, weights=tmp_path / "resnet18.pth")
     pairs = [("raw", "linear")]
     model = fitted(
-        VDIClassifier(backbone=backbone, candidates=pairs, training=SHORT, random_state=0), bars
+        CrossDomainClassifier(backbone=backbone, candidates=pairs, training=SHORT, random_state=0),
+        bars,
     )
     model.save(tmp_path / "model")
     (tmp_path / "resnet18.pth").unlink()
@@ -226,7 +230,7 @@ def test_signals_go_through_the_temporal_network():
     time_axis = np.arange(32)
     rate = np.where(y, 0.8, 0.4)[:, None] * (1 + 0.1 * domain[:, None])
     X = np.stack([np.sin(rate * time_axis), np.cos(rate * time_axis)], axis=2)
-    model = VDIClassifier(
+    model = CrossDomainClassifier(
         backbone="temporal",
         candidates=NETWORK,
         effort="quick",
@@ -252,7 +256,7 @@ def test_baselines_stand_on_the_same_backbone(bars, make):
 
 
 def test_a_backbone_of_the_wrong_form_is_refused_in_seconds(bars):
-    for model in (VDIClassifier, DANN, GRDA):
+    for model in (CrossDomainClassifier, DANN, GRDA):
         began = time.monotonic()
         with pytest.raises(InputError, match=r"The backbone|domain_graph"):
             fitted(model(backbone=nn.Identity()), bars)
@@ -260,7 +264,7 @@ def test_a_backbone_of_the_wrong_form_is_refused_in_seconds(bars):
 
 
 def test_a_representation_of_another_size_cannot_come_before_a_backbone(bars):
-    model = VDIClassifier(
+    model = CrossDomainClassifier(
         backbone="conv", candidates=[("with_index", "network")], training=SHORT, random_state=0
     )
     with pytest.raises(InputError, match=r"takes rows of shape \(10, 10\)"):

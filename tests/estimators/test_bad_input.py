@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
 from domindex.errors import ClusterError, InputError
 from domindex.geometry.domain_geometry import DomainGeometry
 
@@ -23,11 +23,11 @@ def family(n_domains=8, n_rows=1):
     return X, np.arange(len(X)) % 2, names
 
 
-@pytest.mark.parametrize("kind", [VDIClassifier, VDIRegressor, MomentFlow])
+@pytest.mark.parametrize("kind", [CrossDomainClassifier, CrossDomainRegressor, MomentFlow])
 def test_domains_of_one_row_each_have_a_map_and_predictions(kind):
     X, y, names = family()
     model = kind(LogisticRegression()) if kind is MomentFlow else kind(**SHORT)
-    labels = X.sum(axis=1) if kind is VDIRegressor else y
+    labels = X.sum(axis=1) if kind is CrossDomainRegressor else y
     model.fit(X, labels, sample_domain=names, source_domains=names[:4].tolist())
     assert np.isfinite(model.domain_indices_).all()
     assert len(model.predict(X, sample_domain=names)) == len(X)
@@ -40,7 +40,7 @@ def test_domains_of_one_row_each_have_a_map_and_predictions(kind):
 def test_sources_of_one_row_and_one_class_are_refused_in_words():
     X, y, names = family(n_domains=3)
     with pytest.raises(InputError, match=r"only one class.*Add a source domain"):
-        VDIClassifier(**SHORT).fit(X, y, sample_domain=names, source_domains=["d00"])
+        CrossDomainClassifier(**SHORT).fit(X, y, sample_domain=names, source_domains=["d00"])
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_partition_with_other_columns_is_named_by_fit(changed, words):
     table = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(y=y, site=names)
     parts = [table, changed(table)]
     lazy = frames.from_map(lambda k: parts[k], [0, 1], meta=table, enforce_metadata=False)
-    model = VDIClassifier(**SHORT)
+    model = CrossDomainClassifier(**SHORT)
     with pytest.raises(InputError, match=rf"partition 1 of the Dask data frame .*: {words}"):
         model.fit(lazy, "y", sample_domain="site", source_domains=["d00", "d01"])
     assert not hasattr(model, "domains_")
@@ -64,7 +64,7 @@ def test_a_cluster_that_goes_away_in_a_fit_is_said_and_changes_nothing(monkeypat
     distributed = pytest.importorskip("distributed")
     X, y, names = family(n_rows=10)
     known = {"sample_domain": names, "source_domains": ["d00", "d01"]}
-    model = VDIClassifier(**SHORT).fit(X, y, **known)
+    model = CrossDomainClassifier(**SHORT).fit(X, y, **known)
     before = model.predict_proba(X, sample_domain=names)
 
     def gone(*_, **__):

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import domindex
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.datasets import make_circle
 from domindex.errors import InputError, PredictorError
 
@@ -58,7 +58,7 @@ def fit(model, family, y=None):
     ],
 )
 def test_a_classifier_is_fitted_saved_and_loaded(family, predictor, settings, tmp_path):
-    model = fit(VDIClassifier(predictor=predictor, **settings), family)
+    model = fit(CrossDomainClassifier(predictor=predictor, **settings), family)
     assert len(model.candidates_) > (settings is QUICK)
     asked = {"sample_domain": family.sample_domain}
     predicted = model.predict_proba(family.X, **asked)
@@ -80,7 +80,7 @@ def test_a_classifier_is_fitted_saved_and_loaded(family, predictor, settings, tm
 )
 def test_a_regressor_is_fitted_saved_and_loaded(family, predictor, tmp_path):
     y = np.column_stack([family.X[:, 0], -family.X[:, 1]])
-    model = fit(VDIRegressor(predictor=predictor, **ONCE), family, y)
+    model = fit(CrossDomainRegressor(predictor=predictor, **ONCE), family, y)
     asked = {"sample_domain": family.sample_domain}
     predicted = model.predict(family.X, **asked)
     assert predicted.shape == y.shape
@@ -90,7 +90,7 @@ def test_a_regressor_is_fitted_saved_and_loaded(family, predictor, tmp_path):
 
 
 def test_ones_own_is_used_and_not_saved_half(family, tmp_path):
-    model = fit(VDIClassifier(predictor=Share(), **ONCE), family)
+    model = fit(CrossDomainClassifier(predictor=Share(), **ONCE), family)
     assert np.isfinite(model.predict_proba(family.X)).all()
     with pytest.raises(InputError, match=r"The predictor Share cannot be kept .* Use pickle"):
         model.save(tmp_path / "model")
@@ -98,6 +98,6 @@ def test_ones_own_is_used_and_not_saved_half(family, tmp_path):
 
 
 def test_one_that_fails_is_named(family):
-    model = VDIClassifier(predictor=LogisticRegression(C=-1.0), **QUICK)
+    model = CrossDomainClassifier(predictor=LogisticRegression(C=-1.0), **QUICK)
     with pytest.raises(PredictorError, match="'LogisticRegression' failed to fit"):
         fit(model, family)

@@ -3,7 +3,7 @@
 import pytest
 from torch import nn
 
-from domindex import Backbone, Training, VDIClassifier
+from domindex import Backbone, CrossDomainClassifier, Training
 from domindex.errors import InputError
 from domindex_bench.data.compcars import CompCars
 from domindex_bench.data.drawn_cars import write_generated_compcars
@@ -18,7 +18,7 @@ def cars(tmp_path):
 
 def model():
     pooled = nn.Sequential(nn.AvgPool2d(4), nn.Flatten())
-    return VDIClassifier(
+    return CrossDomainClassifier(
         backbone=Backbone(pooled, frozen=True),
         representation="raw",
         predictor="linear",

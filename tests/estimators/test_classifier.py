@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from domindex import Network, Training, VDIClassifier
+from domindex import CrossDomainClassifier, Network, Training
 from domindex.datasets import make_circle, make_domain_graph
 from domindex.errors import InputError, TrainingDiverged
 from domindex.evaluation import index_correlation
@@ -38,7 +38,7 @@ def family():
 
 @pytest.fixture(scope="module")
 def fitted(family):
-    return fit(VDIClassifier(**QUICK), family)
+    return fit(CrossDomainClassifier(**QUICK), family)
 
 
 @pytest.fixture(scope="module", params=["auto", None])
@@ -46,7 +46,7 @@ def by_flow(request, family):
     """A model with a flow and one without, and the setting."""
     if request.param == "auto":
         return request.getfixturevalue("fitted"), "auto"
-    return fit(VDIClassifier(flow=request.param, **QUICK), family), request.param
+    return fit(CrossDomainClassifier(flow=request.param, **QUICK), family), request.param
 
 
 def fit(model, family, y=None):
@@ -70,7 +70,7 @@ def test_noise_in_target_labels_changes_no_prediction_by_a_bit(family, by_flow):
     first, flow = by_flow
     rng = np.random.default_rng(0)
     noisy = np.where(family.is_source, family.y, rng.integers(-9, 99, size=len(family.y)))
-    second = fit(VDIClassifier(flow=flow, **QUICK), family, noisy)
+    second = fit(CrossDomainClassifier(flow=flow, **QUICK), family, noisy)
     np.testing.assert_array_equal(
         first.predict_proba(family.X, sample_domain=family.sample_domain),
         second.predict_proba(family.X, sample_domain=family.sample_domain),
@@ -83,7 +83,7 @@ def test_the_same_seed_gives_the_same_model_whatever_the_global_state(family, by
     torch.manual_seed(123)
     np.random.seed(123)  # noqa: NPY002 - the global state is the point
     before = torch.random.get_rng_state()
-    second = fit(VDIClassifier(flow=flow, **QUICK), family)
+    second = fit(CrossDomainClassifier(flow=flow, **QUICK), family)
     assert torch.equal(torch.random.get_rng_state(), before)
     np.testing.assert_array_equal(
         first.predict_proba(family.X, sample_domain=family.sample_domain),
@@ -92,7 +92,7 @@ def test_the_same_seed_gives_the_same_model_whatever_the_global_state(family, by
 
 
 def test_another_seed_gives_another_model(family, fitted):
-    other = fit(VDIClassifier(**{**QUICK, "random_state": 1}), family)
+    other = fit(CrossDomainClassifier(**{**QUICK, "random_state": 1}), family)
     assert not np.array_equal(
         fitted.predict_proba(family.X, sample_domain=family.sample_domain),
         other.predict_proba(family.X, sample_domain=family.sample_domain),
@@ -139,7 +139,7 @@ def test_everything_a_user_reads_has_its_shape(family, fitted):
 def test_a_domain_with_more_rows_has_a_surer_place():
     few, many = (
         fit(
-            VDIClassifier(**LINEAR, training=Training(index_steps=100), random_state=0),
+            CrossDomainClassifier(**LINEAR, training=Training(index_steps=100), random_state=0),
             make_circle(n_domains=12, samples_per_domain=n, random_state=0),
         )
         for n in (10, 300)
@@ -167,7 +167,7 @@ def test_history_has_a_column_per_term_and_stays_finite(fitted):
 def test_a_rotating_family_is_solved_where_a_source_model_fails():
     family = make_circle(n_domains=16, samples_per_domain=60, random_state=0)
     model = fit(
-        VDIClassifier(
+        CrossDomainClassifier(
             predictor="network", training=Training(index_steps=20, steps=150), random_state=0
         ),
         family,
@@ -198,7 +198,7 @@ def test_new_domains_are_predicted_without_changing_the_model(family, fitted):
 def test_names_and_classes_of_any_kind_come_back_as_they_were_given(family):
     names = np.array([f"site {n}" for n in family.sample_domain])
     labels = np.where(family.y == 1, "yes", "no")
-    model = VDIClassifier(**QUICK).fit(
+    model = CrossDomainClassifier(**QUICK).fit(
         pd.DataFrame(family.X, columns=["east", "north"]),
         labels,
         sample_domain=names,
@@ -214,7 +214,7 @@ def test_unequal_sizes_down_to_one_row_and_several_classes():
     family = make_domain_graph(
         n_domains=9, n_sources=4, samples_per_domain=sizes, n_classes=3, random_state=0
     )
-    model = fit(VDIClassifier(**QUICK), family)
+    model = fit(CrossDomainClassifier(**QUICK), family)
     assert model.predict_proba(family.X, sample_domain=family.sample_domain).shape[1] == len(
         model.classes_
     )
@@ -226,7 +226,7 @@ def test_images_and_many_features_are_flattened(flow):
     images = rng.normal(size=(120, 1, 6, 7)).astype(np.float32)
     domains = np.repeat(np.arange(6), 20)
     labels = rng.integers(0, 2, size=120)
-    model = VDIClassifier(flow=flow, **QUICK).fit(
+    model = CrossDomainClassifier(flow=flow, **QUICK).fit(
         images, labels, sample_domain=domains, source_domains=[0, 1]
     )
     assert model.predict(images, sample_domain=domains).shape == (120,)
@@ -238,13 +238,13 @@ def test_more_domains_than_a_step_takes():
     n_domains = TrainingSettings().max_domains + 10
     family = make_circle(n_domains=n_domains, samples_per_domain=4, random_state=0)
     short = {"representation": "raw", "training": Training(index_steps=2, steps=3)}
-    model = fit(VDIClassifier(**QUICK | short), family)
+    model = fit(CrossDomainClassifier(**QUICK | short), family)
     assert model.domain_indices_.shape == (n_domains, 2)
 
 
 def test_hostile_scales_do_not_break_the_fit(family):
     shifted = family.X * 1e6 + 1e9
-    model = VDIClassifier(**QUICK).fit(
+    model = CrossDomainClassifier(**QUICK).fit(
         shifted,
         family.y,
         sample_domain=family.sample_domain,
@@ -256,14 +256,14 @@ def test_hostile_scales_do_not_break_the_fit(family):
 def test_constant_inputs_give_an_answer_not_nan():
     X = np.ones((40, 3))
     y = np.tile([0, 1], 20)
-    model = VDIClassifier(**QUICK).fit(X, y, sample_domain=[1] * 20 + [-2] * 20)
+    model = CrossDomainClassifier(**QUICK).fit(X, y, sample_domain=[1] * 20 + [-2] * 20)
     assert np.isfinite(model.predict_proba(X)).all()
 
 
 def test_divergence_is_reported_not_returned(family):
     with pytest.raises(TrainingDiverged, match="learning_rate"):
         fit(
-            VDIClassifier(
+            CrossDomainClassifier(
                 predictor="network", training=Training(learning_rate=1e30), random_state=0
             ),
             family,
@@ -304,20 +304,20 @@ def test_pickles_and_clones_like_any_estimator(family, fitted):
 )
 def test_settings_that_cannot_work_are_refused(family, setting, word):
     with pytest.raises(InputError, match=word):
-        fit(VDIClassifier(**{**QUICK, **setting}), family)
+        fit(CrossDomainClassifier(**{**QUICK, **setting}), family)
 
 
 def test_a_progress_bar_is_shown_on_demand_only(family, capsys):
     short = {"representation": "raw", "training": Training(index_steps=2, steps=2)}
-    fit(VDIClassifier(**QUICK | short), family)
+    fit(CrossDomainClassifier(**QUICK | short), family)
     assert capsys.readouterr().err == ""
-    fit(VDIClassifier(**QUICK | short, verbose=1), family)
+    fit(CrossDomainClassifier(**QUICK | short, verbose=1), family)
     assert "encoding" in capsys.readouterr().err
 
 
 def test_domains_are_routed_through_a_pipeline(family):
     with sklearn.config_context(enable_metadata_routing=True):
-        model = make_pipeline(StandardScaler(), VDIClassifier(**QUICK))
+        model = make_pipeline(StandardScaler(), CrossDomainClassifier(**QUICK))
         model.fit(
             family.X,
             family.y,
@@ -330,7 +330,7 @@ def test_domains_are_routed_through_a_pipeline(family):
 
 
 def test_nested_settings_are_scikit_learn_parameters(family):
-    model = VDIClassifier(
+    model = CrossDomainClassifier(
         predictor="network", training=Training(steps=3, index_steps=3), network=Network()
     )
     model.set_params(training__steps=4, network__width=16, index_dim=1)
@@ -356,7 +356,7 @@ def test_fewer_local_components_draw_another_map():
     X[:, 1] += 2 * np.sin(domains)
     labels = rng.integers(0, 2, size=320)
     one, two = (
-        VDIClassifier(local_dim=size, **QUICK | LINEAR).fit(
+        CrossDomainClassifier(local_dim=size, **QUICK | LINEAR).fit(
             X, labels, sample_domain=domains, source_domains=[0, 1, 2]
         )
         for size in (1, 2)
@@ -369,7 +369,10 @@ def test_fewer_local_components_draw_another_map():
 @pytest.mark.full
 def test_the_paper_s_map_moves_with_the_steps_of_its_indices(family):
     short, long = (
-        fit(VDIClassifier(flow=None, training=Training(index_steps=n, steps=2, starts=1)), family)
+        fit(
+            CrossDomainClassifier(flow=None, training=Training(index_steps=n, steps=2, starts=1)),
+            family,
+        )
         for n in (2, 50)
     )
     assert not np.allclose(short.domain_distances_, long.domain_distances_, rtol=1e-2)
@@ -377,7 +380,7 @@ def test_the_paper_s_map_moves_with_the_steps_of_its_indices(family):
 
 @pytest.mark.parametrize("kind", ["raw", "with_index", "domain_standardised", "flow"])
 def test_a_representation_can_be_prescribed(family, kind):
-    model = fit(VDIClassifier(representation=kind, **QUICK), family)
+    model = fit(CrossDomainClassifier(representation=kind, **QUICK), family)
     assert model.representation_ == kind
     assert model.candidates_["candidate"].tolist() == [f"network on {kind}"]
     proba = model.predict_proba(family.X, sample_domain=family.sample_domain)
@@ -385,6 +388,8 @@ def test_a_representation_can_be_prescribed(family, kind):
 
 
 def test_a_linear_predictor_can_be_asked_for(family):
-    model = fit(VDIClassifier(**{**QUICK, "predictor": "linear", "representation": "flow"}), family)
+    model = fit(
+        CrossDomainClassifier(**{**QUICK, "predictor": "linear", "representation": "flow"}), family
+    )
     assert target_accuracy(model, family) > 0.9
     assert not (model.history_.phase == "encoding").any()

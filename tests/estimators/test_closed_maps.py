@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import domindex
-from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
 from domindex.datasets import load_dataset, make_circle, make_seasonal
 from domindex.evaluation import circular_correlation
 
@@ -39,7 +39,7 @@ def seasonal():
 
 @pytest.fixture(scope="module")
 def model(seasonal):
-    return VDIClassifier(**SETTINGS).fit(
+    return CrossDomainClassifier(**SETTINGS).fit(
         seasonal.X,
         seasonal.y,
         sample_domain=seasonal.sample_domain,
@@ -50,7 +50,7 @@ def model(seasonal):
 @pytest.fixture(scope="module")
 def turned():
     X, y, domains = half_turn()
-    model = VDIClassifier(**SETTINGS | {"candidates": [("flow", "linear")]})
+    model = CrossDomainClassifier(**SETTINGS | {"candidates": [("flow", "linear")]})
     return model.fit(X, y, sample_domain=domains, source_domains=range(5))
 
 
@@ -100,7 +100,7 @@ def test_a_closed_model_is_saved_and_opened_as_it_was(model, seasonal, tmp_path)
 
 def test_an_open_model_is_saved_as_before_maps_could_close(tmp_path):
     family = make_circle(n_domains=8, n_sources=3, samples_per_domain=20)
-    open_model = VDIClassifier(**SETTINGS).fit(
+    open_model = CrossDomainClassifier(**SETTINGS).fit(
         family.X,
         family.y,
         sample_domain=family.sample_domain,
@@ -139,7 +139,7 @@ def test_what_inputs_cannot_tell_is_right_one_way_round_only(turned):
 @pytest.mark.full
 def test_errors_of_values_are_wider_where_the_ways_differ():
     X, y, domains = half_turn()
-    model = VDIRegressor(**SETTINGS | {"candidates": [("flow", "linear")]})
+    model = CrossDomainRegressor(**SETTINGS | {"candidates": [("flow", "linear")]})
     model.fit(X, 2.0 * y, sample_domain=domains, source_domains=range(5))
     forecast = model.forecast_.set_index("domain")
     assert (forecast.loc[8:14, "two_ways"] < 0.1).all()
@@ -149,7 +149,9 @@ def test_errors_of_values_are_wider_where_the_ways_differ():
 
 @pytest.mark.full
 def test_the_papers_model_has_angles_too(seasonal):
-    model = VDIClassifier(flow=None, training=Training(index_steps=5, steps=5), random_state=0)
+    model = CrossDomainClassifier(
+        flow=None, training=Training(index_steps=5, steps=5), random_state=0
+    )
     model.fit(
         seasonal.X,
         seasonal.y,
@@ -178,7 +180,7 @@ def test_moment_flow_runs_around_the_ring(seasonal):
 def digits():
     """8 x 8 digits that turn by half a circle, and a fit that follows them over their grid."""
     data = load_dataset("rotating-digits")
-    model = VDIClassifier(**SETTINGS | {"candidates": [("grid_flow", "neighbours")]})
+    model = CrossDomainClassifier(**SETTINGS | {"candidates": [("grid_flow", "neighbours")]})
     model.fit(data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains)
     return model, data
 

@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.errors import CollapseWarning
-from domindex.estimators.vdi import warn_of_collapse
+from domindex.estimators.cross_domain import warn_of_collapse
 from domindex.representations import PlacedRows, RepresentedRows
 
 PLACES = {"a": np.zeros(2), "b": np.ones(2)}
@@ -44,7 +44,7 @@ def test_copies_of_one_domain_are_reported_by_a_fit():
     rng = np.random.default_rng(0)
     one = rng.normal(size=(20, 2))
     X, y = np.tile(one, (4, 1)), np.tile(one[:, 0] > 0, 4).astype(int)
-    model = VDIClassifier(
+    model = CrossDomainClassifier(
         candidates=[("raw", "linear")], training=Training(steps=2, index_steps=2), random_state=0
     )
     names = np.repeat(["a", "b", "c", "d"], 20)

@@ -8,7 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 import domindex
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.committee import context as fit_context
 from domindex.committee.committee import PredictorMember
 from domindex.datasets import make_circle
@@ -64,14 +64,14 @@ def fit(model, X, y, domain, n_sources=4, **how):
 @pytest.fixture(scope="module")
 def several():
     X, y, domain, _ = line()
-    return fit(VDIClassifier(candidates=SEVERAL, **QUICK), X, y, domain), X, domain
+    return fit(CrossDomainClassifier(candidates=SEVERAL, **QUICK), X, y, domain), X, domain
 
 
 @pytest.fixture(scope="module")
 def values():
     X, _, domain, across = line()
     y = np.column_stack([across, X[:, 0] - across])
-    return fit(VDIRegressor(candidates=SEVERAL, **QUICK), X, y, domain), X, domain
+    return fit(CrossDomainRegressor(candidates=SEVERAL, **QUICK), X, y, domain), X, domain
 
 
 def test_the_mean_of_several_members_predicts(several):
@@ -87,7 +87,7 @@ def test_the_mean_of_several_members_predicts(several):
 def test_what_stands_in_targets_labels_changes_nothing(several):
     model, X, domain = several
     y = np.where(np.isin(domain, ["d4", "d5"]), -7, X[:, 1] > 0)
-    again = fit(VDIClassifier(candidates=SEVERAL, **QUICK), X, y, domain)
+    again = fit(CrossDomainClassifier(candidates=SEVERAL, **QUICK), X, y, domain)
     asked = {"sample_domain": domain}
     assert again.predict_proba(X, **asked).tobytes() == model.predict_proba(X, **asked).tobytes()
     pd.testing.assert_frame_equal(again.forecast_, model.forecast_)
@@ -161,7 +161,7 @@ def test_a_summary_names_members_and_what_to_expect(several):
 
 
 @pytest.mark.parametrize(
-    "kind", [VDIClassifier, pytest.param(VDIRegressor, marks=pytest.mark.full)]
+    "kind", [CrossDomainClassifier, pytest.param(CrossDomainRegressor, marks=pytest.mark.full)]
 )
 def test_trees_in_threads_are_those_of_one_thread(kind, monkeypatch):
     X, y, domain, _ = line(n_domains=4, n_rows=12)
@@ -177,8 +177,10 @@ def test_trees_in_threads_are_those_of_one_thread(kind, monkeypatch):
 def test_little_effort_takes_few_steps_for_the_indices_unless_told():
     X, y, domain, _ = line(n_domains=4, n_rows=10)
     pairs = [("raw", "linear")]
-    short = fit(VDIClassifier(candidates=pairs, effort="quick", random_state=0), X, y, domain, 2)
-    told = fit(VDIClassifier(candidates=pairs, effort="quick", **QUICK), X, y, domain, 2)
+    short = fit(
+        CrossDomainClassifier(candidates=pairs, effort="quick", random_state=0), X, y, domain, 2
+    )
+    told = fit(CrossDomainClassifier(candidates=pairs, effort="quick", **QUICK), X, y, domain, 2)
     assert (len(short.history_), len(told.history_)) == (50, 3)
 
 
@@ -186,7 +188,7 @@ def test_an_estimator_without_probabilities_is_named():
     X, y, domain, _ = line()
     pairs = [("raw", "linear"), ("raw", SVC())]
     with pytest.raises(InputError, match="SVC, which has no predict_proba"):
-        fit(VDIClassifier(candidates=pairs, **QUICK), X, y, domain)
+        fit(CrossDomainClassifier(candidates=pairs, **QUICK), X, y, domain)
 
 
 @pytest.mark.parametrize("fault", ["nan", "raise"])
@@ -194,7 +196,7 @@ def test_one_that_fails_is_left_out_with_a_warning_where_there_are_others(fault)
     X, y, domain, _ = line()
     pairs = [("raw", "linear"), ("raw", Faulty(fault))]
     with pytest.warns(UserWarning, match="Faulty on raw is left out"):
-        model = fit(VDIClassifier(candidates=pairs, **QUICK), X, y, domain)
+        model = fit(CrossDomainClassifier(candidates=pairs, **QUICK), X, y, domain)
     assert model.candidates_["candidate"].tolist()[0].endswith("linear on raw")
     assert "Faulty" not in set(model.candidates_["predictor"])
 
@@ -203,14 +205,14 @@ def test_one_that_fails_is_left_out_with_a_warning_where_there_are_others(fault)
 def test_one_that_fails_alone_is_named(fault):
     X, y, domain, _ = line()
     with pytest.raises(PredictorError, match="'Faulty'"):
-        fit(VDIClassifier(candidates=[("raw", Faulty(fault))], **QUICK), X, y, domain)
+        fit(CrossDomainClassifier(candidates=[("raw", Faulty(fault))], **QUICK), X, y, domain)
 
 
 def test_a_users_estimator_stands_beside_others():
     X, y, domain, _ = line()
     mine = GaussianNB()
     pairs = [("raw", mine), ("domain_standardised", LogisticRegression()), ("raw", "linear")]
-    model = fit(VDIClassifier(candidates=pairs, **QUICK), X, y, domain)
+    model = fit(CrossDomainClassifier(candidates=pairs, **QUICK), X, y, domain)
     assert {"GaussianNB", "LogisticRegression"} <= set(model.candidates_["predictor"])
     assert not hasattr(mine, "classes_"), "the user's own stays as it is"
 
@@ -233,13 +235,13 @@ def test_a_users_estimator_stands_beside_others():
 def test_settings_that_cannot_work_are_refused(settings, word):
     X, y, domain, _ = line()
     with pytest.raises(InputError, match=word):
-        fit(VDIClassifier(**QUICK, **settings), X, y, domain)
+        fit(CrossDomainClassifier(**QUICK, **settings), X, y, domain)
 
 
 def test_a_class_in_one_source_only_can_be_predicted():
     X, y, domain, across = line()
     y = np.where((domain == "d1") & (across > 1.0), 2, y)
-    model = fit(VDIClassifier(**LINEAR), X, y, domain)
+    model = fit(CrossDomainClassifier(**LINEAR), X, y, domain)
     assert model.classes_.tolist() == [0, 1, 2]
     assert np.isfinite(model.predict_proba(X, sample_domain=domain)).all()
 
@@ -247,7 +249,7 @@ def test_a_class_in_one_source_only_can_be_predicted():
 def test_a_source_with_one_class_is_no_trouble():
     X, y, domain, _ = line()
     y = np.where(domain == "d2", 1, y)
-    model = fit(VDIClassifier(**LINEAR), X, y, domain)
+    model = fit(CrossDomainClassifier(**LINEAR), X, y, domain)
     assert np.isfinite(model.predict_proba(X, sample_domain=domain)).all()
 
 
@@ -255,24 +257,24 @@ def test_a_source_with_one_class_is_no_trouble():
 def test_every_source_with_a_class_of_its_own_is_no_trouble(n_sources):
     X, _, domain, across = line()
     y = (across > 0).astype(int) if n_sources == 1 else (domain == "d0").astype(int)
-    model = fit(VDIClassifier(**LINEAR), X, y, domain, n_sources)
+    model = fit(CrossDomainClassifier(**LINEAR), X, y, domain, n_sources)
     assert np.isfinite(model.predict_proba(X, sample_domain=domain)).all()
 
 
 def test_a_constant_output_is_predicted_as_it_is():
     X, _, domain, _ = line()
-    model = fit(VDIRegressor(**LINEAR), X, np.full(len(X), 3.5), domain)
+    model = fit(CrossDomainRegressor(**LINEAR), X, np.full(len(X), 3.5), domain)
     mean, deviation = model.predict(X, sample_domain=domain, return_std=True)
     np.testing.assert_allclose(mean, 3.5)
     assert (deviation > 0).all()
     assert np.isfinite(model.forecast_["expected_error"]).all()
 
 
-@pytest.mark.parametrize("kind", [VDIClassifier, VDIRegressor])
+@pytest.mark.parametrize("kind", [CrossDomainClassifier, CrossDomainRegressor])
 @pytest.mark.parametrize(("n_domains", "n_sources"), [(2, 1), (3, 2), (5, 1)])
 def test_one_or_two_sources_are_enough(kind, n_domains, n_sources):
     X, y, domain, across = line(n_domains)
-    labels = y if kind is VDIClassifier else across
+    labels = y if kind is CrossDomainClassifier else across
     model = fit(kind(**LINEAR), X, labels, domain, n_sources)
     target = domain == f"d{n_domains - 1}"
     score = model.score(X[target], labels[target], sample_domain=domain[target])
@@ -286,7 +288,7 @@ def test_rows_of_weight_zero_have_no_say():
     weights[::3] = 0.0
     wrong = np.where(weights == 0, 1 - y, y)
     first, second = (
-        fit(VDIClassifier(**LINEAR), X, labels, domain, sample_weight=weights)
+        fit(CrossDomainClassifier(**LINEAR), X, labels, domain, sample_weight=weights)
         for labels in (y, wrong)
     )
     asked = {"sample_domain": domain}
@@ -300,7 +302,7 @@ def test_values_of_weight_zero_have_no_say():
     weights[domain == "d1"] = 0.0
     wrong = np.where(weights == 0, 1e6, across)
     first, second = (
-        fit(VDIRegressor(**LINEAR), X, labels, domain, sample_weight=weights)
+        fit(CrossDomainRegressor(**LINEAR), X, labels, domain, sample_weight=weights)
         for labels in (across, wrong)
     )
     for one, other in zip(
@@ -313,7 +315,7 @@ def test_values_of_weight_zero_have_no_say():
 def test_one_source_that_counts_among_two_is_enough():
     X, y, domain, _ = line()
     weights = np.where(domain == "d0", 0.0, 1.0)
-    model = fit(VDIClassifier(**LINEAR), X, y, domain, 2, sample_weight=weights)
+    model = fit(CrossDomainClassifier(**LINEAR), X, y, domain, 2, sample_weight=weights)
     assert np.isfinite(model.predict_proba(X, sample_domain=domain)).all()
 
 
@@ -323,7 +325,7 @@ def test_balanced_classes_find_more_of_the_rare_one():
     y = np.where(noisy > 1.3, "rare", "common")
     settings = {"predictor": "linear", "representation": "raw", **QUICK}
     plain, balanced, named = (
-        fit(VDIClassifier(class_weight=weight, **settings), X, y, domain)
+        fit(CrossDomainClassifier(class_weight=weight, **settings), X, y, domain)
         for weight in (None, "balanced", {"rare": 50.0})
     )
     found = [
@@ -337,7 +339,7 @@ def test_weights_of_classes_are_saved(tmp_path):
     X, y, domain, _ = line()
     settings = {"predictor": "linear", "representation": "raw", **QUICK}
     for number, weight in enumerate(["balanced", {0: 1.0, 1: 2.0}]):
-        model = fit(VDIClassifier(class_weight=weight, **settings), X, y, domain)
+        model = fit(CrossDomainClassifier(class_weight=weight, **settings), X, y, domain)
         model.save(tmp_path / str(number))
         assert domindex.load(tmp_path / str(number)).class_weight == weight
 
@@ -345,7 +347,7 @@ def test_weights_of_classes_are_saved(tmp_path):
 @pytest.mark.full
 def test_the_default_solves_a_rotating_family():
     family = make_circle(n_domains=12, n_sources=5, samples_per_domain=40, random_state=0)
-    model = VDIClassifier(**QUICK).fit(
+    model = CrossDomainClassifier(**QUICK).fit(
         family.X,
         family.y,
         sample_domain=family.sample_domain,
@@ -363,14 +365,14 @@ def test_the_default_solves_a_rotating_family():
 @pytest.mark.slow
 def test_little_effort_tries_linear_rules_and_trees():
     X, y, domain, _ = line()
-    model = fit(VDIClassifier(effort="quick", **QUICK), X, y, domain)
+    model = fit(CrossDomainClassifier(effort="quick", **QUICK), X, y, domain)
     assert set(model.candidates_["predictor"]) == {"linear", "trees"}
 
 
 def test_a_network_that_was_asked_for_is_tried_in_haste_too():
     family = make_circle(n_domains=6, n_sources=3, samples_per_domain=20, random_state=0)
     asked = [("raw", "linear"), ("flow", "network")]
-    model = VDIClassifier(candidates=asked, effort="quick", **QUICK)
+    model = CrossDomainClassifier(candidates=asked, effort="quick", **QUICK)
     model.fit(
         family.X,
         family.y,

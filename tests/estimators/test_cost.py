@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.datasets import make_drift
 from domindex.estimators.cost import (
     COEFFICIENTS,
@@ -78,14 +78,14 @@ def test_seconds_in_words(seconds, words):
 
 def test_a_long_fit_says_so_before_it_starts(monkeypatch, capsys):
     data = make_drift(n_domains=5, n_sources=2, samples_per_domain=8, n_features=2)
-    monkeypatch.setattr("domindex.estimators.vdi.estimate_seconds", lambda *_: 250.0)
-    model = VDIClassifier(
+    monkeypatch.setattr("domindex.estimators.cross_domain.estimate_seconds", lambda *_: 250.0)
+    model = CrossDomainClassifier(
         effort="quick", training=Training(index_steps=1), verbose=1, random_state=0
     )
     model.fit(data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains)
     told = capsys.readouterr().err
     assert told.startswith("This will take about 4 minutes or so.")
-    monkeypatch.setattr("domindex.estimators.vdi.estimate_seconds", lambda *_: 5.0)
+    monkeypatch.setattr("domindex.estimators.cross_domain.estimate_seconds", lambda *_: 5.0)
     with show_progress(1) as progress:
         checked = check_domain_data(data.X, data.y, data.sample_domain, data.source_domains)
         model._announce_cost(checked, progress)

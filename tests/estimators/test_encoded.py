@@ -7,7 +7,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import domindex
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.committee.candidates import list_candidates
 from domindex.committee.committee import EncodedMember
 from domindex.committee.network import EncodedFolds
@@ -30,7 +30,7 @@ class Broken(GaussianNB):
 @pytest.fixture(scope="module")
 def classes():
     pairs = [("raw", "linear"), ("encoded", "linear"), ("encoded", "trees")]
-    return VDIClassifier(candidates=pairs, **SHORT).fit(DATA.X, DATA.y, **HOW)
+    return CrossDomainClassifier(candidates=pairs, **SHORT).fit(DATA.X, DATA.y, **HOW)
 
 
 def test_what_the_network_encodes_is_weighed_beside_the_rest(classes):
@@ -67,7 +67,7 @@ def test_a_domain_that_is_added_is_predicted_as_a_new_one(classes):
 
 def test_one_rule_on_what_the_network_encodes_is_asked_for_by_name():
     values = np.column_stack([DATA.y, 10.0 - 2.0 * DATA.y])
-    model = VDIRegressor(representation="encoded", predictor="linear", **SHORT)
+    model = CrossDomainRegressor(representation="encoded", predictor="linear", **SHORT)
     model.fit(DATA.X, values, **HOW)
     assert model.candidates_["candidate"].tolist() == ["linear on encoded"]
     predicted, deviation = model.predict(DATA.X, sample_domain=DATA.sample_domain, return_std=True)
@@ -79,7 +79,7 @@ def test_one_rule_on_what_the_network_encodes_is_asked_for_by_name():
 
 def test_the_network_and_a_rule_on_its_encoding_share_one_training():
     pairs = [("flow", "network"), ("encoded", "linear")]
-    model = VDIClassifier(candidates=pairs, **SHORT).fit(DATA.X, DATA.y, **HOW)
+    model = CrossDomainClassifier(candidates=pairs, **SHORT).fit(DATA.X, DATA.y, **HOW)
     phases = model.history_["phase"].tolist()
     assert phases.count("encoding") == 6
     assert {"network on flow", "linear on encoded"} == set(model.candidates_["candidate"])
@@ -96,7 +96,7 @@ def test_labels_of_held_out_sources_do_not_reach_what_predicts_them(monkeypatch)
 
     monkeypatch.setattr(EncodedFolds, "of_networks", classmethod(keep))
     for y in (DATA.y, np.where(DATA.sample_domain == turned, 1 - DATA.y, DATA.y)):
-        VDIClassifier(candidates=[("encoded", "linear")], **SHORT).fit(DATA.X, y, **HOW)
+        CrossDomainClassifier(candidates=[("encoded", "linear")], **SHORT).fit(DATA.X, y, **HOW)
     (first, folds), (second, others) = kept
     for fold, other in zip(folds, others):
         known = turned in DATA.sample_domain[fold.train]
@@ -110,10 +110,10 @@ def test_labels_of_held_out_sources_do_not_reach_what_predicts_them(monkeypatch)
 def test_a_predictor_that_fails_on_it_is_left_out_where_there_are_others():
     pairs = [("raw", "linear"), ("encoded", Broken())]
     with pytest.warns(UserWarning, match="I would rather not"):
-        model = VDIClassifier(candidates=pairs, **SHORT).fit(DATA.X, DATA.y, **HOW)
+        model = CrossDomainClassifier(candidates=pairs, **SHORT).fit(DATA.X, DATA.y, **HOW)
     assert model.candidates_["candidate"].tolist() == ["linear on raw"]
     with pytest.raises(PredictorError, match="I would rather not"):
-        VDIClassifier(candidates=pairs[1:], **SHORT).fit(DATA.X, DATA.y, **HOW)
+        CrossDomainClassifier(candidates=pairs[1:], **SHORT).fit(DATA.X, DATA.y, **HOW)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_predictor_that_fails_on_it_is_left_out_where_there_are_others():
 )
 def test_the_network_does_not_encode_for_itself(settings):
     with pytest.raises(InputError, match="Choose another predictor for 'encoded'"):
-        VDIClassifier(**settings).fit(DATA.X, DATA.y, **HOW)
+        CrossDomainClassifier(**settings).fit(DATA.X, DATA.y, **HOW)
 
 
 def test_the_default_tries_it_wherever_it_tries_the_network():

@@ -8,11 +8,11 @@ import pytest
 
 import domindex
 from domindex import (
+    CrossDomainClassifier,
+    CrossDomainRegressor,
     Predictor,
     Representation,
     Training,
-    VDIClassifier,
-    VDIRegressor,
     list_predictors,
     list_representations,
     register_predictor,
@@ -106,18 +106,18 @@ def fit(model, family, y=None):
 @pytest.mark.parametrize(
     "model",
     [
-        VDIClassifier(representation="polar", predictor="nearest mean", **QUICK),
-        VDIClassifier(representation="polar", predictor="network", **QUICK),
-        VDIClassifier(predictor="nearest mean", **QUICK),
-        VDIRegressor(representation="polar", predictor="nearest mean", **QUICK),
-        VDIRegressor(representation="polar", predictor="network", **QUICK),
+        CrossDomainClassifier(representation="polar", predictor="nearest mean", **QUICK),
+        CrossDomainClassifier(representation="polar", predictor="network", **QUICK),
+        CrossDomainClassifier(predictor="nearest mean", **QUICK),
+        CrossDomainRegressor(representation="polar", predictor="nearest mean", **QUICK),
+        CrossDomainRegressor(representation="polar", predictor="network", **QUICK),
     ],
     ids=lambda model: f"{type(model).__name__} {model.representation} {model.predictor}",
 )
 def test_they_fit_predict_a_new_domain_save_and_load(model, family, registered, tmp_path):
-    y = family.y if isinstance(model, VDIClassifier) else family.X[:, 0]
+    y = family.y if isinstance(model, CrossDomainClassifier) else family.X[:, 0]
     model = fit(model, family, y)
-    asked = "predict_proba" if isinstance(model, VDIClassifier) else "predict"
+    asked = "predict_proba" if isinstance(model, CrossDomainClassifier) else "predict"
     new = {"sample_domain": ["never seen"] * len(family.X)}
     predicted = getattr(model, asked)(family.X, **new)
     assert np.isfinite(predicted).all()
@@ -136,7 +136,9 @@ def test_they_are_listed_and_gone_when_taken_away(registered):
 
 
 def test_a_saved_model_asks_for_what_is_not_registered(family, registered, tmp_path):
-    model = fit(VDIClassifier(representation="polar", predictor="nearest mean", **QUICK), family)
+    model = fit(
+        CrossDomainClassifier(representation="polar", predictor="nearest mean", **QUICK), family
+    )
     model.save(tmp_path / "model")
     REPRESENTATIONS.remove("polar")
     with pytest.raises(InputError, match=r"no representation 'polar'.*register your own"):
@@ -150,11 +152,11 @@ def test_a_saved_model_asks_for_what_is_not_registered(family, registered, tmp_p
 
 def test_an_unknown_name_is_refused_with_the_known_ones(family):
     with pytest.raises(InputError, match=r"no representation 'polar'; there are raw, with_index"):
-        fit(VDIClassifier(representation="polar", predictor="network", **QUICK), family)
+        fit(CrossDomainClassifier(representation="polar", predictor="network", **QUICK), family)
     with pytest.raises(
         InputError, match=r"no predictor 'stumps'; there are linear, kernel, trees, boosting"
     ):
-        fit(VDIClassifier(predictor="stumps", **QUICK), family)
+        fit(CrossDomainClassifier(predictor="stumps", **QUICK), family)
 
 
 def test_auto_is_nobodys_name():
@@ -171,7 +173,7 @@ def test_auto_is_nobodys_name():
 )
 def test_a_predictor_that_returns_nonsense_is_named(family, registered, monkeypatch, bad, word):
     settings = {"representation": "raw", "predictor": "nearest mean", **QUICK}
-    model = fit(VDIClassifier(**settings), family)
+    model = fit(CrossDomainClassifier(**settings), family)
     monkeypatch.setattr(Nearest, "predict", lambda self, features: bad(features))
     with pytest.raises(PredictorError, match=f"The predictor 'nearest mean' returned .*{word}"):
         model.predict(family.X)

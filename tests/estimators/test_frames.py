@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import domindex
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.errors import (
     ClassNameWarning,
     InputError,
@@ -41,7 +41,7 @@ INPUTS = ["x", "z", "color"]
 
 
 def make():
-    return VDIClassifier(
+    return CrossDomainClassifier(
         candidates=[("raw", "linear")], training=Training(index_steps=2), random_state=0
     )
 
@@ -155,7 +155,7 @@ def test_local_indices_come_as_a_frame_where_asked_for(model, table):
 
 
 def test_the_package_lists_what_it_offers():
-    assert {"VDIClassifier", "load", "tables", "reporting", "errors"} <= set(dir(domindex))
+    assert {"CrossDomainClassifier", "load", "tables", "reporting", "errors"} <= set(dir(domindex))
     assert domindex.tables.fit_table is not None
 
 

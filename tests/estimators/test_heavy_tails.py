@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex import Training, VDIRegressor
+from domindex import CrossDomainRegressor, Training
 
 N_DOMAINS, N_ROWS = 10, 60
 NOISE = {
@@ -24,7 +24,7 @@ def test_the_deviation_is_of_the_size_of_the_errors_in_targets(noise):
         domain = np.repeat(np.arange(N_DOMAINS), N_ROWS)
         X = rng.normal(size=(len(domain), 2)) + 0.5 * domain[:, None]
         y = X.sum(axis=1) + NOISE[noise](rng, len(domain))
-        model = VDIRegressor(
+        model = CrossDomainRegressor(
             candidates=[("raw", "linear")], training=Training(index_steps=3), random_state=0
         )
         model.fit(X, y, sample_domain=domain, source_domains=range(0, N_DOMAINS, 2))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import domindex
-from domindex import MomentFlow, Network, Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Network, Training
 from domindex.baselines import DANN
 from domindex.errors import DomainNameWarning, ExtremeValueWarning, InputError
 
@@ -34,12 +34,12 @@ def fit(model, inputs=X, y=Y, domains=DOMAINS, sources=SOURCES, **more):
 
 @pytest.fixture(scope="module")
 def classifier():
-    return fit(VDIClassifier(**PLAIN))
+    return fit(CrossDomainClassifier(**PLAIN))
 
 
 @pytest.fixture(scope="module")
 def regressor():
-    return fit(VDIRegressor(**PLAIN), y=VALUES)
+    return fit(CrossDomainRegressor(**PLAIN), y=VALUES)
 
 
 def finite_or_said(call) -> None:
@@ -76,7 +76,7 @@ def test_values_and_places_of_rows_of_any_size_too(regressor, factor):
 @pytest.mark.parametrize("factor", [1e154, 1e300, 1e-300])
 def test_outputs_whose_squares_are_no_numbers_are_refused(factor):
     with pytest.raises(InputError, match="units"):
-        fit(VDIRegressor(**PLAIN), y=VALUES * factor)
+        fit(CrossDomainRegressor(**PLAIN), y=VALUES * factor)
 
 
 def test_a_prediction_that_is_nan_is_an_error_that_names_the_row(classifier, monkeypatch):
@@ -85,14 +85,14 @@ def test_a_prediction_that_is_nan_is_an_error_that_names_the_row(classifier, mon
         result[3] = np.nan
         return result
 
-    monkeypatch.setattr(VDIClassifier, "_predict_mean", spoiled)
+    monkeypatch.setattr(CrossDomainClassifier, "_predict_mean", spoiled)
     with pytest.raises(InputError, match="NaN or infinity in 1 of 48 rows, the first is row 3"):
         classifier.predict_proba(X, sample_domain=DOMAINS)
 
 
 def test_nearly_constant_inputs_and_then_an_ordinary_row():
     nearly = 1.0 + 1e-15 * np.random.default_rng(1).normal(size=X.shape)
-    model = fit(VDIClassifier(**PLAIN), nearly)
+    model = fit(CrossDomainClassifier(**PLAIN), nearly)
     finite_or_said(lambda: model.predict_proba(X, sample_domain=DOMAINS))
 
 
@@ -128,7 +128,7 @@ HOSTILE = {
 @pytest.mark.parametrize("what", list(HOSTILE))
 def test_data_that_cannot_be_used_are_an_input_error(what):
     with pytest.raises(InputError):
-        fit(VDIClassifier(**PLAIN), **HOSTILE[what])
+        fit(CrossDomainClassifier(**PLAIN), **HOSTILE[what])
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_data_that_cannot_be_used_are_an_input_error(what):
 )
 def test_outputs_that_cannot_be_used_are_an_input_error(y):
     with pytest.raises(InputError):
-        fit(VDIRegressor(**PLAIN), y=y)
+        fit(CrossDomainRegressor(**PLAIN), y=y)
 
 
 SETTINGS = [
@@ -172,7 +172,7 @@ SETTINGS = [
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: str(one)[:60])
 def test_settings_that_cannot_be_used_are_an_input_error_before_any_work(setting):
     with pytest.raises(InputError):
-        fit(VDIClassifier(**{**PLAIN, **setting}))
+        fit(CrossDomainClassifier(**{**PLAIN, **setting}))
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_settings_of_other_estimators_too(model):
 
 def test_types_that_numpy_does_not_have_are_read_in_single_precision():
     coarse = torch.tensor(X, dtype=torch.bfloat16)
-    model = fit(VDIClassifier(**PLAIN), coarse)
-    same = fit(VDIClassifier(**PLAIN), coarse.float().numpy())
+    model = fit(CrossDomainClassifier(**PLAIN), coarse)
+    same = fit(CrossDomainClassifier(**PLAIN), coarse.float().numpy())
     np.testing.assert_array_equal(
         model.predict_proba(coarse, sample_domain=DOMAINS),
         same.predict_proba(coarse.float().numpy(), sample_domain=DOMAINS),
@@ -203,7 +203,7 @@ def test_types_that_numpy_does_not_have_are_read_in_single_precision():
 
 
 def test_a_mask_over_labels_of_targets_hides_nothing_that_would_be_read(classifier):
-    hidden = fit(VDIClassifier(**PLAIN), y=np.ma.masked_array(Y, mask=DOMAINS == "d"))
+    hidden = fit(CrossDomainClassifier(**PLAIN), y=np.ma.masked_array(Y, mask=DOMAINS == "d"))
     np.testing.assert_array_equal(
         hidden.predict(X, sample_domain=DOMAINS), classifier.predict(X, sample_domain=DOMAINS)
     )
@@ -211,7 +211,7 @@ def test_a_mask_over_labels_of_targets_hides_nothing_that_would_be_read(classifi
 
 def test_a_domain_that_reads_like_a_known_one_is_new_with_a_warning():
     numbers = np.repeat([1, 2, 3, 4], 12)
-    model = fit(VDIClassifier(**PLAIN), domains=numbers.astype(str), sources=["1", "2"])
+    model = fit(CrossDomainClassifier(**PLAIN), domains=numbers.astype(str), sources=["1", "2"])
     with pytest.warns(DomainNameWarning, match="1, which is not '1'"):
         model.predict(X, sample_domain=numbers)
     with warnings.catch_warnings():
@@ -223,7 +223,7 @@ def test_one_value_out_of_all_proportion_is_named_and_changes_little(classifier)
     spoiled = pd.DataFrame(X, columns=["dose", "age", "weight"])
     spoiled.loc[40, "age"] = 1e12
     with pytest.warns(ExtremeValueWarning, match="'age' holds 1e.12 in row 40"):
-        model = fit(VDIClassifier(**PLAIN), spoiled)
+        model = fit(CrossDomainClassifier(**PLAIN), spoiled)
     assert spoiled.loc[40, "age"] == 1e12
     found = model.predict(pd.DataFrame(X, columns=spoiled.columns), sample_domain=DOMAINS)
     assert (found == classifier.predict(X, sample_domain=DOMAINS)).mean() > 0.9
@@ -233,7 +233,7 @@ def test_one_output_out_of_all_proportion_is_named_and_changes_little(regressor)
     spoiled = VALUES.copy()
     spoiled[3] = 1e12
     with pytest.warns(ExtremeValueWarning, match="Output 0 of y holds 1e.12 in row 3"):
-        model = fit(VDIRegressor(**PLAIN), y=spoiled)
+        model = fit(CrossDomainRegressor(**PLAIN), y=spoiled)
     found, deviation = model.predict(X, sample_domain=DOMAINS, return_std=True)
     expected = regressor.predict(X, sample_domain=DOMAINS)
     assert np.abs(found - expected).max() < np.ptp(VALUES)
@@ -243,7 +243,7 @@ def test_one_output_out_of_all_proportion_is_named_and_changes_little(regressor)
 def test_a_summary_shows_long_and_turning_names_shortly():
     odd = {"c": "c" * 10_000, "d": "\u202ed"}
     names = np.array([odd.get(name, name) for name in DOMAINS], dtype=object)
-    summary = fit(VDIClassifier(**PLAIN), domains=names).summary()
+    summary = fit(CrossDomainClassifier(**PLAIN), domains=names).summary()
     assert max(map(len, summary.splitlines())) < 400
     assert "\u202e" not in summary
     assert "cccc" in summary

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from domindex import MomentFlow, Training, VDIClassifier
+from domindex import CrossDomainClassifier, MomentFlow, Training
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.vdi.training import Trainer
 
@@ -27,8 +27,8 @@ def interrupt(*given, **options):
 @pytest.mark.parametrize(
     ("model", "place", "method"),
     [
-        (VDIClassifier(**SHORT), Trainer, "run"),
-        (VDIClassifier(**SHORT), DomainGeometry, "fit"),
+        (CrossDomainClassifier(**SHORT), Trainer, "run"),
+        (CrossDomainClassifier(**SHORT), DomainGeometry, "fit"),
         (MomentFlow(LogisticRegression()), DomainGeometry, "fit"),
     ],
     ids=["training", "the map", "moment flow"],

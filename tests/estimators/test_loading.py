@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import domindex
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.errors import InputError
 from domindex.persistence.codec import to_plain
 from domindex.persistence.model_folder import (
@@ -52,7 +52,7 @@ def classifier(names=None, classes=("no", "yes"), n_features=3, **settings):
     names = [f"d{number}" for number in range(N_DOMAINS)] if names is None else names
     y = np.array(classes)[(plain[:, 0] > 0).astype(int)]
     domain = [names[number] for number in place]
-    model = VDIClassifier(**QUICK | settings)
+    model = CrossDomainClassifier(**QUICK | settings)
     return model.fit(X, y, sample_domain=domain, source_domains=names[:3]), X, domain
 
 
@@ -60,7 +60,7 @@ def regressor(n_outputs=2, n_features=4, **settings):
     X, plain, place = rows(n_features)
     y = X[:, :n_outputs] + 0.1 * plain[:, -1:]
     y = y[:, 0] if n_outputs == 1 else y
-    model = VDIRegressor(**QUICK | settings)
+    model = CrossDomainRegressor(**QUICK | settings)
     return model.fit(X, y, sample_domain=place, source_domains=[0, 1, 2]), X, list(place)
 
 
@@ -71,7 +71,7 @@ def predictions(model, X, domain):
     placed = model.place_domains(X, sample_domain=new)
     asked.append(placed.filter(regex="index|std|distance|score|low").to_numpy(dtype=float))
     for names in (domain, new):
-        if isinstance(model, VDIClassifier):
+        if isinstance(model, CrossDomainClassifier):
             asked.append(model.predict_proba(X, sample_domain=names))
         else:
             asked += model.predict(X, sample_domain=names, return_std=True)
@@ -160,7 +160,7 @@ def test_a_fresh_process_predicts_bit_for_bit(fitted, folder, tmp_path):
 def test_what_a_user_looks_up_comes_back(fitted, folder):
     model, X, domain = fitted
     revived = domindex.load(folder)
-    assert type(revived) is VDIClassifier
+    assert type(revived) is CrossDomainClassifier
     assert repr(revived.get_params()) == repr(model.get_params())
     assert revived.domains_ == model.domains_
     assert revived.source_domains_ == model.source_domains_
@@ -231,7 +231,7 @@ def test_a_name_that_json_cannot_keep_is_refused(tmp_path):
 
 
 def test_a_class_of_the_users_own_is_not_saved(fitted, tmp_path):
-    class Mine(VDIClassifier):
+    class Mine(CrossDomainClassifier):
         pass
 
     mine = Mine()
@@ -243,7 +243,7 @@ def test_a_class_of_the_users_own_is_not_saved(fitted, tmp_path):
 
 def test_an_unfitted_model_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
-        VDIClassifier().save(tmp_path / "model")
+        CrossDomainClassifier().save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
@@ -387,10 +387,14 @@ def test_sizes_that_the_arrays_do_not_have_are_refused_before_memory_is(folder, 
         domindex.load(folder)
 
 
-@pytest.mark.parametrize("estimator", ["builtins.eval", "BaseVDI", "VDIClassifier()", 3, None])
+@pytest.mark.parametrize(
+    "estimator", ["builtins.eval", "CrossDomainModel", "CrossDomainClassifier()", 3, None]
+)
 def test_only_the_two_estimators_can_be_named(folder, estimator):
     tampered(folder, lambda described: described.update(estimator=estimator))
-    with pytest.raises(InputError, match=r"damaged.*only VDIClassifier, VDIRegressor"):
+    with pytest.raises(
+        InputError, match=r"damaged.*only CrossDomainClassifier, CrossDomainRegressor"
+    ):
         domindex.load(folder)
 
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import domindex
-from domindex import MomentFlow, Training, VDIClassifier
+from domindex import CrossDomainClassifier, MomentFlow, Training
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.settings import MAP
 
@@ -32,7 +32,7 @@ def family():
 @pytest.fixture(scope="module")
 def model(family):
     X, y, names = family
-    chosen = VDIClassifier(
+    chosen = CrossDomainClassifier(
         candidates=[("raw", "linear"), ("flow", "linear")],
         effort="quick",
         training=Training(steps=5, index_steps=5),

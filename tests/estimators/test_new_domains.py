@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import domindex
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.errors import InputError, OffMapWarning
 
 N_DOMAINS, N_ROWS, N_FITTED = 28, 30, 24
@@ -45,7 +45,7 @@ class Case:
 
     def __init__(self, kind, candidates):
         self.X, label, self.names = family()
-        y = label if kind is VDIClassifier else self.X[:, 1] + 0.1 * self.X[:, 0]
+        y = label if kind is CrossDomainClassifier else self.X[:, 1] + 0.1 * self.X[:, 0]
         last = [f"d{k:02}" for k in (5, 11, 17, 22)]
         self.is_new = np.isin(self.names, last)
         self.model = kind(candidates=candidates, **QUICK).fit(
@@ -63,12 +63,12 @@ class Case:
 
 @pytest.fixture(scope="module")
 def classes():
-    return Case(VDIClassifier, EVERY_STATISTIC)
+    return Case(CrossDomainClassifier, EVERY_STATISTIC)
 
 
 @pytest.fixture(scope="module")
 def values():
-    return Case(VDIRegressor, [("raw", "linear"), ("domain_scaled", "linear")])
+    return Case(CrossDomainRegressor, [("raw", "linear"), ("domain_scaled", "linear")])
 
 
 def stranger(case, seed=0):
@@ -138,7 +138,7 @@ def test_added_domains_are_predicted_as_when_they_were_new(which, request):
 
 def test_an_added_domain_keeps_its_statistics_when_few_rows_are_asked():
     """Where domains are standardised, a row by itself tells nothing of its domain."""
-    case = Case(VDIClassifier, [("domain_standardised", "linear")])
+    case = Case(CrossDomainClassifier, [("domain_standardised", "linear")])
     grown = case.grown()
     together = quietly(grown.predict_proba, case.new, sample_domain=case.new_names)
     alone = quietly(grown.predict_proba, case.new[:1], sample_domain=case.new_names[:1])
@@ -231,7 +231,7 @@ def test_a_name_that_reads_like_a_known_one_is_refused():
     X, y, names = family()
     chosen = names < "d06"
     numbers = np.array([int(name[1:]) for name in names[chosen]])
-    model = VDIClassifier(candidates=[("raw", "linear")], **QUICK)
+    model = CrossDomainClassifier(candidates=[("raw", "linear")], **QUICK)
     model.fit(X[chosen], y[chosen], sample_domain=numbers, source_domains=[0, 1, 2])
     with pytest.raises(InputError, match="both read '3'"):
         model.add_domains(X[:5], sample_domain=["3"] * 5)
@@ -256,7 +256,7 @@ def test_a_domain_of_one_row_and_identical_domains_can_be_added(classes):
 def test_fewer_domains_than_axes_can_grow_and_say_that_they_cannot_tell(n_domains, index_dim):
     X, y, names = family()
     chosen = names < f"d{n_domains:02}"
-    model = VDIClassifier(candidates=[("raw", "linear")], index_dim=index_dim, **QUICK)
+    model = CrossDomainClassifier(candidates=[("raw", "linear")], index_dim=index_dim, **QUICK)
     model.fit(X[chosen], y[chosen], sample_domain=names[chosen], source_domains=["d00"])
     rows = names == "d09"
     table = model.place_domains(X[rows], sample_domain=names[rows])
@@ -272,7 +272,7 @@ def test_domains_that_are_all_the_same_can_be_fitted_and_grow():
     X, y, _ = family()
     part = slice(0, N_ROWS)
     names = np.repeat(list("abcdef"), N_ROWS)
-    model = VDIClassifier(candidates=[("raw", "linear")], **QUICK)
+    model = CrossDomainClassifier(candidates=[("raw", "linear")], **QUICK)
     model.fit(
         np.tile(X[part], (6, 1)),
         np.tile(y[part], 6),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from domindex import Training, VDIClassifier, VDIRegressor, load
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training, load
 from domindex.errors import InputError
 from domindex_bench.data.motions import make_moving_waves
 
@@ -18,7 +18,7 @@ def waves():
 
 @pytest.fixture(scope="module")
 def fitted(waves):
-    model = VDIClassifier(candidates=PAIRS, effort="quick", training=SHORT, random_state=0)
+    model = CrossDomainClassifier(candidates=PAIRS, effort="quick", training=SHORT, random_state=0)
     domains = {"sample_domain": waves.sample_domain, "source_domains": waves.source_domains}
     return model.fit(waves.X, waves.y, **domains)
 
@@ -52,14 +52,14 @@ def test_rows_of_another_shape_are_refused(waves, fitted):
         fitted.predict(waves.X[:2, :-1], sample_domain=waves.sample_domain[:2])
 
 
-@pytest.mark.parametrize("kind", [VDIClassifier, VDIRegressor])
+@pytest.mark.parametrize("kind", [CrossDomainClassifier, CrossDomainRegressor])
 def test_what_inputs_cannot_be_is_refused_before_any_work(waves, kind):
     with pytest.raises(InputError, match="inputs is 'film'"):
         kind(inputs="film").fit(None, None)
 
 
 def test_convolutions_need_a_grid(waves):
-    model = VDIClassifier(inputs="table", predictor="convolutional", training=SHORT)
+    model = CrossDomainClassifier(inputs="table", predictor="convolutional", training=SHORT)
     domains = {"sample_domain": waves.sample_domain, "source_domains": waves.source_domains}
     with pytest.raises(InputError, match="read as a table"):
         model.fit(waves.X, waves.y, **domains)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.datasets import load_dataset
 from domindex.evaluation import graph_auc, index_correlation, linear_r2
 
@@ -27,7 +27,7 @@ def test_the_default_model_beats_the_paper(paper_data, name, effort, floor, shar
     """Of the circle it learns from every third row only, for time; the benchmark has them all."""
     data = load_dataset(name, paper_data)
     rows = some_rows(data, share)
-    model = VDIClassifier(effort=effort, random_state=0).fit(
+    model = CrossDomainClassifier(effort=effort, random_state=0).fit(
         data.X[rows],
         data.y[rows],
         sample_domain=data.sample_domain[rows],
@@ -49,7 +49,7 @@ def test_the_default_regressor_beats_the_paper_and_every_plain_method(paper_data
     """`most` is the error of the best plain method, chosen in hindsight (results/paper.md). The
     other split, north to south, is measured by the benchmark alone, for time."""
     data = load_dataset(name, paper_data)
-    model = VDIRegressor(random_state=0, training=Training(index_steps=10, steps=10)).fit(
+    model = CrossDomainRegressor(random_state=0, training=Training(index_steps=10, steps=10)).fit(
         data.X, data.y, sample_domain=data.sample_domain, source_domains=data.source_domains
     )
     predicted = model.predict(data.X, sample_domain=data.sample_domain)

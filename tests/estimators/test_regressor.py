@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 
-from domindex import Training, VDIRegressor
+from domindex import CrossDomainRegressor, Training
 from domindex.errors import InputError
 
 TRAINING = {
@@ -71,7 +71,7 @@ def family():
 
 @pytest.fixture(scope="module")
 def fitted(family):
-    return family.fit(VDIRegressor(**QUICK))
+    return family.fit(CrossDomainRegressor(**QUICK))
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_noise_in_target_labels_changes_no_prediction_by_a_bit(family, fitted, s
     noise = np.random.default_rng(0).normal(size=family.y.shape) * 1e3
     noisy = np.where(family.target[:, None], noise, family.y)
     noisy[-1] = np.nan
-    first = fitted if settings is QUICK else family.fit(VDIRegressor(**settings))
-    second = family.fit(VDIRegressor(**settings), y=noisy)
+    first = fitted if settings is QUICK else family.fit(CrossDomainRegressor(**settings))
+    second = family.fit(CrossDomainRegressor(**settings), y=noisy)
     for one, other in zip(
         family.predict(first, return_std=True), family.predict(second, return_std=True)
     ):
@@ -113,7 +113,7 @@ def test_domains_are_normalized_where_their_levels_drift():
     level = np.repeat(np.linspace(0, 20, N_DOMAINS), sizes)[:, None]
     readings = rng.normal(size=(len(level), 5))
     family = Family(level + readings, level[:, 0] + readings @ [1.0, -1.0, 2.0, 0.0, 0.5], sizes)
-    model = family.fit(VDIRegressor(**QUICK))
+    model = family.fit(CrossDomainRegressor(**QUICK))
     assert model.representation_ == "domain_scaled"
     assert r2_score(family.y[family.target], family.predict(model)[family.target]) > 0.95
 
@@ -123,10 +123,10 @@ def test_predictions_and_deviations_have_the_shape_of_y(family, fitted):
     assert mean.shape == deviation.shape == family.y.shape
     assert (deviation > 0).all()
     np.testing.assert_array_equal(mean, family.predict(fitted))
-    single = family.fit(VDIRegressor(**CHEAP), y=family.y[:, 0])
+    single = family.fit(CrossDomainRegressor(**CHEAP), y=family.y[:, 0])
     mean, deviation = family.predict(single, return_std=True)
     assert mean.shape == deviation.shape == (len(family.X),)
-    column = family.fit(VDIRegressor(**CHEAP), y=family.y[:, :1])
+    column = family.fit(CrossDomainRegressor(**CHEAP), y=family.y[:, :1])
     assert family.predict(column).shape == (len(family.X), 1)
 
 
@@ -163,7 +163,7 @@ def test_a_row_is_predicted_the_same_alone(family, fitted):
 
 @pytest.mark.parametrize("unit", [1e-6, pytest.param(1e6, marks=pytest.mark.full)])
 def test_predictions_do_not_depend_on_the_unit(family, fitted, unit):
-    scaled = family.fit(VDIRegressor(**QUICK), X=family.X * unit, y=family.y * unit)
+    scaled = family.fit(CrossDomainRegressor(**QUICK), X=family.X * unit, y=family.y * unit)
     assert scaled.representation_ == fitted.representation_
     mean, deviation = scaled.predict(family.X * unit, sample_domain=family.domain, return_std=True)
     expected, expected_deviation = family.predict(fitted, return_std=True)
@@ -172,7 +172,7 @@ def test_predictions_do_not_depend_on_the_unit(family, fitted, unit):
 
 
 def test_huge_inputs_and_tiny_outputs_are_no_trouble(family):
-    model = family.fit(VDIRegressor(**QUICK), X=family.X * 1e6, y=family.y * 1e-6)
+    model = family.fit(CrossDomainRegressor(**QUICK), X=family.X * 1e6, y=family.y * 1e-6)
     mean, deviation = model.predict(family.X * 1e6, sample_domain=family.domain, return_std=True)
     assert np.isfinite(mean).all()
     assert np.isfinite(deviation).all()
@@ -183,7 +183,7 @@ def test_huge_inputs_and_tiny_outputs_are_no_trouble(family):
 
 def test_an_output_that_is_constant_is_predicted_as_it_is(family):
     values = np.column_stack([family.y[:, 0], np.full(len(family.y), 7.0)])
-    model = family.fit(VDIRegressor(representation="raw", **LINE, **QUICK), y=values)
+    model = family.fit(CrossDomainRegressor(representation="raw", **LINE, **QUICK), y=values)
     mean, deviation = family.predict(model, return_std=True)
     np.testing.assert_allclose(mean[:, 1], 7.0, atol=1e-5)
     assert np.isfinite(deviation).all()
@@ -194,7 +194,9 @@ def test_a_target_and_a_source_with_constant_outputs_are_no_trouble(family):
     values = family.y.copy()
     values[family.domain == "d0"] = 3.0
     values[family.domain == "d9"] = 3.0
-    mean, deviation = family.predict(family.fit(VDIRegressor(**CHEAP), y=values), return_std=True)
+    mean, deviation = family.predict(
+        family.fit(CrossDomainRegressor(**CHEAP), y=values), return_std=True
+    )
     assert np.isfinite(mean).all()
     assert (deviation > 0).all()
 
@@ -202,14 +204,14 @@ def test_a_target_and_a_source_with_constant_outputs_are_no_trouble(family):
 def test_domains_of_one_to_many_rows_are_no_trouble():
     sizes = [1, 40, 2, 25, 9, 1, 60, 3, 2, 17, 5, 80]
     family = forecasts(sizes)
-    mean, deviation = family.predict(family.fit(VDIRegressor(**CHEAP)), return_std=True)
+    mean, deviation = family.predict(family.fit(CrossDomainRegressor(**CHEAP)), return_std=True)
     assert np.isfinite(mean).all()
     assert (deviation > 0).all()
     assert r2_score(family.y[family.target], mean[family.target]) > 0.9
 
 
 def test_one_source_is_enough(family):
-    model = VDIRegressor(**CHEAP).fit(
+    model = CrossDomainRegressor(**CHEAP).fit(
         family.X, family.y, sample_domain=family.domain, source_domains=["d3"]
     )
     assert np.isfinite(family.predict(model)).all()
@@ -219,7 +221,7 @@ def test_one_source_is_enough(family):
     "kind", ["raw", "row_centred", "row_standardised", "domain_scaled", "domain_centred"]
 )
 def test_a_representation_can_be_prescribed(family, kind):
-    model = family.fit(VDIRegressor(representation=kind, **LINE, **QUICK))
+    model = family.fit(CrossDomainRegressor(representation=kind, **LINE, **QUICK))
     assert model.representation_ == kind
     assert model.candidates_["candidate"].tolist() == [f"linear on {kind}"]
     assert np.isfinite(family.predict(model)).all()
@@ -237,7 +239,7 @@ def test_the_flow_is_taken_where_inputs_turn_with_the_domain():
         ]
     )
     family = Family(turned, still[:, 0] + 2 * still[:, 1], sizes)
-    model = family.fit(VDIRegressor(**QUICK))
+    model = family.fit(CrossDomainRegressor(**QUICK))
     assert model.representation_ == "flow"
     assert model.flow_["family"] in {"spin", "rigid"}
     target = family.target
@@ -252,7 +254,7 @@ def test_a_curve_is_learned_where_the_domains_are_alike():
     X = rng.normal(size=(sizes.sum(), 2))
     family = Family(X, np.sin(2 * X[:, 0]) + X[:, 1] ** 2, sizes)
     candidates = [("raw", "linear"), ("raw", "kernel")]
-    model = family.fit(VDIRegressor(candidates=candidates, **TRAINING))
+    model = family.fit(CrossDomainRegressor(candidates=candidates, **TRAINING))
     assert model.candidates_["candidate"].iloc[0] == "kernel on raw"
     target = family.target
     assert r2_score(family.y[target], family.predict(model)[target]) > 0.8
@@ -264,7 +266,7 @@ def test_intervals_cover_what_they_say_in_sources_that_were_held_out():
     inside = []
     for held_out in family.sources:
         kept = family.domain != held_out
-        model = VDIRegressor(**CHEAP).fit(
+        model = CrossDomainRegressor(**CHEAP).fit(
             family.X[kept],
             family.y[kept],
             sample_domain=family.domain[kept],
@@ -290,7 +292,7 @@ def test_survives_cloning_and_pickling(family, fitted):
 
 def test_data_frames_come_with_their_names(family):
     X = pd.DataFrame(family.X, columns=list("abcde"))
-    model = family.fit(VDIRegressor(**CHEAP), X=X, y=pd.DataFrame(family.y))
+    model = family.fit(CrossDomainRegressor(**CHEAP), X=X, y=pd.DataFrame(family.y))
     np.testing.assert_array_equal(model.feature_names_in_, list("abcde"))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X.rename(columns={"a": "z"}), sample_domain=family.domain)
@@ -298,21 +300,22 @@ def test_data_frames_come_with_their_names(family):
 
 def test_refuses_what_it_cannot_do(family, fitted):
     with pytest.raises(InputError, match=r"no representation 'zscore'; there are raw, "):
-        family.fit(VDIRegressor(representation="zscore"))
+        family.fit(CrossDomainRegressor(representation="zscore"))
     with pytest.raises(InputError, match="needs 3 features or more, but X has 2"):
         family.fit(
-            VDIRegressor(representation="row_standardised", **LINE, **QUICK), X=family.X[:, :2]
+            CrossDomainRegressor(representation="row_standardised", **LINE, **QUICK),
+            X=family.X[:, :2],
         )
     with pytest.raises(InputError, match="which are not numbers"):
-        family.fit(VDIRegressor(), y=np.resize(["low", "high"], len(family.y)))
+        family.fit(CrossDomainRegressor(), y=np.resize(["low", "high"], len(family.y)))
     with pytest.raises(InputError, match="flow is 'on'"):
-        family.fit(VDIRegressor(flow="on"))
+        family.fit(CrossDomainRegressor(flow="on"))
     with pytest.raises(ValueError, match="5 features"):
         fitted.predict(family.X[:, :3], sample_domain=family.domain)
 
 
 def test_inputs_are_not_touched(family):
     X, y = family.X.copy(), family.y.copy()
-    family.fit(VDIRegressor(**CHEAP), X=X, y=y)
+    family.fit(CrossDomainRegressor(**CHEAP), X=X, y=y)
     np.testing.assert_array_equal(X, family.X)
     np.testing.assert_array_equal(y, family.y)

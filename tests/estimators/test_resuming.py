@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import domindex
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.errors import InputError
 from domindex.persistence import stage_cache
 from domindex.persistence.stage_cache import StageCache
@@ -30,10 +30,14 @@ def rows(seed=0):
     return X, plain, [f"d{number}" for number in place]
 
 
-def fitted(kind=VDIClassifier, folder=None, seed=0, X=None, **changes):
+def fitted(kind=CrossDomainClassifier, folder=None, seed=0, X=None, **changes):
     own, plain, names = rows()
     X = own if X is None else X
-    y = (plain[:, 0] > 0).astype(int) if kind is VDIClassifier else plain[:, 0] + 0.3 * X[:, 1]
+    y = (
+        (plain[:, 0] > 0).astype(int)
+        if kind is CrossDomainClassifier
+        else plain[:, 0] + 0.3 * X[:, 1]
+    )
     model = kind(**SETTINGS | {"random_state": seed} | changes)
     sources = ["d0", "d1", "d2"]
     return model.fit(X, y, sample_domain=names, source_domains=sources, checkpoint=folder)
@@ -89,7 +93,7 @@ def uninterrupted():
     """What a fit that nothing disturbs gives, found once a kind of model."""
     known = {}
 
-    def of(kind=VDIClassifier, **changes):
+    def of(kind=CrossDomainClassifier, **changes):
         name = (kind, str(changes))
         if name not in known:
             known[name] = bits(fitted(kind, **changes))
@@ -101,10 +105,12 @@ def uninterrupted():
 @pytest.mark.parametrize(
     ("kind", "changes", "n_stages"),
     [
-        (VDIClassifier, {}, 2),
-        pytest.param(VDIRegressor, {}, 3, marks=pytest.mark.full),
-        pytest.param(VDIClassifier, {"flow": None, "candidates": None}, 1, marks=pytest.mark.full),
-        pytest.param(VDIClassifier, WITH_BACKBONE, 2, marks=pytest.mark.full),
+        (CrossDomainClassifier, {}, 2),
+        pytest.param(CrossDomainRegressor, {}, 3, marks=pytest.mark.full),
+        pytest.param(
+            CrossDomainClassifier, {"flow": None, "candidates": None}, 1, marks=pytest.mark.full
+        ),
+        pytest.param(CrossDomainClassifier, WITH_BACKBONE, 2, marks=pytest.mark.full),
     ],
     ids=["classes", "values", "paper", "backbone"],
 )

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 NAMES = (
-    "make_da_pipeline, VDIClassifier",
-    "make_da_pipeline, VDIRegressor",
+    "make_da_pipeline, CrossDomainClassifier",
+    "make_da_pipeline, CrossDomainRegressor",
     "make_da_pipeline, MomentFlow",
     "SourceTargetShuffleSplit",
     "DomainShuffleSplit",

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
 
 PLAIN = {
     "predictor": "linear",
@@ -55,7 +55,7 @@ class Dealt:
         return super().fit(X, y, **roles, sample_weight=sample_weight)
 
 
-class DealtClassifier(Dealt, VDIClassifier):
+class DealtClassifier(Dealt, CrossDomainClassifier):
     def predict(self, X, sample_domain=None):
         return super().predict(X, sample_domain=sample_domain or in_a_known_domain(X))
 
@@ -63,7 +63,7 @@ class DealtClassifier(Dealt, VDIClassifier):
         return super().predict_proba(X, sample_domain=sample_domain or in_a_known_domain(X))
 
 
-class DealtRegressor(Dealt, VDIRegressor):
+class DealtRegressor(Dealt, CrossDomainRegressor):
     def predict(self, X, sample_domain=None, return_std=False):
         known = sample_domain or in_a_known_domain(X)
         return super().predict(X, sample_domain=known, return_std=return_std)
@@ -134,8 +134,8 @@ def causes(error):
 @pytest.mark.parametrize(
     "estimator",
     [
-        pytest.param(VDIClassifier(), id="VDIClassifier", marks=pytest.mark.full),
-        pytest.param(VDIRegressor(), id="VDIRegressor", marks=pytest.mark.full),
+        pytest.param(CrossDomainClassifier(), id="CrossDomainClassifier", marks=pytest.mark.full),
+        pytest.param(CrossDomainRegressor(), id="CrossDomainRegressor", marks=pytest.mark.full),
         pytest.param(MomentFlow(LogisticRegression()), id="MomentFlow"),
     ],
 )
@@ -153,7 +153,7 @@ def test_the_estimator_as_it_is_fails_for_want_of_domains_only(estimator):
 
 @pytest.mark.parametrize(
     "estimator",
-    [VDIClassifier(), VDIRegressor(), MomentFlow(LogisticRegression())],
+    [CrossDomainClassifier(), CrossDomainRegressor(), MomentFlow(LogisticRegression())],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_weights_reach_score_without_being_asked_for(estimator):

@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from domindex import MomentFlow, Training, VDIClassifier
+from domindex import CrossDomainClassifier, MomentFlow, Training
 from domindex.baselines import PlainBaseline
 from domindex.datasets import make_circle
 from domindex.errors import InputError, NoDomainWarning
@@ -45,7 +45,7 @@ def test_a_model_is_the_same_from_any_kind_of_table(family, frame):
         ds.dataset(pa.Table.from_pandas(frame)),
         pl.from_pandas(frame.assign(y=hidden).sample(frac=1.0, random_state=0)).lazy(),
     ]
-    first, second = (VDIClassifier(**SHORT).fit(table, "y", **how) for table in tables)
+    first, second = (CrossDomainClassifier(**SHORT).fit(table, "y", **how) for table in tables)
     query = {"sample_domain": frame["site"]}
     inputs = frame[["a", "b"]]
     assert first.domains_ == list(range(6))
@@ -82,7 +82,7 @@ def test_what_cannot_be_used_is_explained(frame, change, arguments, message):
 
 def test_weights_and_lazy_queries_are_refused(family, frame):
     lazy = pl.from_pandas(frame).lazy()
-    model = VDIClassifier(**SHORT)
+    model = CrossDomainClassifier(**SHORT)
     with pytest.raises(InputError, match="sample_weight is given, and X is read in parts"):
         model.fit(lazy, "y", sample_domain="site", source_domains=[0], sample_weight=[1.0])
     model.fit(family.X, family.y, sample_domain=family.sample_domain, source_domains=[0, 1, 2])
@@ -94,7 +94,7 @@ def test_weights_and_lazy_queries_are_refused(family, frame):
 def model(family, frame):
     table = ds.dataset(pa.Table.from_pandas(frame))
     how = {"sample_domain": "site", "source_domains": family.source_domains}
-    return VDIClassifier(**SHORT).fit(table, "y", **how)
+    return CrossDomainClassifier(**SHORT).fit(table, "y", **how)
 
 
 def held_in_any_way(frame):
@@ -111,9 +111,9 @@ def held_in_any_way(frame):
 def test_whatever_can_be_fitted_can_be_predicted(frame, model, monkeypatch):
     expected = model.predict_proba(frame[["a", "b"]], sample_domain=frame["site"])
     monkeypatch.setattr(sampling, "LIMITS", Limits(part_rows=17))
-    sizes, predict = [], VDIClassifier._predict_mean
+    sizes, predict = [], CrossDomainClassifier._predict_mean
     monkeypatch.setattr(
-        VDIClassifier,
+        CrossDomainClassifier,
         "_predict_mean",
         lambda self, inputs, names: sizes.append(len(inputs)) or predict(self, inputs, names),
     )
@@ -125,10 +125,10 @@ def test_whatever_can_be_fitted_can_be_predicted(frame, model, monkeypatch):
     assert model.transform(pl.from_pandas(frame).lazy()).shape[0] == len(frame)
 
 
-@pytest.mark.parametrize("kind", [VDIClassifier, MomentFlow, PlainBaseline])
+@pytest.mark.parametrize("kind", [CrossDomainClassifier, MomentFlow, PlainBaseline])
 def test_new_domains_of_a_table_are_measured_once(frame, kind, monkeypatch):
     how = {"sample_domain": "site", "source_domains": [0, 1, 2]}
-    settings = {"estimator": LogisticRegression()} if kind is not VDIClassifier else SHORT
+    settings = {"estimator": LogisticRegression()} if kind is not CrossDomainClassifier else SHORT
     model = kind(**settings).fit(ds.dataset(pa.Table.from_pandas(frame)), "y", **how)
     new = frame.assign(site=frame["site"] + 100)
     expected = model.predict_proba(new[["a", "b"]], sample_domain=new["site"])
@@ -154,7 +154,7 @@ def test_a_reader_is_fitted_though_it_can_be_read_once_only(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     how = {"sample_domain": "site", "source_domains": family.source_domains}
     reader = pa.Table.from_pandas(frame).to_reader()
-    fitted = VDIClassifier(**SHORT).fit(reader, "y", **how)
+    fitted = CrossDomainClassifier(**SHORT).fit(reader, "y", **how)
     np.testing.assert_array_equal(fitted.domain_indices_, model.domain_indices_)
     gc.collect()
     assert not list(tmp_path.iterdir())

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
-from domindex import Backbone, MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex import Backbone, CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
 from domindex.datasets import make_circle
 from domindex.errors import InputError
 from domindex.inputs import sampling
@@ -57,13 +57,15 @@ def fit(model, X, family):
 
 @pytest.fixture(scope="module")
 def in_memory(family):
-    return fit(VDIClassifier(**QUICK), family.X, family)
+    return fit(CrossDomainClassifier(**QUICK), family.X, family)
 
 
 def test_what_fits_into_the_sample_gives_the_same_model(family, mapped, in_memory):
     expected = in_memory.predict_proba(family.X, sample_domain=family.sample_domain)
-    by_map = fit(VDIClassifier(**QUICK), mapped, family)
-    by_items = VDIClassifier(**QUICK).fit(Items(family), source_domains=family.source_domains)
+    by_map = fit(CrossDomainClassifier(**QUICK), mapped, family)
+    by_items = CrossDomainClassifier(**QUICK).fit(
+        Items(family), source_domains=family.source_domains
+    )
     for model in (by_map, by_items):
         told = model.predict_proba(family.X, sample_domain=family.sample_domain)
         np.testing.assert_array_equal(told, expected)
@@ -102,7 +104,7 @@ def test_new_domains_are_measured_by_a_sample_of_their_rows(family, mapped, in_m
 
 def test_values_come_with_their_deviations(family, mapped):
     values = family.X.sum(axis=1)
-    model = VDIRegressor(**QUICK).fit(
+    model = CrossDomainRegressor(**QUICK).fit(
         mapped, values, sample_domain=family.sample_domain, source_domains=family.source_domains
     )
     told = model.predict(mapped, sample_domain=family.sample_domain, return_std=True)
@@ -132,7 +134,9 @@ class Sums(nn.Module):
 
 def test_a_frozen_backbone_sees_parts_only(family, mapped, monkeypatch):
     monkeypatch.setattr(sampling, "LIMITS", Limits(part_rows=30))
-    model = fit(VDIClassifier(backbone=Backbone(Sums(), frozen=True), **QUICK), mapped, family)
+    model = fit(
+        CrossDomainClassifier(backbone=Backbone(Sums(), frozen=True), **QUICK), mapped, family
+    )
     domain = {"sample_domain": family.sample_domain}
     told = model.predict_proba(mapped, **domain)
     np.testing.assert_allclose(told, model.predict_proba(family.X, **domain), atol=1e-6)
@@ -144,7 +148,7 @@ def test_a_dataset_of_tensors_is_one_too():
     data = make_circle(n_domains=4, n_sources=2, samples_per_domain=20, random_state=0)
     names = torch.tensor(np.unique(data.sample_domain, return_inverse=True)[1])
     items = TensorDataset(torch.tensor(data.X), torch.tensor(data.y), names)
-    model = VDIClassifier(**QUICK).fit(items, source_domains=[0, 1])
+    model = CrossDomainClassifier(**QUICK).fit(items, source_domains=[0, 1])
     assert model.domains_ == [0, 1, 2, 3]
     assert model.predict(items).shape == (len(data.X),)
 
@@ -182,7 +186,9 @@ def raises(number, item):
 def test_a_bad_dataset_is_refused_within_seconds(family, change, message):
     began = time.monotonic()
     with pytest.raises(InputError, match=message):
-        VDIClassifier(**QUICK).fit(Items(family, change), source_domains=family.source_domains)
+        CrossDomainClassifier(**QUICK).fit(
+            Items(family, change), source_domains=family.source_domains
+        )
     assert time.monotonic() - began < 30
 
 
@@ -197,7 +203,7 @@ class Endless(IterableDataset):
 
 
 def test_what_cannot_be_drawn_from_is_refused(family, mapped):
-    model = VDIClassifier(**QUICK)
+    model = CrossDomainClassifier(**QUICK)
     with pytest.raises(InputError, match="without a length"):
         model.fit(Endless(), source_domains=["a"])
     with pytest.raises(InputError, match="sample_domain is given too"):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.baselines import CIDA, D2V, DANN, GRDA, SENTRY
 from domindex.committee import context as fit_context
 from domindex.datasets import make_circle
@@ -31,9 +31,11 @@ def family():
 
 
 MODELS = {
-    "network": lambda seed: VDIClassifier(predictor="network", training=SHORT, random_state=seed),
-    "paper": lambda seed: VDIClassifier(flow=None, training=SHORT, random_state=seed),
-    "backbone": lambda seed: VDIClassifier(
+    "network": lambda seed: CrossDomainClassifier(
+        predictor="network", training=SHORT, random_state=seed
+    ),
+    "paper": lambda seed: CrossDomainClassifier(flow=None, training=SHORT, random_state=seed),
+    "backbone": lambda seed: CrossDomainClassifier(
         predictor="network",
         representation="raw",
         backbone=Dropping,
@@ -94,7 +96,7 @@ def test_eight_threads_fit_while_a_hundred_predict(family, alone):
 
 
 def test_many_threads_predict_as_one(family):
-    model = VDIRegressor(random_state=0, training=SHORT, predictor="network")
+    model = CrossDomainRegressor(random_state=0, training=SHORT, predictor="network")
     model.fit(
         family.X,
         family.X.sum(axis=1),

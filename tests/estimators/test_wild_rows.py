@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import domindex
-from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
 from domindex.datasets import make_circle
 from domindex.errors import ExtremeValueWarning
 from domindex.geometry import procrustes_align
@@ -29,7 +29,7 @@ FIRST, LAST = 0, 9
 
 
 def fit(inputs, y=CIRCLE.y, names=NAMES):
-    model = VDIClassifier(**SETTINGS)
+    model = CrossDomainClassifier(**SETTINGS)
     return model.fit(inputs, y, sample_domain=names, source_domains=CIRCLE.source_domains)
 
 
@@ -100,7 +100,7 @@ def test_clean_data_are_what_they_were_to_the_bit(clean, monkeypatch):
     def nothing(self, data, has_row_numbers):
         return data
 
-    monkeypatch.setattr(VDIClassifier, "_within_bounds", nothing)
+    monkeypatch.setattr(CrossDomainClassifier, "_within_bounds", nothing)
     plain = fit(X)
     assert plain._bounds is None
     np.testing.assert_array_equal(plain.domain_indices_, clean.domain_indices_)
@@ -120,11 +120,11 @@ def test_frames_of_numbers_are_bounded_by_name_and_once():
     assert "column 'north' holds" in said[0]
 
 
-@pytest.mark.parametrize("kind", [MomentFlow, VDIRegressor])
+@pytest.mark.parametrize("kind", [MomentFlow, CrossDomainRegressor])
 def test_other_estimators_are_as_safe(kind):
-    settings = SETTINGS if kind is VDIRegressor else {}
+    settings = SETTINGS if kind is CrossDomainRegressor else {}
     known = {"sample_domain": NAMES, "source_domains": CIRCLE.source_domains}
-    labels = X[:, 0] + X[:, 1] if kind is VDIRegressor else CIRCLE.y
+    labels = X[:, 0] + X[:, 1] if kind is CrossDomainRegressor else CIRCLE.y
     plain = kind(**settings).fit(X, labels, **known)
     with pytest.warns(ExtremeValueWarning):
         model = kind(**settings).fit(spoil(X, -1, 1e4), labels, **known)
@@ -250,6 +250,6 @@ def test_pictures_and_signals_have_no_bounds():
     rng = np.random.default_rng(0)
     pictures = rng.random((60, 8, 8))
     names = np.repeat(["a", "b", "c"], 20)
-    model = VDIClassifier(candidates=[("raw", "linear")], training=Training(index_steps=3))
+    model = CrossDomainClassifier(candidates=[("raw", "linear")], training=Training(index_steps=3))
     model.fit(pictures, np.arange(60) % 2, sample_domain=names, source_domains=["a", "b"])
     assert model._bounds is None

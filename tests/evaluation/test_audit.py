@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.datasets import make_domain_graph
 from domindex.errors import InputError
 from domindex.evaluation import IndexAudit, audit_index
@@ -207,7 +207,7 @@ def test_a_fitted_classifier_is_audited_with_a_domain_it_never_saw():
     family = make_domain_graph(n_domains=10, samples_per_domain=40, random_state=1)
     unseen = family.target_domains[0]
     seen = family.sample_domain != unseen
-    model = VDIClassifier(
+    model = CrossDomainClassifier(
         predictor="network",
         effort="quick",
         training=Training(index_steps=20, steps=60),
@@ -230,9 +230,12 @@ def test_a_fitted_classifier_is_audited_with_a_domain_it_never_saw():
     ("change", "message"),
     [
         ({"model": object()}, "lacks 'encode', 'transform', 'place_domains'"),
-        ({"model": VDIClassifier}, "is the class VDIClassifier. Pass a fitted object"),
+        (
+            {"model": CrossDomainClassifier},
+            "is the class CrossDomainClassifier. Pass a fitted object",
+        ),
         ({"model": StandIn()}, "neither classifier nor regressor"),
-        ({"model": VDIClassifier()}, "VDIClassifier is not fitted. Call fit"),
+        ({"model": CrossDomainClassifier()}, "CrossDomainClassifier is not fitted. Call fit"),
         ({"y": CLASSES[:-1]}, "y has 359 entries, but X has 360 rows"),
         ({"y": np.full(360, None)}, "y is missing in 120 rows of source domains"),
         ({"y": np.full(360, "up")}, "only one class, 'up'"),

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
-from domindex import MomentFlow, Training, VDIClassifier
+from domindex import CrossDomainClassifier, MomentFlow, Training
 from domindex.datasets import make_circle
 from domindex.errors import InputError, PreparationWarning
 from domindex.evaluation import DomainKFold, cross_validate_domains
@@ -17,7 +17,7 @@ NAMES = np.repeat(["a", "b", "c", "d", "e", "f", "g"], 5)
 SOURCES = ["a", "b", "c"]
 IS_SOURCE = np.isin(NAMES, SOURCES)
 X = np.zeros((len(NAMES), 2))
-MODEL = VDIClassifier(
+MODEL = CrossDomainClassifier(
     candidates=[("raw", "linear")], training=Training(steps=2, index_steps=2), random_state=0
 )
 
@@ -69,7 +69,7 @@ def test_columns_may_be_named_and_labels_left_empty_mark_targets(data):
 def test_what_is_done_to_columns_is_said_once_not_by_every_fold(data):
     frame = pd.DataFrame(data.X, columns=["a", "b"]).assign(code=np.arange(len(data.X)))
     frame.loc[0, "a"] = np.nan
-    model = VDIClassifier(candidates=[("raw", "linear")], training=Training(index_steps=2))
+    model = CrossDomainClassifier(candidates=[("raw", "linear")], training=Training(index_steps=2))
     with pytest.warns(PreparationWarning) as warned:
         cross_validate_domains(model, frame, data.y, **rows(data, n_splits=2))
     texts = [str(one.message) for one in warned if one.category is PreparationWarning]

@@ -15,10 +15,10 @@ from torch import nn
 
 import domindex
 from domindex import (
+    CrossDomainClassifier,
+    CrossDomainRegressor,
     Representation,
     Training,
-    VDIClassifier,
-    VDIRegressor,
     register_representation,
 )
 from domindex.datasets import make_circle
@@ -44,12 +44,12 @@ def fitted(kind, y, *candidates):
 
 @pytest.fixture(scope="module")
 def classifier():
-    return fitted(VDIClassifier, FAMILY.y, ("flow", "network"))
+    return fitted(CrossDomainClassifier, FAMILY.y, ("flow", "network"))
 
 
 @pytest.fixture(scope="module")
 def regressor():
-    return fitted(VDIRegressor, FAMILY.X.sum(axis=1), ("raw", "linear"))
+    return fitted(CrossDomainRegressor, FAMILY.X.sum(axis=1), ("raw", "linear"))
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_values_come_with_deviations(regressor, tmp_path):
 @pytest.fixture(scope="module")
 def with_machine():
     y = FAMILY.X.sum(axis=1)
-    return fitted(VDIRegressor, y, ("domain_centred", SVR()))
+    return fitted(CrossDomainRegressor, y, ("domain_centred", SVR()))
 
 
 def test_what_torch_has_no_form_of_is_kept_by_skops(with_machine, tmp_path):
@@ -119,7 +119,7 @@ def test_what_torch_has_no_form_of_is_kept_by_skops(with_machine, tmp_path):
 
 @needs_onnx
 def test_onnx_names_the_member_that_does_not_allow_it(tmp_path):
-    model = fitted(VDIRegressor, FAMILY.X.sum(axis=1), ("raw", KernelRidge()))
+    model = fitted(CrossDomainRegressor, FAMILY.X.sum(axis=1), ("raw", KernelRidge()))
     with pytest.raises(InputError, match=r"'KernelRidge' \(skl2onnx on KernelRidge: .*skops"):
         model.export(tmp_path / "e", format="onnx")
     assert not list(tmp_path.iterdir())
@@ -149,9 +149,9 @@ def test_onnx_agrees_with_predict(classifier, regressor, tmp_path):
 @pytest.mark.parametrize("name", ["trees", "boosting", "kernel", "boosted_linear"])
 def test_onnx_has_what_scikit_learn_fitted(name, tmp_path):
     values = np.column_stack([FAMILY.X.sum(axis=1), FAMILY.X[:, 0] ** 2])
-    models = [fitted(VDIRegressor, values, ("domain_centred", name), ("raw", "linear"))]
+    models = [fitted(CrossDomainRegressor, values, ("domain_centred", name), ("raw", "linear"))]
     if name != "boosted_linear":
-        models.append(fitted(VDIClassifier, FAMILY.y, ("raw", name)))
+        models.append(fitted(CrossDomainClassifier, FAMILY.y, ("raw", name)))
     for number, model in enumerate(models):
         model.export(tmp_path / str(number), format="onnx")
         exported = domindex.load_exported(tmp_path / str(number))
@@ -177,7 +177,7 @@ def test_other_formats_other_paths_and_models_that_are_not_fitted(classifier, fo
     with pytest.raises(InputError, match="exists"):
         classifier.export(folder)
     with pytest.raises(ValueError, match="not fitted"):
-        VDIClassifier().export(tmp_path / "e")
+        CrossDomainClassifier().export(tmp_path / "e")
 
 
 def test_new_domains_and_other_rows_are_refused(folder):
@@ -228,7 +228,7 @@ def test_a_representation_of_the_users_is_named(tmp_path):
 
     try:
         assert issubclass(Mine, Representation)
-        model = fitted(VDIClassifier, FAMILY.y, ("mine", "linear"))
+        model = fitted(CrossDomainClassifier, FAMILY.y, ("mine", "linear"))
         with pytest.raises(InputError, match="member 1, on 'mine', cannot be exported"):
             model.export(tmp_path / "e")
     finally:
@@ -237,7 +237,9 @@ def test_a_representation_of_the_users_is_named(tmp_path):
 
 def test_texts_are_refused_since_their_preparation_is_no_program(tmp_path):
     frame = pd.DataFrame(FAMILY.X, columns=["a", "b"]).assign(c=["x", "y"] * (len(FAMILY.X) // 2))
-    model = VDIClassifier(predictor="linear", representation="raw", training=SHORT, random_state=0)
+    model = CrossDomainClassifier(
+        predictor="linear", representation="raw", training=SHORT, random_state=0
+    )
     with pytest.warns(PreparationWarning):
         model.fit(frame, FAMILY.y, **ROLES)
     with pytest.raises(InputError, match="texts or dates"):
@@ -247,7 +249,7 @@ def test_texts_are_refused_since_their_preparation_is_no_program(tmp_path):
 def test_a_frozen_backbone_is_part_of_the_program(tmp_path):
     torch.manual_seed(0)
     network = nn.Sequential(nn.Linear(2, 6), nn.Tanh())
-    model = VDIClassifier(
+    model = CrossDomainClassifier(
         backbone=domindex.Backbone(network, frozen=True),
         candidates=[("raw", "linear")],
         training=SHORT,

@@ -10,7 +10,7 @@ import torch
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.committee.committee import Committee, LabelShift, PredictorMember
 from domindex.committee.learners.estimators import EstimatorLearner, learner_for
 from domindex.export.onnx_files import _After
@@ -46,7 +46,7 @@ class World:
         self.X[:, 0] += 6 * numbers
         self.names = [f"site {number}" for number in numbers]
         y = np.digitize(self.X[:, 1], [19, 22]) if is_class else self.X[:, 1:3] + rng.normal()
-        kind = VDIClassifier if is_class else VDIRegressor
+        kind = CrossDomainClassifier if is_class else CrossDomainRegressor
         self.model = kind(predictor="linear", representation="raw", training=SHORT, random_state=0)
         self.model.fit(self.X, y, sample_domain=self.names, source_domains=SOURCES)
         task = "classification" if is_class else "regression"

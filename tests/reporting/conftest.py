@@ -2,7 +2,7 @@
 
 import pytest
 
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.datasets import make_domain_graph
 from domindex.reporting import ReportData, report_data
 
@@ -32,13 +32,13 @@ def sources(family, names):
 
 @pytest.fixture(scope="session")
 def classifier(family, names, sources):
-    model = VDIClassifier(**QUICK, candidates=FEW)
+    model = CrossDomainClassifier(**QUICK, candidates=FEW)
     return model.fit(family.X, family.y, sample_domain=names, source_domains=sources)
 
 
 @pytest.fixture(scope="session")
 def regressor(family, names, sources):
-    model = VDIRegressor(**QUICK, representation="raw", predictor="linear")
+    model = CrossDomainRegressor(**QUICK, representation="raw", predictor="linear")
     return model.fit(family.X, family.X[:, 0] * 2.0, sample_domain=names, source_domains=sources)
 
 

@@ -32,7 +32,7 @@ def made_up(n_domains: int, n_sources: int, seed: int = 0) -> ReportData:
     return ReportData(
         title=f"Made up: {n_domains} stores",
         task="classification",
-        estimator="VDIClassifier",
+        estimator="CrossDomainClassifier",
         facts={"rows": 100 * n_domains, "domains": n_domains, "sources": n_sources},
         domains=tuple(
             domain_record(k, names, places, k in sources, shares) for k in range(n_domains)

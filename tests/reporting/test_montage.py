@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.errors import InputError
 from domindex.reporting import ReportData, report_data
 from domindex.reporting.montage import (
@@ -107,7 +107,7 @@ def picture_report():
     X = RNG.normal(scale=0.05, size=(len(domains), side, side))
     X[np.arange(len(X)), :, domains] += 1.0 + y[:, None]
     names = [f"bar {number}" for number in domains]
-    model = VDIClassifier(
+    model = CrossDomainClassifier(
         representation="raw",
         predictor="linear",
         training=Training(index_steps=2),

@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from domindex import Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.cli import app
 from domindex.errors import InputError
 from domindex.reporting import paper_figures
@@ -18,15 +18,15 @@ QUICK = {
 @pytest.mark.parametrize(
     ("dataset", "model", "endings"),
     [
-        ("circle", VDIClassifier(**QUICK), {"index"}),
+        ("circle", CrossDomainClassifier(**QUICK), {"index"}),
         (
             "dg-15",
-            VDIClassifier(**QUICK),
+            CrossDomainClassifier(**QUICK),
             {"true-graph", "inferred-graph", "local-indices", "local-indices-of-three"},
         ),
         pytest.param(
             "tpt-48-w-e",
-            VDIRegressor(**QUICK),
+            CrossDomainRegressor(**QUICK),
             {"map-by-latitude", "map-by-longitude", "map-on-geography"},
             marks=pytest.mark.full,
         ),

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.errors import InputError
 from domindex.reporting import ReportData, report_data
 from domindex.reporting.columns import aggregate_columns, report_columns
@@ -216,7 +216,7 @@ def test_data_too_small_for_an_audit_is_said_not_raised(family):
     rows = np.flatnonzero(family.sample_domain < 3)[::10]
     labels, names = family.y[rows], family.sample_domain[rows]
     labels = np.arange(len(rows)) % 2
-    model = VDIClassifier(**SHORT)
+    model = CrossDomainClassifier(**SHORT)
     model.fit(family.X[rows], labels, sample_domain=names, source_domains=[0])
     data = report_data(model, family.X[rows], labels, names, budget=60)
     assert "single source" in data.held_out.method
@@ -243,7 +243,7 @@ def test_other_content_is_refused(content, message):
 
 def test_a_model_must_be_fitted_on_these_domains(classifier, family, names):
     with pytest.raises(InputError, match="after fit"):
-        report_data(VDIClassifier(), family.X, family.y, names)
+        report_data(CrossDomainClassifier(), family.X, family.y, names)
     fewer = np.array(names) != names[-1]
     with pytest.raises(InputError, match="the data that the model was fitted on"):
         report_data(classifier, family.X[fewer], family.y[fewer], np.array(names)[fewer])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from domindex import VDIClassifier
+from domindex import CrossDomainClassifier
 from domindex.errors import InputError, PreparationWarning
 from domindex.reporting import (
     plot_domain_graph,
@@ -39,7 +39,7 @@ def test_a_model_that_is_not_fitted_has_nothing_to_show(tmp_path):
         lambda model: model.map_,
     ):
         with pytest.raises(NotFittedError):
-            act(VDIClassifier())
+            act(CrossDomainClassifier())
     assert not list(tmp_path.iterdir())
 
 
@@ -69,7 +69,7 @@ def test_a_moved_domain_is_explained_by_the_column_that_was_moved(family):
     names = np.repeat(["a", "b", "c", "d", "e"], 40)
     rows[names == "e", 1] += 4.0
     labels = (rows[:, 0] > 0).astype(int)
-    model = VDIClassifier(candidates=[("raw", "linear")], random_state=0, effort="quick")
+    model = CrossDomainClassifier(candidates=[("raw", "linear")], random_state=0, effort="quick")
     model.fit(rows, labels, sample_domain=names, source_domains=["a", "b", "c"])
     first = model.explain_domain("e").iloc[0]
     assert first["column"] == "input 2"
@@ -83,7 +83,7 @@ def test_a_frame_with_texts_is_explained_by_its_columns():
     table["ward"] = rng.choice(["medical", "surgical"], 200)
     table.loc[names == "e", "crp"] += 4.0
     labels = (table["age"] > 0).astype(int)
-    model = VDIClassifier(candidates=[("raw", "linear")], random_state=0, effort="quick")
+    model = CrossDomainClassifier(candidates=[("raw", "linear")], random_state=0, effort="quick")
     with pytest.warns(PreparationWarning):
         model.fit(table, labels, sample_domain=names, source_domains=["a", "b", "c"])
     assert model.explain_domain("e")["column"].iloc[0] == "crp"
@@ -102,7 +102,7 @@ def test_a_card_shows_map_and_committee_and_believes_no_name(classifier):
 
 
 def test_before_fit_the_card_is_that_of_scikit_learn():
-    assert "VDIClassifier" in VDIClassifier()._repr_html_()
+    assert "CrossDomainClassifier" in CrossDomainClassifier()._repr_html_()
 
 
 def test_a_thumbnail_of_one_point_or_a_line_is_drawn():

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.errors import InputError, PreparationWarning
 from domindex.tables import Run, fit_table
 
@@ -37,7 +37,7 @@ def test_a_run_says_what_was_fitted(classes):
 def test_the_model_is_what_the_estimator_makes_of_the_same_rows(classes, table):
     rows = table.drop(columns=["latitude", "dose"])
     with pytest.warns(PreparationWarning):
-        direct = VDIClassifier(
+        direct = CrossDomainClassifier(
             predictor="network", training=Training(**QUICK["training"]), random_state=0
         ).fit(rows, "outcome", sample_domain="site")
     expected = direct.predict_proba(rows)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.errors import PreparationWarning
 from domindex.tables import add_table, fit_table, index_table, score_table
 from domindex.tables.request import shown_columns, without_row_values
@@ -184,7 +184,7 @@ def test_nothing_that_is_made_of_a_run_holds_a_secret_either(patients, tmp_path)
 
 def test_a_model_fitted_on_a_frame_keeps_and_shows_no_secret(patients, tmp_path):
     pytest.importorskip("plotly")
-    model = VDIClassifier(candidates=[("raw", "linear")], training=Training(index_steps=2))
+    model = CrossDomainClassifier(candidates=[("raw", "linear")], training=Training(index_steps=2))
     with pytest.warns(PreparationWarning):
         model.fit(patients.drop(columns=["note", "seat"]), "outcome", sample_domain="ward")
     made = tmp_path / "made"

@@ -136,7 +136,7 @@ def test_a_full_disk_does_not_cost_the_fit(data, tmp_path, monkeypatch, whole):
             fit_table(data, out=out, checkpoint=True, **HOW)
     (rescued,) = elsewhere.iterdir()
     assert str(rescued) in str(caught.value)
-    assert type(domindex.load(rescued)).__name__ == "VDIClassifier"
+    assert type(domindex.load(rescued)).__name__ == "CrossDomainClassifier"
     assert predicted(resume_table(out), data) == predicted(whole, data)
 
 

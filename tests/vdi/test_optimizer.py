@@ -37,10 +37,11 @@ def test_steps_are_those_of_adam_to_the_bit():
 @pytest.mark.full
 def test_a_default_fit_imports_no_compiler():
     code = (
-        "import sys; from domindex import VDIClassifier, Training\n"
+        "import sys; from domindex import CrossDomainClassifier, Training\n"
         "from domindex.datasets import make_circle\n"
         "d = make_circle(n_domains=4, n_sources=2, samples_per_domain=12, random_state=0)\n"
-        "model = VDIClassifier(candidates=[('raw', 'linear')], training=Training(index_steps=2))\n"
+        "pairs, training = [('raw', 'linear')], Training(index_steps=2)\n"
+        "model = CrossDomainClassifier(candidates=pairs, training=training)\n"
         "model.fit(d.X, d.y, sample_domain=d.sample_domain, source_domains=d.source_domains)\n"
         "print('torch._dynamo' in sys.modules)"
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from domindex import Network, Training, VDIClassifier
+from domindex import CrossDomainClassifier, Network, Training
 from domindex.baselines import DANN
 from domindex.errors import InputError
 from domindex.vdi.settings import TrainingSettings, Weights, find_device
@@ -83,7 +83,7 @@ def test_weights_of_a_network_are_those_of_its_objective():
     assert Network().weights() == Weights()
 
 
-@pytest.mark.parametrize("kind", [VDIClassifier, DANN])
+@pytest.mark.parametrize("kind", [CrossDomainClassifier, DANN])
 def test_settings_are_nested_parameters(kind):
     model = kind(training=Training(steps=200))
     assert model.get_params()["training__steps"] == 200
@@ -95,5 +95,5 @@ def test_settings_are_nested_parameters(kind):
 
 
 def test_settings_of_a_network_are_nested_parameters_too():
-    model = VDIClassifier(network=Network()).set_params(network__adversary=("index",))
+    model = CrossDomainClassifier(network=Network()).set_params(network__adversary=("index",))
     assert clone(model).network.adversary == ("index",)

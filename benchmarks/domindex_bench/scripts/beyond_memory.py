@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from domindex import VDIClassifier
+from domindex import CrossDomainClassifier
 from domindex_bench.measuring import Found, Measurement, origin_line
 from domindex_bench.running import MemoryMeter
 
@@ -50,7 +50,7 @@ def measure(n_rows: int = 200_000, n_domains: int = 60, n_features: int = 512) -
         with MemoryMeter() as meter:
             found["before_mb"] = round(meter.now_mb())
             began = time.process_time()
-            model = VDIClassifier(random_state=0)
+            model = CrossDomainClassifier(random_state=0)
             model.fit(rows, labels, sample_domain=domains, source_domains=sources)
             found["fit_cpu_s"] = round(time.process_time() - began, 1)
             began = time.process_time()

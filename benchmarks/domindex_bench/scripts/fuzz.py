@@ -33,7 +33,7 @@ import numpy as np
 import pandas as pd
 
 import domindex
-from domindex import MomentFlow, Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
 from domindex.errors import DomindexError
 from domindex.persistence.model_folder import write_manifest
 from domindex.tables import (
@@ -123,13 +123,13 @@ class Targets:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.fitted = {
-            "classifier": VDIClassifier(**QUICK).fit(X, Y, **ROLES),
-            "regressor": VDIRegressor(**MANY).fit(X, VALUES, **ROLES),
+            "classifier": CrossDomainClassifier(**QUICK).fit(X, Y, **ROLES),
+            "regressor": CrossDomainRegressor(**MANY).fit(X, VALUES, **ROLES),
             "flow": MomentFlow().fit(X, Y, **ROLES),
         }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.of_frame = VDIClassifier(**QUICK).fit(FRAME, "y", **NAMED)
+            self.of_frame = CrossDomainClassifier(**QUICK).fit(FRAME, "y", **NAMED)
         for name in ("classifier", "regressor"):
             self.fitted[name].save(folder / name)
         self.table = pd.DataFrame(X, columns=["p", "q", "r"]).assign(
@@ -169,15 +169,20 @@ def attack_fit(rng: np.random.Generator, targets: Targets) -> Attack:
     if rng.random() < 0.3:
         return attack_settings(rng)
     if rng.random() < 0.3:
-        frame, kind = spoil_frame(FRAME, rng), one_of([VDIClassifier, VDIRegressor], rng)
-        target = "y" if kind is VDIClassifier else "p"
+        frame, kind = (
+            spoil_frame(FRAME, rng),
+            one_of([CrossDomainClassifier, CrossDomainRegressor], rng),
+        )
+        target = "y" if kind is CrossDomainClassifier else "p"
         return Attack(
             f"{kind.__name__} frame",
             lambda: kind(**QUICK).fit(frame, target, **NAMED).predict(FRAME),
             [frame],
         )
-    model = one_of([VDIClassifier(**QUICK), VDIRegressor(**QUICK), MomentFlow()], rng)
-    given = {"X": X, "y": VALUES if isinstance(model, VDIRegressor) else Y, **ROLES}
+    model = one_of(
+        [CrossDomainClassifier(**QUICK), CrossDomainRegressor(**QUICK), MomentFlow()], rng
+    )
+    given = {"X": X, "y": VALUES if isinstance(model, CrossDomainRegressor) else Y, **ROLES}
     spoiled = one_of(["X", "y", "sample_domain", "source_domains", "sample_weight"], rng)
     if spoiled in ("X", "y"):
         given[spoiled] = spoil_numbers(given[spoiled], rng)
@@ -202,12 +207,12 @@ def _but(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def attack_settings(rng: np.random.Generator) -> Attack:
-    kind = one_of([VDIClassifier, VDIRegressor], rng)
+    kind = one_of([CrossDomainClassifier, CrossDomainRegressor], rng)
     names = sorted(set(kind().get_params(deep=False)))
     if rng.random() < 0.3:
         names = [f"training__{name}" for name in sorted(SHORT.get_params())]
     name, value = one_of(names, rng), one_of([*OBJECTS, -7.5, 0, 2.5, "auto", np.nan, 1e308], rng)
-    y = Y if kind is VDIClassifier else VALUES
+    y = Y if kind is CrossDomainClassifier else VALUES
 
     def call() -> Any:
         model = kind(**{**QUICK, "training": Training(steps=1, index_steps=1)})
@@ -487,7 +492,7 @@ def mutate(n_mutations: int = 2000) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as place:
         expected, files = {}, []
         for number, settings in enumerate((QUICK, MANY)):
-            model = VDIClassifier(**settings).fit(X, Y, **ROLES)
+            model = CrossDomainClassifier(**settings).fit(X, Y, **ROLES)
             expected[f"{number}"] = model.predict_proba(X, sample_domain=NAMES)
             saved = Path(place) / str(number)
             model.save(saved)

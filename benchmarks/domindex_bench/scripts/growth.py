@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from domindex import VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor
 from domindex.datasets import DomainDataset, make_drift
 from domindex.estimators.cost import FitSize, machine_speed
 from domindex.geometry.domain_geometry import DomainGeometry
@@ -107,7 +107,7 @@ def measure_against_all(n_domains: int = 1000) -> Found:
 def measure_large_fit(n_domains: int = 2000, n_rows: int = 50) -> Found:
     """Sources are the first fifth of a family that turns by half a circle; classes hardly mix."""
     data = family(n_domains, n_rows, noise=0.3)
-    model, names = VDIClassifier(random_state=0), np.asarray(data.sample_domain)
+    model, names = CrossDomainClassifier(random_state=0), np.asarray(data.sample_domain)
     start = time.process_time(), time.perf_counter()
     model.fit(data.X, data.y, sample_domain=names, source_domains=data.source_domains)
     found = {"domains": n_domains, "rows": n_rows, **spent(start)}
@@ -127,7 +127,7 @@ def measure_large_fit(n_domains: int = 2000, n_rows: int = 50) -> Found:
 def measure_fit(kind: Any, effort: str, n_domains: int, n_rows: int, n_features: int) -> float:
     """Seconds of CPU of a default fit."""
     data = family(n_domains, n_rows, n_features)
-    y = data.y if kind is VDIClassifier else data.X[:, 0] ** 2 + 0.3 * data.X.sum(axis=1)
+    y = data.y if kind is CrossDomainClassifier else data.X[:, 0] ** 2 + 0.3 * data.X.sum(axis=1)
     start = time.process_time()
     kind(effort=effort, random_state=0).fit(
         data.X, y, sample_domain=data.sample_domain, source_domains=data.source_domains
@@ -137,12 +137,12 @@ def measure_fit(kind: Any, effort: str, n_domains: int, n_rows: int, n_features:
 
 def fit_rule(effort: str) -> Found:
     """Coefficients, none below zero, of least relative error; and the largest factor it is off."""
-    measure_fit(VDIClassifier, "quick", 6, 20, 2)  # imports
+    measure_fit(CrossDomainClassifier, "quick", 6, 20, 2)  # imports
     measured = []
     for n_domains, n_rows, n_features in GRID:
         n_sources = max(1, n_domains // 5)
         size = FitSize(n_domains * n_rows, n_sources * n_rows, n_features, n_domains)
-        for kind in (VDIClassifier, VDIRegressor):
+        for kind in (CrossDomainClassifier, CrossDomainRegressor):
             measured.append((size, measure_fit(kind, effort, n_domains, n_rows, n_features)))
             print(effort, kind.__name__, size, round(measured[-1][1], 2), flush=True)
     seconds = np.array([one for _, one in measured])

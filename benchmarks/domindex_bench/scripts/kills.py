@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import domindex
-from domindex import Training, VDIClassifier
+from domindex import CrossDomainClassifier, Training
 from domindex.datasets import make_circle
 from domindex.errors import InputError
 from domindex_bench.measuring import Found, Measurement
@@ -36,8 +36,8 @@ DATA = make_circle(n_domains=8, n_sources=4, samples_per_domain=40, random_state
 ROLES = {"sample_domain": DATA.sample_domain, "source_domains": DATA.source_domains}
 
 
-def model(steps: int = 60, index_steps: int = 40) -> VDIClassifier:
-    return VDIClassifier(
+def model(steps: int = 60, index_steps: int = 40) -> CrossDomainClassifier:
+    return CrossDomainClassifier(
         candidates=[("flow", "network"), ("encoded", "linear"), ("flow", "linear")],
         training=Training(steps=steps, index_steps=index_steps),
         random_state=0,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from domindex import VDIClassifier
+from domindex import CrossDomainClassifier
 from domindex.datasets import DomainDataset, list_datasets, load_dataset
 from domindex.errors import DomindexError
 from domindex.evaluation import circular_correlation
@@ -149,7 +149,7 @@ def map_facts(dataset: DomainDataset) -> Found:
 
 def fit_facts(dataset: DomainDataset) -> Found:
     """Of a default fit: angles against the truth, and accuracy in the targets, for scoring only."""
-    model, names = VDIClassifier(random_state=0), np.asarray(dataset.sample_domain)
+    model, names = CrossDomainClassifier(random_state=0), np.asarray(dataset.sample_domain)
     model.fit(dataset.X, dataset.y, sample_domain=names, source_domains=dataset.source_domains)
     targets = [name for name in dataset.domains if name not in dataset.source_domains]
     scores = {

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
 from scipy.spatial.distance import cdist
 
-from domindex import Training, VDIClassifier, VDIRegressor, load_dataset
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training, load_dataset
 from domindex.datasets import DomainDataset, make_circle, make_domain_graph, make_drift
 from domindex.errors import OffMapWarning
 from domindex.geometry import DomainIndex
@@ -41,7 +41,7 @@ Clouds = list[Floats]
 
 def fitted(dataset: DomainDataset, names: list[Any], **settings: Any) -> Any:
     """A model of some of the domains."""
-    kind = VDIClassifier if dataset.task == "classification" else VDIRegressor
+    kind = CrossDomainClassifier if dataset.task == "classification" else CrossDomainRegressor
     rows = np.isin(dataset.sample_domain, names)
     sources = [name for name in dataset.source_domains if name in set(names)]
     return kind(random_state=0, **settings).fit(

@@ -25,7 +25,7 @@ AUTHORS = {
 
 def timed_fit(name: str) -> Found:
     began = time.perf_counter(), time.process_time()
-    from domindex import VDIClassifier, VDIRegressor, load_dataset
+    from domindex import CrossDomainClassifier, CrossDomainRegressor, load_dataset
     from domindex.datasets import make_drift
 
     what, _, effort = name.partition(" ")
@@ -36,7 +36,9 @@ def timed_fit(name: str) -> Found:
         data = make_drift(n_domains=30, samples_per_domain=200, n_features=50, random_state=1)
         is_class = what == "classes"
         y = data.y if is_class else data.X[:, 0] ** 2 + 0.3 * data.X.sum(axis=1)
-    model = (VDIClassifier if is_class else VDIRegressor)(effort=effort or "full", random_state=0)
+    model = (CrossDomainClassifier if is_class else CrossDomainRegressor)(
+        effort=effort or "full", random_state=0
+    )
     start = time.perf_counter(), time.process_time()
     model.fit(data.X, y, sample_domain=data.sample_domain, source_domains=data.source_domains)
     found: Found = {

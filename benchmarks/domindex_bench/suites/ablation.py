@@ -6,7 +6,7 @@ from functools import partial
 
 from domindex.vdi.settings import Network
 from domindex_bench.figures import map_figures, prediction_figures
-from domindex_bench.methods import Method, some_methods, vdi
+from domindex_bench.methods import Method, cross_domain, some_methods
 from domindex_bench.suite import Suite, library_datasets
 from domindex_bench.tables import by_method
 
@@ -22,13 +22,13 @@ SUITE = Suite(
     about="Target accuracy, %.",
     datasets=library_datasets("dg-15", "dg-60", "circle"),
     methods={
-        **some_methods("vdi", "vdi-no-flow", "moment-flow"),
+        **some_methods("cross-domain", "moment-flow"),
         **{
             name: Method(
                 name,
                 title,
                 "a part taken out",
-                build=partial(vdi, predictor="network", **settings),
+                build=partial(cross_domain, predictor="network", **settings),
             )
             for name, (title, settings) in VARIANTS.items()
         },

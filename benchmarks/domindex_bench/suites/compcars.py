@@ -23,8 +23,8 @@ from domindex_bench.figures import (
     map_figures,
     prediction_figures,
 )
-from domindex_bench.methods import METHODS, Method, some_methods, with_backbone
-from domindex_bench.published import PAPERS_METHODS, published
+from domindex_bench.methods import METHODS, PAPERS_COLUMNS, Method, some_methods, with_backbone
+from domindex_bench.published import published
 from domindex_bench.suite import Suite, SuiteDataset
 from domindex_bench.tables import Summary, markdown
 
@@ -113,7 +113,7 @@ def needs_features(dataset: DomainDataset) -> str:
 
 def _networks() -> Iterator[Method]:
     """The paper's methods and ours, on features and, through the backbone, on pictures."""
-    for method in some_methods("vdi", "vdi-no-flow", *PAPERS_METHODS).values():
+    for method in some_methods(*PAPERS_COLUMNS).values():
         yield replace(method, objection=needs_features)
         yield with_backbone(method, "conv", needs_pictures)
 
@@ -145,9 +145,9 @@ def _table_3(summary: Summary) -> Iterator[str]:
     measured = [name for name in ("compcars", "compcars-features") if name in summary.datasets]
     if not measured:
         yield MISSING_NOTE
-    titles = [METHODS[name].title for name in PAPERS_METHODS]
+    titles = [METHODS[name].title for name in PAPERS_COLUMNS]
     rows = [row for name in measured for row in _measured(summary, name)]
-    printed = [_printed(method) for method in PAPERS_METHODS]
+    printed = [_printed(method) for method in PAPERS_COLUMNS]
     paper = ["The paper", "", *(f"{value:.1f}" for value in printed)]
     yield markdown(["", "", *titles], [*rows, paper])
 
@@ -155,7 +155,7 @@ def _table_3(summary: Summary) -> Iterator[str]:
 def _measured(summary: Summary, dataset: str) -> Iterator[Sequence[str]]:
     """What was measured, and the difference to what the paper printed."""
     texts, differences = [], []
-    for method in PAPERS_METHODS:
+    for method in PAPERS_COLUMNS:
         name = _with_figure(summary, dataset, method)
         spread = summary.spread(dataset, name, "accuracy")
         texts.append(summary.text(dataset, name, "accuracy"))
@@ -171,7 +171,7 @@ def _with_figure(summary: Summary, dataset: str, method: str) -> str:
 
 
 def _printed(method: str) -> float:
-    known = published("compcars", method, "accuracy")
+    known = published("compcars", METHODS[method].published_as or "", "accuracy")
     assert known is not None
     return known.value
 

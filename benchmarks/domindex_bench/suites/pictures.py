@@ -77,13 +77,13 @@ def _datasets() -> dict[str, SuiteDataset]:
 
 
 def _document(summary: Summary) -> str:
-    ours = summary.of_methods(["vdi"])
+    ours = summary.of_methods(["cross-domain"])
     figures = {"worst": "worst domain, %", "fit_seconds": "fit, s"}
     return "\n\n".join(
         [
             "## Accuracy, %, mean over target domains",
             by_dataset(summary, "domain_accuracy"),
-            "## VDI: the worst domain, the time, and the motion found",
+            "## CrossDomain: the worst domain, the time, and the motion found",
             by_figure(ours, figures, ["motion"]),
         ]
     )
@@ -102,7 +102,7 @@ SUITE = Suite(
     ),
     datasets=_datasets(),
     methods={
-        **some_methods("vdi", "logistic", "svm", "forest", "knn"),
+        **some_methods("cross-domain", "logistic", "svm", "forest", "knn"),
         **{f"{name}-conv": with_backbone(METHODS[name], "conv", _no_signals) for name in DEEP},
     },
     seeds=3,

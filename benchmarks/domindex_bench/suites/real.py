@@ -30,14 +30,16 @@ def beside_plain(summary: Summary) -> str:
     for dataset in summary.datasets:
         figure = summary.headline(dataset)
         linear = "logistic" if figure == "domain_accuracy" else "ridge"
-        texts = [summary.text(dataset, name, figure) for name in ("vdi", linear, "boosting")]
+        texts = [
+            summary.text(dataset, name, figure) for name in ("cross-domain", linear, "boosting")
+        ]
         rows.append([summary.suite.title_of(dataset), *texts, summary.best_plain(dataset)])
     note = (
         "On real data, accuracy in % or squared error over the variance, means over target "
         "domains; the last column is the best of all plain methods, raw and with every domain "
         "standardised, chosen in hindsight:"
     )
-    table = markdown(["", "VDI", "plain linear", "plain boosting", "best plain"], rows)
+    table = markdown(["", "CrossDomain", "plain linear", "plain boosting", "best plain"], rows)
     return f"{note}\n\n{table}"
 
 
@@ -51,7 +53,7 @@ def _document(summary: Summary) -> str:
         if names:
             table = by_dataset(summary.of_datasets(names), HEADLINES[task])
             parts += [f"## {heading}", table]
-    ours = summary.of_methods(["vdi", "vdi-no-flow"])
+    ours = summary.of_methods(["cross-domain"])
     extra = [
         ("Log-loss", "log_loss", "classification"),
         ("AUC, two classes", "auc", "classification"),
@@ -86,9 +88,7 @@ SUITE = Suite(
         for name, known in REAL.items()
     },
     methods={
-        **some_methods(
-            "vdi", "vdi-no-flow", "ridge", "logistic", "svm", "forest", "knn", "boosting"
-        ),
+        **some_methods("cross-domain", "ridge", "logistic", "svm", "forest", "knn", "boosting"),
         **{method.name: method for method in (m.on_standardised_domains() for m in PLAIN)},
         **skada_methods(),
     },

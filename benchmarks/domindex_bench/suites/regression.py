@@ -126,11 +126,11 @@ FAMILIES: dict[str, RowsAt] = {
 
 
 def _document(summary: Summary) -> str:
-    ours = summary.of_methods(["vdi"])
+    ours = summary.of_methods(["cross-domain"])
     parts = [
         "## R² over all target rows",
         by_dataset(summary, "r2"),
-        "## Intervals and choices of VDI",
+        "## Intervals and choices of CrossDomain",
         by_figure(ours, {"coverage": "coverage of 90 % intervals"}, words=["chosen"]),
     ]
     return "\n\n".join(parts)
@@ -149,7 +149,7 @@ SUITE = Suite(
         slug(title): SuiteDataset(title, "regression", partial(family, title), redraws=True)
         for title in FAMILIES
     },
-    methods=some_methods("vdi", "ridge", "forest", "knn", "boosting"),
+    methods=some_methods("cross-domain", "ridge", "forest", "knn", "boosting"),
     seeds=3,
     figures=(explained_figures, coverage_figures, map_figures, chosen_figures),
     headline={"regression": "r2"},

@@ -77,7 +77,7 @@ SUITE = Suite(
         )
         for title in SHIFTS
     },
-    methods=some_methods("vdi", "logistic", "svm", "boosting"),
+    methods=some_methods("cross-domain", "logistic", "svm", "boosting"),
     seeds=5,
     figures=(prediction_figures,),
     headline={"classification": "accuracy"},

@@ -154,8 +154,8 @@ class DeepBaseline(DomainEstimator):
     task : "classification", "regression", or "auto" to tell by the source labels
     latent_dim : components of the encoding z
     width : size of hidden layers
-    backbone : a network that maps inputs to features, as for `VDIClassifier`; None takes inputs as
-        they are
+    backbone : a network that maps inputs to features, as for `CrossDomainClassifier`; None takes
+        inputs as they are
     training : how long and where it is trained, a `Training`
     verbose : 1 shows a progress bar
     random_state : seed; the same seed gives the same model

@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from domindex.estimators.models import VDIClassifier, VDIRegressor, load
+    from domindex.estimators.models import CrossDomainClassifier, CrossDomainRegressor, load
     from domindex.estimators.wrapping import MomentFlow
 
-__all__ = ["MomentFlow", "VDIClassifier", "VDIRegressor", "load"]
+__all__ = ["CrossDomainClassifier", "CrossDomainRegressor", "MomentFlow", "load"]
 
 
 def __getattr__(name: str) -> Any:

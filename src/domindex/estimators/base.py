@@ -78,7 +78,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X, y, sample_domain, source_domains : as in `VDIClassifier.fit`
+        X, y, sample_domain, source_domains : as in `CrossDomainClassifier.fit`
 
         Examples
         --------

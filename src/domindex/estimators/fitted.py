@@ -57,7 +57,7 @@ def _reporting(module: str) -> Any:
 
 
 class FittedCommittee(DomainEstimator):
-    """The state of a fitted model; `BaseVDI` adds how it is fitted and asked."""
+    """The state of a fitted model; `CrossDomainModel` adds how it is fitted and asked."""
 
     _task: ClassVar[Task]
     _forecast_column: ClassVar[str]
@@ -194,9 +194,9 @@ class FittedCommittee(DomainEstimator):
         check_is_fitted(self)
         if not type(self).__module__.startswith("domindex."):
             raise InputError(
-                f"The model is a {type(self).__name__}, and only VDIClassifier and VDIRegressor "
-                "themselves can be saved. Use pickle, which keeps everything and runs code when "
-                "opened."
+                f"The model is a {type(self).__name__}, and only CrossDomainClassifier and "
+                "CrossDomainRegressor themselves can be saved. Use pickle, which keeps everything "
+                "and runs code when opened."
             )
         save_model(self, path, overwrite=overwrite)
 
@@ -273,7 +273,7 @@ class FittedCommittee(DomainEstimator):
 
         Examples
         --------
-        >>> VDIClassifier.from_state(model.state()).domains_
+        >>> CrossDomainClassifier.from_state(model.state()).domains_
         [0, 1, 2, 3, 4]
         """
         kinds: dict[str, Callable[..., Any]] = {

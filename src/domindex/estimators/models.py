@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Floats
 from domindex.errors import InputError
+from domindex.estimators.cross_domain import CrossDomainModel
 from domindex.estimators.streaming import streams
-from domindex.estimators.vdi import BaseVDI
 from domindex.inputs.domain_data import Task
 from domindex.inputs.gate import class_array
 from domindex.persistence.model_folder import load_model
@@ -21,7 +21,7 @@ from domindex.vdi.backbones import Backbone, give_template
 from domindex.vdi.settings import Network, Training
 
 
-class VDIClassifier(BaseVDI):
+class CrossDomainClassifier(CrossDomainModel):
     """Infer where each domain lies, and classify in the domains without labels.
 
     A committee predicts: candidates, pairs of a representation and a predictor, are validated on
@@ -81,7 +81,7 @@ class VDIClassifier(BaseVDI):
 
     Examples
     --------
-    >>> model = VDIClassifier(**few, random_state=0)
+    >>> model = CrossDomainClassifier(**few, random_state=0)
     >>> model = model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2])
     >>> model.domain_indices_.shape, model.predict_proba(data.X, **rows).shape
     ((5, 2), (100, 2))
@@ -136,16 +136,17 @@ class VDIClassifier(BaseVDI):
         super()._restore(state)
 
 
-class VDIRegressor(BaseVDI):
+class CrossDomainRegressor(CrossDomainModel):
     """Infer where each domain lies, and predict values in the domains without labels.
 
-    As `VDIClassifier`, for any number of outputs, in the units of `y`.
+    As `CrossDomainClassifier`, for any number of outputs, in the units of `y`.
 
     Parameters
     ----------
-    inputs, index_dim, local_dim, flow, representation : as of `VDIClassifier`
-    predictor : "auto" also tries boosting on top of a linear rule; else as of `VDIClassifier`
-    candidates, effort, backbone, network, training, n_jobs, verbose : as of `VDIClassifier`
+    inputs, index_dim, local_dim, flow, representation : as of `CrossDomainClassifier`
+    predictor : "auto" also tries boosting on top of a linear rule; else as of
+        `CrossDomainClassifier`
+    candidates, effort, backbone, network, training, n_jobs, verbose : as of `CrossDomainClassifier`
     random_state : seed; the same seed gives the same model
 
     Attributes
@@ -154,11 +155,11 @@ class VDIRegressor(BaseVDI):
         map), distance (to it), expected_error (root mean squared; in units of y for one output, of
         the outputs' spread for several) with low and high (80 %), and for comparison held_out_mean
 
-    All others are as of `VDIClassifier`, but for `classes_`.
+    All others are as of `CrossDomainClassifier`, but for `classes_`.
 
     Examples
     --------
-    >>> model = VDIRegressor(**few, random_state=0)
+    >>> model = CrossDomainRegressor(**few, random_state=0)
     >>> model = model.fit(data.X, data.X[:, 0], **rows, source_domains=[0, 1, 2])
     >>> model.forecast_[["domain", "expected_error"]].shape
     (2, 2)
@@ -188,7 +189,7 @@ class VDIRegressor(BaseVDI):
 
         Examples
         --------
-        >>> model = VDIRegressor(**few, random_state=0)
+        >>> model = CrossDomainRegressor(**few, random_state=0)
         >>> model = model.fit(data.X, data.X[:, 0], **rows, source_domains=[0, 1, 2])
         >>> mean, deviation = model.predict(data.X, **rows, return_std=True)
         """
@@ -199,7 +200,7 @@ class VDIRegressor(BaseVDI):
 
 
 def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
-    """The estimator that was saved at `path`: a `VDIClassifier` or a `VDIRegressor`.
+    """The estimator that was saved at `path`, a `CrossDomainClassifier` or `CrossDomainRegressor`.
 
     It predicts bit for bit what the saved one did. Opening a folder from a stranger runs no code.
     A representation or predictor of your own must be registered first. A backbone of your own is
@@ -212,11 +213,13 @@ def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
     >>> domindex.load("model").domains_
     [0, 1, 2, 3, 4]
     """
-    kinds = (VDIClassifier, VDIRegressor)
+    kinds = (CrossDomainClassifier, CrossDomainRegressor)
     return load_model(path, {kind.__name__: partial(_revived, kind, backbone) for kind in kinds})
 
 
-def _revived(kind: type[BaseVDI], backbone: Any, state: dict[str, Any]) -> BaseVDI:
+def _revived(
+    kind: type[CrossDomainModel], backbone: Any, state: dict[str, Any]
+) -> CrossDomainModel:
     """From its state, in which a backbone of the user's is missing."""
     try:
         needed = give_template(state, backbone)

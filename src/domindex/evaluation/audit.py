@@ -392,7 +392,7 @@ def audit_index(
 
     Parameters
     ----------
-    model : a fitted `VDIClassifier`, or a regressor with the same methods
+    model : a fitted `CrossDomainClassifier`, or a regressor with the same methods
     X : inputs, as for `fit`
     y : labels, one per row; those of any but the model's sources are never read
     sample_domain : a domain name per row; domains never seen in `fit` are placed on the map first
@@ -460,7 +460,7 @@ def _check_model(model: Any) -> None:
     if missing or not (is_classifier(model) or is_regressor(model)):
         lack = f"lacks {preview(missing)}" if missing else "is neither classifier nor regressor"
         raise InputError(
-            f"model is a {type(model).__name__}, which {lack}. Pass a fitted VDIClassifier."
+            f"model is a {type(model).__name__}, which {lack}. Pass a fitted CrossDomainClassifier."
         )
     if not hasattr(model, "source_domains_"):
         raise InputError(f"This {type(model).__name__} is not fitted. Call fit before the audit.")

@@ -22,8 +22,14 @@ from domindex.persistence.paths import open_regular, read_bounded
 from domindex.versions import versions
 
 FORMAT = "a saved domindex model"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Raised when a folder can no longer be read by the release before."""
+
+FORMER_NAMES = {
+    3: {"VDIClassifier": "CrossDomainClassifier", "VDIRegressor": "CrossDomainRegressor"},
+    4: {},
+}
+"""Formats that are read, and what estimators were called there that have another name now."""
 
 LAST_RELEASES = {2: "domindex 0.1.0"}
 """Formats that are read no more, and the last release that reads each."""
@@ -89,18 +95,19 @@ def load_model(
         check_manifest(folder)
     description = read_json(folder / DESCRIPTION, form=FORMAT, newest=FORMAT_VERSION)
     found = description["format_version"]
-    if found < FORMAT_VERSION:
+    if found not in FORMER_NAMES:
         raise InputError(
             f"{folder} has format version {found}, which {LAST_RELEASES.get(found, 'no release')} "
-            f"reads; this domindex reads version {FORMAT_VERSION}, in which a model is a "
-            "committee. Fit and save the model anew."
+            f"reads; this domindex reads versions from {min(FORMER_NAMES)}, in which a model "
+            "is a committee. Fit and save the model anew."
         )
     if not is_listed:
         raise InputError(f"There is no {folder / MANIFEST}. Copy the whole folder of the model.")
     try:
-        name = description["estimator"]
+        stated = description["estimator"]
+        name = FORMER_NAMES[found].get(stated, stated)
         if name not in kinds:
-            raise ValueError(f"it is a {name!r}, and only {', '.join(kinds)} can be opened")
+            raise ValueError(f"it is a {stated!r}, and only {', '.join(kinds)} can be opened")
         arrays = _read_arrays(folder / WEIGHTS, description["arrays"])
         return kinds[name](codec.decode(description["state"], arrays))
     except InputError:

@@ -14,8 +14,8 @@ from sklearn.base import is_classifier
 from domindex.arrays import Ints
 from domindex.committee.record import HeldOutRecord, profile_features
 from domindex.errors import InputError
+from domindex.estimators.cross_domain import CrossDomainModel
 from domindex.estimators.frames import FitArguments, fitted_rows, pandas_frame
-from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import IndexAudit
 from domindex.inputs import DomainData, check_domain_data, check_domain_names
 from domindex.inputs.domain_data import Task
@@ -85,7 +85,7 @@ def report_data(
 
     Parameters
     ----------
-    model : a fitted `VDIClassifier` or `VDIRegressor`
+    model : a fitted `CrossDomainClassifier` or `CrossDomainRegressor`
     X : what it was fitted on; without it there are no audit, predictions by domain and pictures
     y : labels, read in source domains only
     sample_domain : a domain name per row
@@ -103,9 +103,10 @@ def report_data(
     >>> report_data(model, title="Circle").facts["domains"]
     5
     """
-    if not isinstance(model, BaseVDI) or not hasattr(model, "domain_index_"):
+    if not isinstance(model, CrossDomainModel) or not hasattr(model, "domain_index_"):
         raise InputError(
-            f"model is {model!r}. A report needs a VDIClassifier or VDIRegressor after fit."
+            f"model is {model!r}. A report needs a CrossDomainClassifier or CrossDomainRegressor "
+            "after fit."
         )
     rows = fitted_rows(model, FitArguments(X, y, sample_domain, None, None))
     X, y, sample_domain = rows.X, rows.y, rows.sample_domain

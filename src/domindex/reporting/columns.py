@@ -261,7 +261,7 @@ def map_table(model: Any) -> pd.DataFrame:
 
 
 def explain_domain(model: Any, name: Hashable) -> pd.DataFrame:
-    """A row a column, the largest difference first; see `BaseVDI.explain_domain`."""
+    """A row a column, the largest difference first; see `CrossDomainModel.explain_domain`."""
     domains = model.domain_index_.domains
     if name not in domains:
         raise InputError(

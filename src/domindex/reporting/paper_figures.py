@@ -12,7 +12,7 @@ import numpy as np
 from domindex.datasets import DomainDataset, load_dataset
 from domindex.datasets.files import DataHome
 from domindex.errors import InputError
-from domindex.estimators import VDIClassifier, VDIRegressor
+from domindex.estimators import CrossDomainClassifier, CrossDomainRegressor
 from domindex.evaluation import graph_auc
 from domindex.geometry import DomainIndex
 from domindex.persistence.atomic import new_file
@@ -63,7 +63,7 @@ def paper_figures(
             f"The folder {folder} cannot be made: {error.strerror}. Name another with out."
         ) from None
     dataset = load_dataset(dataset_name, data_home)
-    kind = VDIClassifier if dataset.task == "classification" else VDIRegressor
+    kind = CrossDomainClassifier if dataset.task == "classification" else CrossDomainRegressor
     fitted = kind(random_state=random_state) if model is None else model
     names, sources = dataset.sample_domain, dataset.source_domains
     fitted.fit(dataset.X, dataset.y, sample_domain=names, source_domains=sources)

@@ -44,8 +44,10 @@ def plot_forecast(
     """
     table = getattr(model, "forecast_", None)
     if table is None or not len(table):
-        words = "There is no forecast to draw. Pass a fitted VDIClassifier or VDIRegressor"
-        raise InputError(f"{words} with targets.")
+        raise InputError(
+            "There is no forecast to draw. Pass a fitted CrossDomainClassifier or "
+            "CrossDomainRegressor with targets."
+        )
     column = "expected_accuracy" if "expected_accuracy" in table else "expected_error"
     table = table.sort_values(column, ascending=column == "expected_accuracy", kind="stable")
     heights = np.arange(len(table))
@@ -274,8 +276,8 @@ def _record(model: Any) -> Any:
     record = getattr(model, "_record", None)
     if record is None:
         raise InputError(
-            f"This {type(model).__name__} keeps no record of a fit. Pass a VDIClassifier or "
-            "VDIRegressor that was fitted with this version."
+            f"This {type(model).__name__} keeps no record of a fit. Pass a CrossDomainClassifier "
+            "or CrossDomainRegressor that was fitted with this version."
         )
     return record
 

@@ -16,9 +16,9 @@ import pandas as pd
 from domindex.cluster import spread_over
 from domindex.datasets import make_domain_graph
 from domindex.errors import ClassNameWarning, DomindexError, InputError
-from domindex.estimators import VDIClassifier, VDIRegressor
+from domindex.estimators import CrossDomainClassifier, CrossDomainRegressor
+from domindex.estimators.cross_domain import CrossDomainModel
 from domindex.estimators.frames import PreparedFrame
-from domindex.estimators.vdi import BaseVDI
 from domindex.evaluation import index_correlation
 from domindex.inputs.columns import require_roles
 from domindex.inputs.preparation import TablePreparation, input_names
@@ -81,7 +81,11 @@ def fit_table(
                 shown.say(f"Going on from {kept.folder} …")
             table = _read(asked, shown)
             if run is None:
-                kind = VDIClassifier if table.task == "classification" else VDIRegressor
+                kind = (
+                    CrossDomainClassifier
+                    if table.task == "classification"
+                    else CrossDomainRegressor
+                )
                 how = check_settings(kind, asked.settings or {})
                 model = kind(random_state=asked.seed, verbose=int(progress), **how)
                 _announce(table, shown)
@@ -167,7 +171,7 @@ def _announce(table: FitTable, progress: Progress) -> None:
     )
 
 
-def _fit(model: BaseVDI, table: FitTable, kept: RunCheckpoint | None) -> None:
+def _fit(model: CrossDomainModel, table: FitTable, kept: RunCheckpoint | None) -> None:
     rows = table.rows
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClassNameWarning)  # spelling="exact" asked for them
@@ -180,7 +184,7 @@ def _fit(model: BaseVDI, table: FitTable, kept: RunCheckpoint | None) -> None:
         )
 
 
-def _about(table: FitTable, model: BaseVDI) -> dict[str, Any]:
+def _about(table: FitTable, model: CrossDomainModel) -> dict[str, Any]:
     request = table.request
     return {
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from domindex.errors import InputError
-from domindex.estimators.vdi import BaseVDI
+from domindex.estimators.cross_domain import CrossDomainModel
 from domindex.inputs.columns import SETTINGS
 from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import did_you_mean, preview
@@ -270,7 +270,7 @@ def read_settings(path: AnyPath) -> dict[str, Any]:
         ) from None
 
 
-def check_settings(kind: type[BaseVDI], settings: Mapping[str, Any]) -> dict[str, Any]:
+def check_settings(kind: type[CrossDomainModel], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of an estimator; lists become tuples, and flow = "none" means no flow."""
     checked = _check_names(kind, settings)
     if checked.get("flow") == "none":

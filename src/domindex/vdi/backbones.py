@@ -109,8 +109,9 @@ class Backbone(BaseEstimator):
 
     Examples
     --------
-    >>> from domindex import Backbone, VDIClassifier
-    >>> model = VDIClassifier(backbone=Backbone("resnet18", frozen=True, weights="resnet18.pth"))
+    >>> from domindex import Backbone, CrossDomainClassifier
+    >>> backbone = Backbone("resnet18", frozen=True, weights="resnet18.pth")
+    >>> model = CrossDomainClassifier(backbone=backbone)
     >>> model.get_params()["backbone__frozen"]
     True
     """

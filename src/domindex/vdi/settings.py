@@ -40,8 +40,8 @@ class Network(BaseEstimator):
 
     Examples
     --------
-    >>> from domindex import Network, VDIClassifier
-    >>> VDIClassifier(network=Network(width=128)).get_params()["network__width"]
+    >>> from domindex import Network, CrossDomainClassifier
+    >>> CrossDomainClassifier(network=Network(width=128)).get_params()["network__width"]
     128
     """
 
@@ -93,8 +93,8 @@ class Training(BaseEstimator):
 
     Examples
     --------
-    >>> from domindex import Training, VDIClassifier
-    >>> model = VDIClassifier(training=Training(steps=200))
+    >>> from domindex import Training, CrossDomainClassifier
+    >>> model = CrossDomainClassifier(training=Training(steps=200))
     >>> model.set_params(training__batch_size=16).training.batch_size
     16
     """

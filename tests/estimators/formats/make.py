@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from domindex import Network, Training, VDIClassifier, VDIRegressor
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Network, Training
 from domindex.persistence.model_folder import FORMAT_VERSION
 
 SETTINGS = {
@@ -32,8 +32,8 @@ def main() -> None:
     X, names = plain + 0.5 * place[:, None], [f"d{number}" for number in place]
     roles = {"sample_domain": names, "source_domains": ["d0", "d1", "d2"]}
     classes = np.array(["no", "yes"])[(plain[:, 0] > 0).astype(int)]
-    classifier = VDIClassifier(**SETTINGS).fit(X, classes, **roles)
-    regressor = VDIRegressor(**SETTINGS).fit(X, plain[:, 0], **roles)
+    classifier = CrossDomainClassifier(**SETTINGS).fit(X, classes, **roles)
+    regressor = CrossDomainRegressor(**SETTINGS).fit(X, plain[:, 0], **roles)
     classifier.save(folder / "classes")
     regressor.save(folder / "values")
     asked = {"sample_domain": names[::4]}

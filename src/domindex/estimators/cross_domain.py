@@ -62,7 +62,7 @@ QUICK_CHOICES = ChoiceSettings(near_folds=3, far_folds=2, separability_folds=1)
 """With effort="quick": indices hardly trained, and fewer folds."""
 
 
-class BaseVDI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee):
+class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee):
     """Variational domain indexing behind scikit-learn's interface."""
 
     def __init__(

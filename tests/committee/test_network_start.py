@@ -61,7 +61,3 @@ def test_features_that_hold_the_class_are_kept_though_no_domain_differs_there():
     ).fit(X, classes, sample_domain=domains, source_domains=[0, 1, 2, 3])
     target = domains > 3
     assert model.score(X[target], classes[target], sample_domain=domains[target]) > 0.95
-
-
-def test_without_a_flow_nothing_is_chosen(family):
-    assert fit(family, flow=None).flow_ is None

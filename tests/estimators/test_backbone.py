@@ -149,15 +149,6 @@ def test_the_network_is_one_candidate_among_others(bars):
     assert set(model.candidates_["predictor"]) == {"linear", "network"}
 
 
-def test_the_papers_model_aligns_what_the_backbone_tells(bars):
-    training = Training(steps=4, index_steps=4, starts=1)
-    model = fitted(
-        CrossDomainClassifier(flow=None, backbone="conv", training=training, random_state=0), bars
-    )
-    assert model._committee.network.module.alignment.follows_index
-    assert "input_reconstruction" in model.history_
-
-
 def test_p_of_x_reconstructs_standardised_features_without_their_gradient(trained, bars):
     module = trained._indices.module
     told = module.reconstructed(torch.tensor(trained._indices.scaler.apply(bars[0])))

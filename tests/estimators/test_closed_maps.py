@@ -147,20 +147,6 @@ def test_errors_of_values_are_wider_where_the_ways_differ():
     assert forecast.loc[5, "high"] < 0.5
 
 
-@pytest.mark.full
-def test_the_papers_model_has_angles_too(seasonal):
-    model = CrossDomainClassifier(
-        flow=None, training=Training(index_steps=5, steps=5), random_state=0
-    )
-    model.fit(
-        seasonal.X,
-        seasonal.y,
-        sample_domain=seasonal.sample_domain,
-        source_domains=seasonal.source_domains,
-    )
-    assert model.domain_angles_ is not None
-
-
 def test_moment_flow_runs_around_the_ring(seasonal):
     model = MomentFlow().fit(
         seasonal.X,

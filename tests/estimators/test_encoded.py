@@ -128,17 +128,16 @@ def test_the_network_does_not_encode_for_itself(settings):
         CrossDomainClassifier(**settings).fit(DATA.X, DATA.y, **HOW)
 
 
-def test_the_default_tries_it_wherever_it_tries_the_network():
-    for has_flow in (True, False):
-        listed = _default_candidates(has_flow)
-        encoded = {one.name for one in listed if one.encoded}
-        assert encoded == ({"linear on encoded", "trees on encoded"} if has_flow else set())
-        assert any(one.learner is None for one in listed) == has_flow
-
-
-def _default_candidates(has_flow):
+@pytest.mark.parametrize("moves", [True, False])
+def test_the_default_tries_it_wherever_it_tries_the_network(moves):
     data = check_domain_data(
         DATA.X, DATA.y, DATA.sample_domain, DATA.source_domains, task="classification"
     )
-    geometry = replace(DomainGeometry.fit(data, 2), has_flow=has_flow)
-    return list_candidates(None, "auto", "auto", data, geometry, ChoiceSettings())
+    geometry = DomainGeometry.fit(data, 2)
+    if not moves:
+        still = replace(geometry.selected.flow, family="none")
+        geometry = replace(geometry, selected=replace(geometry.selected, flow=still, around=None))
+    listed = list_candidates(None, "auto", "auto", data, geometry, ChoiceSettings())
+    encoded = {one.name for one in listed if one.encoded}
+    assert encoded == ({"linear on encoded", "trees on encoded"} if moves else set())
+    assert any(one.learner is None for one in listed) == moves

@@ -27,7 +27,7 @@ from domindex.persistence.model_folder import (
 QUICK = {
     "predictor": "network",
     "effort": "quick",
-    "training": Training(index_steps=5, steps=10, starts=1),
+    "training": Training(index_steps=5, steps=10),
     "random_state": 0,
 }
 LINEAR = {"predictor": "linear", "representation": "raw"}
@@ -100,12 +100,9 @@ def folder(fitted, tmp_path):
 
 CASES = {
     "classifier, many features": lambda: classifier(n_features=40),
-    "classifier, no flow": lambda: classifier(flow=None),
-    "classifier, no flow, many features": lambda: classifier(n_features=20, flow=None),
     "regressor, one output": lambda: regressor(n_outputs=1),
     "regressor, rows": lambda: regressor(representation="row_standardised"),
     "regressor, domains": lambda: regressor(representation="domain_scaled"),
-    "regressor, no flow": lambda: regressor(flow=None),
     "regressor, centred domains": lambda: regressor(representation="domain_centred"),
     "regressor, flow": lambda: regressor(representation="flow"),
     "regressor, linear": lambda: regressor(predictor="linear"),
@@ -117,9 +114,7 @@ CASES = {
 
 
 SIMILAR = {
-    "classifier, no flow, many features",
     "regressor, rows",
-    "regressor, no flow",
     "regressor, centred domains",
     "regressor, linear",
 }

@@ -79,7 +79,6 @@ def fitted(family):
     [
         QUICK,
         {"predictor": "network", **LINE, **SHORT},
-        pytest.param({"flow": None, **LINE, **SHORT}, marks=pytest.mark.full),
         {"candidates": [("raw", "linear"), ("row_standardised", "kernel")], **LINE, **SHORT},
     ],
     ids=str,

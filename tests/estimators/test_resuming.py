@@ -107,12 +107,9 @@ def uninterrupted():
     [
         (CrossDomainClassifier, {}, 2),
         pytest.param(CrossDomainRegressor, {}, 3, marks=pytest.mark.full),
-        pytest.param(
-            CrossDomainClassifier, {"flow": None, "candidates": None}, 1, marks=pytest.mark.full
-        ),
         pytest.param(CrossDomainClassifier, WITH_BACKBONE, 2, marks=pytest.mark.full),
     ],
-    ids=["classes", "values", "paper", "backbone"],
+    ids=["classes", "values", "backbone"],
 )
 def test_cut_off_again_and_again_it_ends_as_if_it_had_not_been(
     kind, changes, n_stages, uninterrupted, tmp_path, monkeypatch

@@ -34,7 +34,6 @@ MODELS = {
     "network": lambda seed: CrossDomainClassifier(
         predictor="network", training=SHORT, random_state=seed
     ),
-    "paper": lambda seed: CrossDomainClassifier(flow=None, training=SHORT, random_state=seed),
     "backbone": lambda seed: CrossDomainClassifier(
         predictor="network",
         representation="raw",
@@ -82,7 +81,7 @@ def test_two_fits_at_once_are_those_one_after_the_other(family, alone, kind):
 
 @pytest.mark.full
 def test_eight_threads_fit_while_a_hundred_predict(family, alone):
-    tasks = [(kind, seed) for seed in (0, 1) for kind in ("network", "paper", "dann", "sentry")]
+    tasks = [(kind, seed) for seed in (0, 1) for kind in ("network", "dann", "sentry")]
     models, serial = zip(*(alone(*task) for task in tasks))
     known = {"sample_domain": family.sample_domain}
     with ThreadPoolExecutor(8) as fitting, ThreadPoolExecutor(100) as predicting:

@@ -181,13 +181,10 @@ def test_shares_of_classes_are_those_of_the_target():
     np.testing.assert_allclose(one[~in_target], plain[~in_target], rtol=1e-9)
 
 
-@pytest.mark.parametrize("flow", ["auto", None])
-def test_the_variational_network(world, flow):
+@pytest.mark.parametrize("representation", ["flow", "raw"])
+def test_the_variational_network(world, representation):
     model = type(world.model)(
-        flow=flow,
-        candidates=[("flow" if flow else "raw", "network")],
-        training=SHORT,
-        random_state=0,
+        candidates=[(representation, "network")], training=SHORT, random_state=0
     )
     model.fit(world.X, world.data.labels, sample_domain=world.names, source_domains=SOURCES)
     indices, committee = model._indices, model._committee

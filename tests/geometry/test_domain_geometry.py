@@ -8,7 +8,6 @@ from domindex.geometry import DomainMap
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.transport import misalignment
 from domindex.inputs import DomainData, check_domain_data
-from domindex.inputs.standardizing import InputScaler
 
 
 def circle_data(leave_out=None) -> DomainData:
@@ -68,7 +67,6 @@ def test_a_new_domain_of_the_circle_is_located_and_aligned_with_the_others(circl
 
 
 def test_every_part_names_the_same_domains_in_the_same_order(circle, geometry):
-    assert geometry.has_flow
     assert geometry.domain_map.index.domains == circle.domains
     assert [len(rows) for rows in geometry.map_rows] == circle.domain_sizes.tolist()
     assert geometry.domain_map is geometry.selected.domain_map
@@ -97,23 +95,6 @@ def test_on_its_own_map_the_flow_is_the_same(circle, geometry):
     again = geometry.on_map(geometry.domain_map, circle)
     assert again.selected.flow.family == geometry.selected.flow.family
     np.testing.assert_array_equal(again.selected.flow.generators, geometry.selected.flow.generators)
-
-
-def test_without_a_flow_nothing_moves_on_the_map_that_was_given(circle):
-    scaler = InputScaler.fit(circle)
-    directions = np.array([[1.0], [0.0]])
-    clouds = [cloud @ directions for cloud in scaled_clouds(circle, scaler)]
-    domain_map = DomainMap.fit(circle.domains, clouds, 1)
-    still = DomainGeometry.without_flow(circle, scaler, directions, domain_map)
-    assert not still.has_flow
-    assert still.domain_map is domain_map
-    assert still.selected.flow.family == "none"
-    assert np.isnan(still.selected.misfit)
-    np.testing.assert_array_equal(still.projection.matrix, directions)
-    np.testing.assert_array_equal(still.subspace.moving, directions)
-    for cloud in clouds:
-        aligned = still.selected.flow.align_all([cloud], np.ones((1, 1)))[0]
-        np.testing.assert_array_equal(aligned, cloud)
 
 
 def shifting(n_domains=8, n_rows=30, n_strays=10) -> DomainData:

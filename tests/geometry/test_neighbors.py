@@ -1,4 +1,4 @@
-"""Which domains are joined, in which order they are reached, and which are nearest."""
+"""Which domains are joined, and which are nearest."""
 
 from dataclasses import replace
 
@@ -14,21 +14,15 @@ from domindex.geometry.settings import MAP
 
 def test_a_spanning_tree_is_the_chain_of_a_line_even_where_domains_coincide():
     points = np.array([0.0, 0.0, 1.0, 3.0])[:, None]
-    web = DomainWeb.of(points, np.arange(4) == 3, 0.5)
+    web = DomainWeb.of(points, 0.5)
     assert web.tree.nnz == 2 * 3
     assert 1 in web.next_to(0, np.arange(4))
     assert web.next_to(3, np.arange(4)).tolist() == [2]
 
 
-def test_domains_arrive_in_the_order_of_their_way_from_the_starts():
-    starts = np.array([False, True, False, False, False, False])
-    arrival = DomainWeb.of(np.arange(6.0)[:, None], starts, 0.5).arrival
-    np.testing.assert_allclose(arrival, [0.2, 0, 0.4, 0.6, 0.8, 1.0])
-
-
 def test_next_to_a_domain_are_those_it_has_a_step_to():
     points = np.array([[0.0], [1.0], [2.0], [4.0]])
-    web = DomainWeb.of(points, np.array([True, False, False, False]), 0.5)
+    web = DomainWeb.of(points, 0.5)
     everybody = np.array([3, 2, 1, 0])
     found = [web.next_to(domain, everybody).tolist() for domain in range(4)]
     assert found == [[1], [2, 0], [3, 1], [2]]
@@ -67,19 +61,16 @@ def test_own_is_left_out_among_many_goals():
 
 def test_the_tree_of_many_points_reaches_all_by_short_steps():
     points = np.vstack([MANY, MANY[:50], MANY + 30.0])
-    web = DomainWeb.of(points, np.arange(len(points)) == 0, 0.1)
+    web = DomainWeb.of(points, 0.1)
     tree = web.tree
     assert tree.nnz == 2 * (len(points) - 1)
     steps = np.sort(tree.data)[::2]
     assert steps[-1] < 45.0
     assert steps[-2] < 2.0
-    assert web.arrival[0] == 0.0
-    assert web.arrival.max() == 1.0
-    assert len(np.unique(web.arrival)) == len(points)
 
 
 def test_links_of_many_points_join_about_the_share_that_was_asked_for():
-    web = DomainWeb.of(MANY, np.arange(len(MANY)) < 5, 0.2)
+    web = DomainWeb.of(MANY, 0.2)
     links = web.links_among(np.arange(400))
     assert not links.diagonal().any()
     assert (links == links.T).all()
@@ -88,7 +79,7 @@ def test_links_of_many_points_join_about_the_share_that_was_asked_for():
 
 
 def test_the_tree_of_two_points_is_the_way_between_them():
-    tree = DomainWeb.of(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([True, False]), 1.0).tree
+    tree = DomainWeb.of(np.array([[0.0, 0.0], [3.0, 4.0]]), 1.0).tree
     np.testing.assert_allclose(tree.toarray(), [[0.0, 5.0], [5.0, 0.0]])
 
 

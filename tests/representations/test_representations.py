@@ -266,14 +266,6 @@ def test_a_new_domain_goes_along_the_flow_from_its_place(data, geometry):
     assert np.abs(fitted.apply(elsewhere).features - fitted.apply(new).features).max() > 0.1
 
 
-def test_without_a_flow_aligned_rows_are_the_directions_on_one_scale(data, geometry, rows):
-    directions = np.eye(4)[:, :2]
-    still = DomainGeometry.without_flow(data, geometry.scaler, directions, geometry.domain_map)
-    features = FlowAligned.fit(data, still).apply(rows).features
-    scaled = geometry.scaler.apply(data.inputs)[:, :2]
-    np.testing.assert_allclose(np.corrcoef(features.T, scaled.T)[[0, 1], [2, 3]], 1.0, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("part", "damage", "message"),
     [

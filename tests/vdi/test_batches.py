@@ -86,15 +86,6 @@ def test_a_graph_that_is_given_is_taken():
     np.testing.assert_array_equal(batch.facts.links, links)
 
 
-def test_another_map_gives_another_sampler_of_the_same_rows():
-    sampler = sampler_of(rows_of(SIX), batch_size=3)
-    other = sampler.on_map(-line(6))
-    np.testing.assert_array_equal(other.draw().raw_index, -line(6))
-    np.testing.assert_array_equal(sampler.draw().raw_index, line(6))
-    assert other.rows is sampler.rows
-    assert other.draw().x.shape == (6, 3, 2)
-
-
 def test_a_row_is_represented_as_its_representation_tells_it():
     rows = rows_of(SIX)
     plain = sampler_of(rows).draw()
@@ -169,12 +160,3 @@ def test_two_domains_are_enough(is_source):
     batch = sampler_of(rows_of(is_source)).draw()
     torch.testing.assert_close(batch.neighbor_index, batch.raw_index.flip(0))
     assert batch.facts.links.tolist() == [[False, True], [True, False]]
-
-
-def test_targets_are_admitted_nearest_first_and_borrow_only_from_those_present():
-    sampler = sampler_of(rows_of([True, False, False, False, False]))
-    early, later = sampler.draw(progress=0.0), sampler.draw(progress=0.5)
-    assert early.facts.numbers.tolist() == [0, 1]
-    assert later.facts.numbers.tolist() == [0, 1, 2]
-    assert set(later.neighbor_index[:, 0].tolist()) <= {0.0, 1.0, 2.0}
-    assert sampler.draw().facts.numbers.tolist() == [0, 1, 2, 3, 4]

@@ -54,8 +54,8 @@ def _double():
 
 
 class DoubleBatches(BatchSampler):
-    def draw(self, progress=1.0):
-        batch = super().draw(progress)
+    def draw(self):
+        batch = super().draw()
         facts = replace(batch.facts, beta=batch.facts.beta.double())
         names = ("x", "represented", "raw_index", "neighbor_index")
         wide = {name: getattr(batch, name).double() for name in names}
@@ -119,9 +119,8 @@ def train_folds(setting, indices):
 @pytest.fixture
 def train_alone(setting, indices):
     def run(start, rows, **settings):
-        history = History(1)
-        batches, trainer = setting(rows, [history], **settings)
-        return train_encoding(start, indices, batches, KINDS, Weights(), trainer, history)
+        batches, trainer = setting(rows, [], **settings)
+        return train_encoding(start, indices, batches, KINDS, Weights(), trainer)
 
     return run
 

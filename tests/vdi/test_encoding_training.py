@@ -1,4 +1,4 @@
-"""The encoding's block: the best start is kept, with its history and no other's."""
+"""The encoding's block: z and y at fixed indices, against the adversary."""
 
 import numpy as np
 import pytest
@@ -46,13 +46,13 @@ class Phases(Callback):
 def train(rows, indices, line, cpu):
     """Trains from a start; the module, its history and the phases that ran."""
 
-    def run(start, history=None, **settings):
+    def run(start, **settings):
         settings = TrainingSettings(**{"steps": 6, "batch_size": 8, "warm_up": 2, **settings})
-        history, phases = History(1) if history is None else history, Phases()
+        history, phases = History(1), Phases()
         trainer = Trainer(cpu, settings, [history, phases])
         batches = BatchSampler(rows, settings, np.random.default_rng(0), line)
         kinds = ("graph", "domain")
-        module = train_encoding(start, indices, batches, kinds, Weights(), trainer, history)
+        module = train_encoding(start, indices, batches, kinds, Weights(), trainer)
         return module, history, phases.seen
 
     return run
@@ -102,66 +102,3 @@ def test_the_sources_are_learned_without_a_target_label(train, rows):
     predicted = module.predict(x).probs.argmax(dim=-1).flatten()
     assert (predicted == rows.labels[:40]).float().mean() > 0.95
     assert (rows.labels[40:] == -1).all()
-
-
-@pytest.mark.parametrize("costs", [[3, 1, 2], [1, 2, 3], [3, 2, 1], [2, 2, 3]])
-def test_of_several_starts_the_best_is_kept_with_its_history_alone(train, monkeypatch, costs):
-    """Starts are told apart by a constant in place of a term; of equals, the first is kept."""
-    left = iter(costs)
-    built = []
-
-    def one_start(trainer, phase):
-        cost = next(left)
-        history.on_phase_start(phase_named(f"start {cost}"))
-        for step in range(4):
-            terms = {"smoothness": torch.tensor(float(cost)), "label_prediction": torch.zeros(())}
-            history.on_terms(phase_named(f"start {cost}"), step, terms)
-        history.on_phase_end(phase_named(f"start {cost}"))
-        built.append(phase.objective.module)
-        return phase.objective.module
-
-    history = History(2)
-    history.on_terms(phase_named("indices"), 0, {"contrastive": torch.tensor(9.0)})
-    history.on_phase_end(phase_named("indices"))
-    monkeypatch.setattr(Trainer, "run", one_start)
-    module, _, _ = train(settled(), history, starts=3)
-    best = costs.index(min(costs))
-    assert module is built[best]
-    frame = history.to_frame()
-    assert frame["phase"].tolist() == ["indices", *[f"start {min(costs)}"] * 2]
-    assert frame["smoothness"].dropna().tolist() == [min(costs)] * 2
-
-
-def phase_named(name):
-    return type("Named", (), {"name": name})
-
-
-def test_every_start_is_drawn_anew_and_one_history_is_left(train):
-    _, history, phases = train(affine(), starts=3)
-    weights = [phase.objective.module.predictor.linear.weight for phase in phases]
-    assert len(phases) == 3
-    assert len({id(weight) for weight in weights}) == 3
-    assert len(history.rows) == 6
-    assert history.to_frame()["step"].tolist() == [1, 2, 3, 4, 5, 6]
-    assert {phase.name for phase in phases} == {"encoding"}
-
-
-def test_what_is_kept_has_the_best_and_smoothest_prediction(train):
-    costs = []
-
-    class Costs(History):
-        def on_phase_end(self, phase):
-            super().on_phase_end(phase)
-            costs.append(cost_of(self.to_frame().tail(6)))
-
-    def cost_of(frame):
-        return (frame["smoothness"] - frame["label_prediction"]).mean()
-
-    _, history, _ = train(affine(), Costs(1), starts=3)
-    assert len(set(costs)) == 3
-    assert cost_of(history.to_frame()) == pytest.approx(min(costs))
-
-
-def test_targets_are_admitted_over_a_share_of_the_steps(train):
-    _, _, (phase,) = train(affine(), admission=0.5)
-    assert phase.admission == 0.5

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import torch
 
 from domindex.vdi.training import History
@@ -66,11 +65,3 @@ def test_a_term_with_a_gradient_can_be_recorded():
     history = History(1)
     history.on_terms(INDICES, 0, {"contrastive": torch.tensor(2.0, requires_grad=True)})
     assert history.to_frame()["contrastive"].item() == 2.0
-
-
-def test_what_is_recent_is_the_mean_of_the_last_epochs_that_have_the_term():
-    history = History(1)
-    record(history, ENCODING, 100.0, 1.0, 2.0, term="smoothness")
-    record(history, INDICES, 7.0)
-    assert history.recent("smoothness", n_epochs=2) == pytest.approx(1.5)
-    assert history.recent("smoothness") == pytest.approx(103.0 / 3)

@@ -17,7 +17,6 @@ from domindex.vdi.settings import TrainingSettings, Weights, find_device
         ({"steps": 2.5}, "steps is 2.5. Choose a whole number of 1 or more"),
         ({"steps": True}, "steps is True. Choose a whole number of 1 or more"),
         ({"index_steps": 0}, "index_steps is 0. Choose a whole number of 1 or more"),
-        ({"starts": -1}, "starts is -1. Choose a whole number of 1 or more"),
         ({"batch_size": 0}, "batch_size is 0. Choose a whole number of 1 or more"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0. Choose a positive number"),
         ({"device": "abacus"}, "device is 'abacus', and there is no such device here. Choose"),
@@ -50,7 +49,7 @@ def test_a_network_that_cannot_be_is_refused(settings, message):
 
 def test_what_can_be_is_taken():
     Training().check()
-    Training(steps=np.int64(3), index_steps=1, starts=1, batch_size=1, learning_rate=1e-9).check()
+    Training(steps=np.int64(3), index_steps=1, batch_size=1, learning_rate=1e-9).check()
     Network().check()
     Network(adversary=["index"], adversary_weight=0.0, contrastive_weight=0, width=1).check()
 
@@ -65,15 +64,13 @@ def test_a_gpu_is_taken_where_there_is_one(monkeypatch):
 
 def test_what_is_not_said_is_left_to_the_method():
     assert Training().settings() == TrainingSettings()
-    assert Training().settings(steps=1000, starts=2, admission=0.6) == TrainingSettings(
-        steps=1000, starts=2, admission=0.6
-    )
+    assert Training().settings(steps=1000) == TrainingSettings(steps=1000)
     assert Training().settings(index_steps=50).index_steps == 50
 
 
 def test_what_is_said_goes_before_the_methods_own():
-    settings = Training(steps=7, starts=3, batch_size=5).settings(steps=1000, starts=2)
-    assert (settings.steps, settings.starts, settings.batch_size) == (7, 3, 5)
+    settings = Training(steps=7, batch_size=5).settings(steps=1000)
+    assert (settings.steps, settings.batch_size) == (7, 5)
     assert settings.learning_rate == TrainingSettings().learning_rate
 
 

@@ -95,7 +95,7 @@ def list_candidates(
     The network is tried along the flow; with a backbone, which needs rows of the inputs' shape, on
     raw inputs or what was asked for.
     """
-    given_to_network = FlowAligned.name if geometry.has_flow and not has_backbone else Raw.name
+    given_to_network = Raw.name if has_backbone else FlowAligned.name
     if requested is not None:
         pairs = [(name, _learner(choice, data)) for name, choice in requested]
         named = [name for name, learner in pairs if learner is None]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from domindex.arrays import Floats
 from domindex.committee.context import FitContext
-from domindex.geometry.domain_geometry import DomainGeometry, moving_directions, scaled_clouds
+from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.domain_map import DomainMap
 from domindex.geometry.flow import description_length
 from domindex.geometry.transport import Method
@@ -28,41 +26,13 @@ def infer_indices(
     Without `may_refine` u stays where it starts. Returns the geometry on the map that counts.
     """
     scaler, start = geometry.scaler, geometry.domain_map
-    given = data, scaler, geometry.projection.matrix, start, context
-    module, refined, _ = _learn(*given, redraw=False)
+    module, refined = _learn(data, scaler, geometry.projection.matrix, start, context)
     if may_refine and _describes_better(refined, geometry, data):
         geometry = geometry.on_map(_map_like(geometry, refined, start.method), data)
     else:
         module.local_encoder.drop_refinement()
     fitted = FittedIndices(scaler, module.cpu().double().eval(), geometry.domain_map)
     return fitted, geometry
-
-
-def infer_paper_indices(
-    data: DomainData,
-    index_dim: int,
-    local_dim: int | None,
-    context: FitContext,
-    n_jobs: int | None,
-) -> tuple[FittedIndices, DomainGeometry]:
-    """The paper's: u by the bound, transport between domains' u, scaling; no geodesics.
-
-    The map is drawn anew from u as it changes, and once more at the end, exactly where the domains
-    are few.
-    """
-    scaler = InputScaler.fit(data)
-    clouds = scaled_clouds(data, scaler)
-    n_local = local_dim or 4  # as in the paper's experiments on DG-15 and DG-60
-    first = moving_directions(clouds).matrix[:, :n_local]
-    directions = np.pad(first, ((0, 0), (0, n_local - first.shape[1])))  # others start at 0
-    start = [cloud @ directions for cloud in clouds]
-    domain_map = DomainMap.fit(data.domains, start, index_dim, method="sliced")
-    given = data, scaler, directions, domain_map, context
-    module, local, last = _learn(*given, redraw=True)
-    final = DomainMap.fit(data.domains, local, index_dim, reference=last, n_jobs=n_jobs)
-    final = final.closed(clouds)
-    fitted = FittedIndices(scaler, module.cpu().double().eval(), final)
-    return fitted, DomainGeometry.without_flow(data, scaler, directions, final)
 
 
 def load_map(context: FitContext) -> tuple[FittedIndices, DomainGeometry] | None:
@@ -84,10 +54,8 @@ def _learn(
     directions: Floats,
     domain_map: DomainMap,
     context: FitContext,
-    *,
-    redraw: bool,
-) -> tuple[IndexModule, list[Floats], Floats]:
-    """The networks, started at these directions and trained; u of each domain; the last map."""
+) -> tuple[IndexModule, list[Floats]]:
+    """The networks, started at these directions and trained; u of each domain."""
     rows = TrainingRows.of(data, scaler.apply(data.inputs), context.device)
     backbone = context.backbone
     with context.torch_rng.as_default():
@@ -102,8 +70,8 @@ def _learn(
     module.local_encoder.start_at(directions)
     module = module.to(rows.inputs.device)
     given = domain_map, context.network.weights(), context.trainer, context.rng
-    last = train_indices(module, rows, *given, redraw=redraw, torch_rng=context.torch_rng)
-    return module, local_indices(module, rows), last
+    train_indices(module, rows, *given, torch_rng=context.torch_rng)
+    return module, local_indices(module, rows)
 
 
 def _describes_better(refined: list[Floats], geometry: DomainGeometry, data: DomainData) -> bool:

@@ -31,7 +31,6 @@ from domindex.representations import PlacedRows, Representation, RepresentedRows
 from domindex.representations.base import Raw
 from domindex.representations.flow import FlowAligned
 from domindex.vdi.alignments import (
-    AffineAlignment,
     Alignment,
     BackboneAlignment,
     FlowAlignment,
@@ -113,7 +112,7 @@ class NetworkStart:
             return ClassPredictor(self.alignment.latent_dim, len(self.data.classes))
         assert self.outputs is not None
         predictor = ValuePredictor(self.alignment.latent_dim, self.data.labels.shape[1])
-        if not self.geometry.has_flow or isinstance(self.alignment, BackboneAlignment):
+        if isinstance(self.alignment, BackboneAlignment):
             return predictor
         values = self.outputs.apply(self.rows.part(known).normalize(self.data.labels[known]))
         weights = np.full(len(known), 1.0 / len(known))
@@ -147,10 +146,6 @@ def network_start(
         representation = Raw(geometry.scaler)
         rows = RepresentedRows.plain(geometry.scaler.apply_flat(data.inputs))
         alignment = flow_alignment(data, geometry, context)
-    elif not geometry.has_flow:
-        index_dim = geometry.domain_map.coordinates.shape[1]
-        with context.torch_rng.as_default():
-            alignment = AffineAlignment(rows.features.shape[1], index_dim, width)
     else:
         projection = principal_components(rows.features, context.choices.max_latent)
         with context.torch_rng.as_default():
@@ -164,8 +159,8 @@ def network_start(
 
 
 def _behind_backbone(represented: RepresentedFolds, context: FitContext) -> BackboneAlignment:
-    """The backbone's features, aligned as β says in the paper's model, else as they are."""
-    backbone, geometry = context.backbone, represented.geometry
+    """The backbone's features as they are, which a network may bend."""
+    backbone = context.backbone
     assert backbone is not None
     extractor, representation = backbone.extractor, represented.representation
     n_features, shape = represented.rows.features.shape[1], represented.data.inputs.shape[1:]
@@ -175,15 +170,10 @@ def _behind_backbone(represented: RepresentedFolds, context: FitContext) -> Back
             f"{representation.name!r} has {n_features} features. Choose one that keeps the shape "
             "of rows for the network, such as 'raw', or a frozen backbone."
         )
-    is_raw = isinstance(representation, Raw)
-    extractor = extractor.undoing(geometry.scaler) if is_raw else extractor.without_scale()
+    is_raw, scaler = isinstance(representation, Raw), represented.geometry.scaler
+    extractor = extractor.undoing(scaler) if is_raw else extractor.without_scale()
     n_inner, width = min(extractor.n_features, context.choices.max_latent), context.network.width
-    inner: Alignment
-    if geometry.has_flow:
-        inner = IdentityAlignment.onto(np.eye(n_inner), width, may_bend=True)
-    else:
-        index_dim = geometry.domain_map.coordinates.shape[1]
-        inner = AffineAlignment(n_inner, index_dim, width)
+    inner = IdentityAlignment.onto(np.eye(n_inner), width, may_bend=True)
     return BackboneAlignment(extractor, inner, n_inner, backbone.rate)
 
 
@@ -325,7 +315,7 @@ class NetworkCandidate:
             untrained = self.start.module(np.flatnonzero(self.start.data.row_is_source))
         with self._indices_in_training() as indices:
             network = context.network
-            given = network.adversary, network.weights(), context.trainer, context.history
+            given = network.adversary, network.weights(), context.trainer
             return [train_encoding(untrained, indices, batches, *given)]
 
     def _train_folds(self, rows: HeldOutRows) -> list[EncodingModule]:

@@ -1,4 +1,4 @@
-"""Variational domain indexing: what classifier and regressor share."""
+"""What classifier and regressor share: map, candidates, validation, committee, forecast."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from domindex.committee.building import CommitteeBuilder
 from domindex.committee.candidates import ENCODED, NETWORK, check_representation, list_candidates
 from domindex.committee.committee import NetworkMember, Prediction, forecast_table
 from domindex.committee.context import FitContext, Workers, fit_context, fit_facts, one_thread
-from domindex.committee.index_inference import infer_indices, infer_paper_indices
+from domindex.committee.index_inference import infer_indices
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
@@ -53,17 +53,13 @@ from domindex.vdi.settings import Network, Training
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-PAPER_TRAINING = {"steps": 1000, "starts": 2, "admission": 0.6}
-"""With flow=None: domains are admitted one by one along the map, so that the affine map ends in no
-wrong turn, in twice the steps, twice. Set on Circle, DG-15 and DG-60."""
-
 QUICK_TRAINING = {"index_steps": 50}
 QUICK_CHOICES = ChoiceSettings(near_folds=3, far_folds=2, separability_folds=1)
 """With effort="quick": indices hardly trained, and fewer folds."""
 
 
 class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee):
-    """Variational domain indexing behind scikit-learn's interface."""
+    """A map of the domains, and a committee validated along it, behind scikit-learn's interface."""
 
     def __init__(
         self,
@@ -71,7 +67,7 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
         inputs: str = "auto",
         index_dim: int = 2,
         local_dim: int | None = None,
-        flow: str | None = "auto",
+        flow: str = "auto",
         representation: str = "auto",
         predictor: Any = "auto",
         candidates: Sequence[tuple[str, Any]] | None = None,
@@ -350,8 +346,7 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
         training, seed = self.training or Training(), self._seed()
         quick = self.effort == "quick"
         backbone = self._trained_backbone(data.inputs)
-        special = PAPER_TRAINING if self.flow is None else {}
-        special = {**special, **QUICK_TRAINING} if quick else special
+        special = QUICK_TRAINING if quick else {}
         if self._stages.folder is not None:
             self._stages.begin(fit_facts(self, data, seed))
         return fit_context(
@@ -369,7 +364,7 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
     def _map_domains(
         self, data: DomainData, context: FitContext
     ) -> tuple[FittedIndices, DomainGeometry]:
-        """The paper's map, or that of the closed form, with a flow along it and indices refined."""
+        """The map of the closed form, with a flow along it, and indices refined."""
 
         def closed_form() -> DomainGeometry:
             how: Any = {"local_dim": self.local_dim, "n_jobs": self.n_jobs}
@@ -381,19 +376,15 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
                 return stored
             self._announce_cost(data, context.progress)
             for _ in context.progress.track("mapping", 1):
-                if self.flow is None:
-                    dims = self.index_dim, self.local_dim
-                    drawn = infer_paper_indices(data, *dims, context, n_jobs=self.n_jobs)
-                else:
-                    geometry = context.stages.get("closed form", closed_form)
-                    may_refine = self.effort != "quick"
-                    drawn = infer_indices(data, geometry, context, may_refine=may_refine)
+                geometry = context.stages.get("closed form", closed_form)
+                may_refine = self.effort != "quick"
+                drawn = infer_indices(data, geometry, context, may_refine=may_refine)
             index_inference.store_map(context, *drawn)
         return drawn
 
     def _announce_cost(self, data: DomainData, progress: Progress) -> None:
         """About how long it will take, where somebody looks on and it is long."""
-        if not self.verbose or self.candidates is not None or self.flow is None:
+        if not self.verbose or self.candidates is not None:
             return
         seconds = estimate_seconds(FitSize.of(data), self.effort, machine_speed())
         if seconds >= 10.0:  # less is over before it is read
@@ -407,13 +398,10 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
         context: FitContext,
     ) -> CommitteeBuilder:
         """The candidates, asked for or of use, and what they are compared on."""
-        predictor = self.predictor
-        if self.flow is None and predictor == "auto" and self.representation != ENCODED:
-            predictor = NETWORK
         candidates = list_candidates(
             self.candidates,
             self.representation,
-            predictor,
+            self.predictor,
             data,
             geometry,
             context.choices,
@@ -489,10 +477,12 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
     def _check_parameters(self) -> None:
         check_running(self)
         require_texts(self, "inputs", "representation", "effort")
-        require_texts(self, "flow", none_too=True)
         check_inputs_kind(self.inputs)
-        if self.flow not in ("auto", None):
-            raise InputError(f"flow is {self.flow!r}. Choose 'auto', or None for no flow.")
+        if not (isinstance(self.flow, str) and self.flow == "auto"):
+            raise InputError(
+                f"flow is {self.flow!r:.60}. Choose 'auto'; for the paper's model use "
+                "VDIClassifier or VDIRegressor."
+            )
         require_counts(self, "index_dim", most=MAX_DIMENSIONS)
         if self.local_dim is not None:
             require_counts(self, "local_dim", most=MAX_DIMENSIONS)
@@ -500,11 +490,6 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
             self._check_candidates()
         else:
             self._check_pair(self.representation, self.predictor)
-        if self.flow is None and self.representation == "flow":
-            raise InputError(
-                "flow is None, so there is no flow for representation='flow' to follow. "
-                "Choose flow='auto', or another representation."
-            )
         if self.effort not in ("full", "quick"):
             raise InputError(f"effort is {self.effort!r}. Choose one of ('full', 'quick').")
         for name, kind in (("network", Network), ("training", Training)):

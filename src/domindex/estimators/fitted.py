@@ -291,8 +291,8 @@ class FittedCommittee(DomainEstimator):
             return kinds[name](**without_removed(value)) if isinstance(value, dict) else value
 
         def without_removed(given: dict[str, Any]) -> dict[str, Any]:
-            """Up to 0.1 a model could be trained in several processes."""
-            removed = ("devices", "strategy", "accelerator", "precision")
+            """Up to 0.1 a model could be trained in several processes, and from several starts."""
+            removed = ("devices", "strategy", "accelerator", "precision", "starts")
             return {name: value for name, value in given.items() if name not in removed}
 
         given = without_removed(state["parameters"])

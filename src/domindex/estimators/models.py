@@ -33,9 +33,8 @@ class CrossDomainClassifier(CrossDomainModel):
         (rows, time, channels); "auto" guesses by their shape
     index_dim : components of the global index β
     local_dim : components of the local index u, at most as many as features; None takes as many
-        as the domains differ along (4 for the paper's model)
-    flow : "auto" solves an affine flow along the map, which candidates may follow; None is the
-        paper's model as written, without candidates unless some are asked for
+        as the domains differ along
+    flow : "auto", the only choice, solves an affine flow along the map, which candidates may follow
     representation : "auto" tries every representation that serves the data; a name of
         `list_representations`, or "encoded", prescribes one for all members
     predictor : "auto" tries linear rules, a kernel, trees, boosting and, where the flow counts, the
@@ -96,7 +95,7 @@ class CrossDomainClassifier(CrossDomainModel):
         inputs: str = "auto",
         index_dim: int = 2,
         local_dim: int | None = None,
-        flow: str | None = "auto",
+        flow: str = "auto",
         representation: str = "auto",
         predictor: Any = "auto",
         candidates: Sequence[tuple[str, Any]] | None = None,

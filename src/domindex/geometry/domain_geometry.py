@@ -13,12 +13,10 @@ from scipy.optimize import minimize
 from domindex.arrays import Floats, Ints
 from domindex.geometry.domain_map import DomainMap, choose_landmarks
 from domindex.geometry.flow import (
-    Moments,
     SelectedFlow,
     description_length,
     maps_along_neighborhoods,
     select_flow,
-    still_flow,
 )
 from domindex.geometry.grid_flow import SelectedGridFlow, select_grid_flow
 from domindex.geometry.rings import RingCoordinate
@@ -225,7 +223,6 @@ class DomainGeometry:
     subspace: Subspace
     projection: LocalProjection  # where local indices start
     selected: SelectedFlow  # the map of the domains, with the flow along it
-    has_flow: bool = True  # whether a flow was looked for; the paper's model has none
     # the motion of pictures over their grid, found when it is first asked for
     cache: dict[str, SelectedGridFlow] = field(default_factory=dict)
 
@@ -286,18 +283,6 @@ class DomainGeometry:
             selected = replace(selected, domain_map=grown)
         return cls(scaler, tuple(map_rows), subspace, projection, selected)
 
-    @classmethod
-    def without_flow(
-        cls, data: DomainData, scaler: InputScaler, directions: Floats, domain_map: DomainMap
-    ) -> DomainGeometry:
-        """Domains on a map drawn otherwise, from local indices along `directions`; none moves."""
-        clouds = scaled_clouds(data, scaler)
-        rows = tuple(np.arange(len(cloud)) for cloud in clouds)
-        still = still_flow(Moments.of([cloud @ directions for cloud in clouds]))
-        selected = SelectedFlow(still, domain_map, still, float("nan"), {})
-        subspace = Subspace(directions, directions.shape[1])
-        return cls(scaler, rows, subspace, LocalProjection(directions), selected, has_flow=False)
-
     def on_map(self, domain_map: DomainMap, data: DomainData) -> DomainGeometry:
         """The same domains on another map, with a flow along that."""
         clouds = scaled_clouds(data, self.scaler)
@@ -307,7 +292,7 @@ class DomainGeometry:
         moving = [clouds[number] @ self.subspace.moving for number in drawn]
         selected = select_flow(moving, maps, self.moving_origin, data.is_source[drawn])
         selected = replace(selected, domain_map=domain_map)
-        return replace(self, selected=selected, has_flow=True, cache={})
+        return replace(self, selected=selected, cache={})
 
     def grid_flow(self, data: DomainData) -> SelectedGridFlow:
         """How pictures or signals move over their grid along the map; found once."""

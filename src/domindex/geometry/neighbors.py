@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
+from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
@@ -153,27 +153,18 @@ class DomainWeb:
 
     points: Floats  # (domains, index_dim)
     tree: csr_array  # (domains, domains) symmetric, an entry where two are next to each other
-    # (domains,) when each is reached along the tree: starts at 0, the last at 1, by path length
-    arrival: Floats
     links: Links | None  # (domains, domains) which are joined; None where points are many
     reach: float = 0.0  # distance up to which two of many points are joined
 
     @classmethod
-    def of(
-        cls, points: Floats, starts: NDArray[np.bool_], quantile: float, links: Links | None = None
-    ) -> DomainWeb:
+    def of(cls, points: Floats, quantile: float, links: Links | None = None) -> DomainWeb:
         """Joins the closest `quantile` of all pairs, unless `links` says who is joined."""
         reach, tree = 0.0, _spanning_tree(points)
         if links is None and len(points) <= MAP.max_drawn:
             links = _closest_pairs(cdist(points, points), quantile)
         elif links is None:
             reach = _quantile_of_pairs(points, quantile)
-        paths = dijkstra(tree, directed=False, indices=np.flatnonzero(starts), min_only=True)
-        others = np.flatnonzero(~starts)
-        arrival = np.zeros(len(points))
-        ranked = others[np.argsort(paths[others], kind="stable")]
-        arrival[ranked] = np.arange(1, len(ranked) + 1) / max(len(ranked), 1)
-        return cls(points, tree, arrival, links, reach)
+        return cls(points, tree, links, reach)
 
     def next_to(self, domain: int, present: Ints) -> Ints:
         """Those of the `present` that are next to a domain on the tree, in their order."""

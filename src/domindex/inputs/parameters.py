@@ -40,13 +40,12 @@ def require_numbers(holder: Any, *names: str, above_zero: bool = False) -> None:
             raise InputError(f"{name} is {shortened(value)}. Choose {wanted}.")
 
 
-def require_texts(holder: Any, *names: str, none_too: bool = False) -> None:
-    """That these attributes are texts, or perhaps None: some values cannot even be compared."""
+def require_texts(holder: Any, *names: str) -> None:
+    """That these attributes are texts: some values cannot even be compared."""
     for name in names:
         value = getattr(holder, name)
-        if not (isinstance(value, str) or (none_too and value is None)):
-            wanted = "Pass a text, or None" if none_too else "Pass a text"
-            raise InputError(f"{name} is {shortened(value)}. {wanted}: see its documentation.")
+        if not isinstance(value, str):
+            raise InputError(f"{name} is {shortened(value)}. Pass a text: see its documentation.")
 
 
 def check_running(holder: Any) -> None:

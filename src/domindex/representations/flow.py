@@ -50,8 +50,7 @@ class FlowAligned(Saved, Representation):
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
         selected = geometry.selected
-        moves = selected.flow.family != "none" or selected.around is not None
-        return geometry.has_flow and moves
+        return selected.flow.family != "none" or selected.around is not None
 
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
@@ -115,9 +114,7 @@ class GridFlowAligned(Saved, Representation):
     @classmethod
     def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
         """Where rows are pictures or signals, and something moves them along the map."""
-        if not (data.layout.is_grid and geometry.has_flow):
-            return False
-        return not geometry.grid_flow(data).flow.is_still
+        return data.layout.is_grid and not geometry.grid_flow(data).flow.is_still
 
     @classmethod
     def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:

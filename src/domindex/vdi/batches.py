@@ -114,25 +114,13 @@ class BatchSampler:
         self.torch_rng = TorchRng(0) if torch_rng is None else torch_rng
         self._domain_batches = DomainBatches(rows.data, settings.batch_size, rng, rows.row_weights)
         device = rows.inputs.device
-        is_source, quantile = rows.data.is_source, settings.link_quantile
-        self._web = DomainWeb.of(coordinates, is_source, quantile, links)
-        self._arrival = self._web.arrival
+        self._web = DomainWeb.of(coordinates, settings.link_quantile, links)
         self._sizes = torch.tensor(rows.data.domain_sizes, device=device)
         self._raw_index = torch.tensor(coordinates, dtype=torch.float32, device=device)
 
-    def on_map(self, coordinates: Floats) -> BatchSampler:
-        """Batches of the same rows along another map."""
-        return BatchSampler(
-            self.rows, self.settings, self._rng, coordinates, torch_rng=self.torch_rng
-        )
-
-    def draw(self, progress: float = 1.0) -> Batch:
-        """A batch of the domains that have arrived by `progress`, from 0 to 1.
-
-        Sources are there from the start; targets follow in the order of their distance along the
-        map, so that each is aligned when its neighbour already is.
-        """
-        domains = self._choose_domains(progress)
+    def draw(self) -> Batch:
+        """A batch of all domains, or of as many as a step takes."""
+        domains = self._choose_domains()
         device = self.rows.inputs.device
         rows = torch.as_tensor(self._domain_batches.draw(domains)).to(device)
         neighbors = [self._neighbor(domain, domains) for domain in domains]
@@ -153,18 +141,17 @@ class BatchSampler:
         )
 
     def _neighbor(self, domain: int, present: NDArray[np.int64]) -> int:
-        """One of those next to a domain on the tree, itself where none has arrived."""
+        """One of those next to a domain on the tree, itself where none is in the batch."""
         near = self._web.next_to(domain, present)
         return int(self._rng.choice(near)) if len(near) else domain
 
-    def _choose_domains(self, progress: float) -> NDArray[np.int64]:
-        """All that have arrived, or as many as a step takes, half of them sources if possible."""
+    def _choose_domains(self) -> NDArray[np.int64]:
+        """All domains, or as many as a step takes, half of them sources if possible."""
         is_source = self.rows.data.is_source
         most = self.settings.max_domains
-        arrived = self._arrival <= max(progress, self._arrival[~is_source].min(initial=1.0))
-        if arrived.sum() <= most:
-            return np.flatnonzero(arrived)
+        if len(is_source) <= most:
+            return np.arange(len(is_source))
         sources = self._rng.permutation(np.flatnonzero(is_source))
-        targets = self._rng.permutation(np.flatnonzero(~is_source & arrived))
+        targets = self._rng.permutation(np.flatnonzero(~is_source))
         n_sources = min(len(sources), max(most // 2, most - len(targets)))
         return np.sort(np.concatenate([sources[:n_sources], targets[: most - n_sources]]))

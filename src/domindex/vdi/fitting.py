@@ -20,38 +20,7 @@ from domindex.vdi.networks import RunningStatistics
 from domindex.vdi.objectives import EncodingObjective, IndexObjective, sliced_misalignment
 from domindex.vdi.rng import TorchRng
 from domindex.vdi.settings import TrainingSettings, Weights
-from domindex.vdi.training import (
-    Callback,
-    Draws,
-    EagerAdam,
-    History,
-    Phase,
-    Trainer,
-    warm_up_and_decay,
-)
-
-
-class MapRefresh(Callback):
-    """Every so many steps, draws the map from the local indices and turns it onto the one before.
-
-    Slices will do while u still moves.
-    """
-
-    def __init__(self, rows: TrainingRows, start: DomainMap, every: int) -> None:
-        self._rows, self._every = rows, every
-        self.coordinates = start.coordinates
-
-    def before_step(self, phase: Phase, step: int) -> None:
-        if step == 0 or step % self._every:
-            return
-        module = phase.objective.module
-        assert isinstance(module, IndexModule)
-        assert isinstance(phase.batches, BatchSampler)
-        clouds, domains = local_indices(module, self._rows), self._rows.data.domains
-        self.coordinates = DomainMap.fit(
-            domains, clouds, module.index_dim, method="sliced", reference=self.coordinates
-        ).coordinates
-        phase.batches = phase.batches.on_map(self.coordinates)
+from domindex.vdi.training import Draws, EagerAdam, Phase, Trainer, warm_up_and_decay
 
 
 def train_indices(
@@ -62,13 +31,9 @@ def train_indices(
     trainer: Trainer,
     rng: np.random.Generator,
     *,
-    redraw: bool,
     torch_rng: TorchRng | None = None,
-) -> Floats:
-    """Maximise the terms of u and β along a map, which is redrawn from u where asked.
-
-    Returns the last coordinates of the map, (domains, index_dim).
-    """
+) -> None:
+    """Maximise the terms of u and β along a map, which stays as it is."""
     settings = trainer.settings
     phase = Phase(
         "indices",
@@ -79,10 +44,7 @@ def train_indices(
         settings.index_learning_rate,
         memory=0.999,
     )
-    every = max(1, settings.index_steps // max(settings.index_refreshes, 1))
-    refresh = MapRefresh(rows, domain_map, every)
-    trainer.run(phase, *([refresh] if redraw else []))
-    return refresh.coordinates
+    trainer.run(phase)
 
 
 def local_indices(module: IndexModule, rows: TrainingRows) -> list[Floats]:
@@ -103,35 +65,18 @@ def train_encoding(
     adversary_kinds: Sequence[str],
     weights: Weights,
     trainer: Trainer,
-    history: History,
 ) -> EncodingModule:
-    """Maximise the terms of z and y against the adversary, perhaps from several starts.
+    """Maximise the terms of z and y against the adversary; no target label is seen anywhere.
 
-    The start with the best and smoothest prediction of the sources is kept, with its part of the
-    history. No target label is seen anywhere. The averaged module, ready to predict on the CPU.
+    Returns the averaged module, ready to predict on the CPU.
     """
-    best: tuple[float, EncodingModule, slice] | None = None
-    n_domains = len(batches.rows.data.domains)
-    for _ in range(trainer.settings.starts):
-        begin = len(history.rows)
-        with batches.torch_rng.as_default():
-            module = start.redrawn().to(trainer.device)
-            adversary = new_adversary(adversary_kinds, module, n_domains)
-        objective = EncodingObjective(module, indices, adversary, weights)
-        phase = encoding_phase("encoding", objective, batches, trainer.settings)
-        averaged = trainer.run(phase)
-        assert isinstance(averaged, EncodingModule)
-        (averaged,) = finished([averaged], objective, batches)
-        cost = history.recent("smoothness", begin) - history.recent("label_prediction", begin)
-        if best is None or cost < best[0]:
-            if best is not None:
-                del history.rows[best[2]]
-                begin -= best[2].stop - best[2].start
-            best = cost, averaged, slice(begin, len(history.rows))
-        else:
-            del history.rows[begin:]
-    assert best is not None
-    return best[1]
+    with batches.torch_rng.as_default():
+        module = start.redrawn().to(trainer.device)
+        adversary = new_adversary(adversary_kinds, module, len(batches.rows.data.domains))
+    objective = EncodingObjective(module, indices, adversary, weights)
+    averaged = trainer.run(encoding_phase("encoding", objective, batches, trainer.settings))
+    assert isinstance(averaged, EncodingModule)
+    return finished([averaged], objective, batches)[0]
 
 
 def new_adversary(kinds: Sequence[str], module: EncodingModule, n_domains: int) -> Adversary | None:
@@ -156,7 +101,6 @@ def encoding_phase(
         batches,
         settings.steps if n_steps is None else n_steps,
         settings.learning_rate,
-        admission=settings.admission,
     )
 
 

@@ -215,7 +215,7 @@ def train_encoding_folds(
     """One encoding a fold, each trained without the labels of the domains that it holds out.
 
     The inputs of every domain are seen in every fold. The folds share batches and random numbers,
-    so each is what one start of `train_encoding` would give without those labels, and folds differ
+    so each is what `train_encoding` would give without those labels, and folds differ
     by nothing but the labels that they know. They leave no history.
 
     Parameters
@@ -277,12 +277,12 @@ class _FoldBatches:
     def torch_rng(self) -> TorchRng:
         return self.batches.torch_rng
 
-    def draw(self, progress: float = 1.0) -> Batch:
+    def draw(self) -> Batch:
         """`x` stays as it is: the indices are the same in all folds.
 
         Labels that are held out are overwritten: times zero, a NaN would be a NaN.
         """
-        batch, n_folds = self.batches.draw(progress), len(self.known)
+        batch, n_folds = self.batches.draw(), len(self.known)
         numbers, sources = batch.facts.numbers, batch.sources
         begins = len(numbers) * torch.arange(n_folds, device=sources.device)
         known = self.known[:, numbers[sources]].flatten()

@@ -28,7 +28,7 @@ class Weights:
 
 
 class Network(BaseEstimator):
-    """The shape of VDI's networks and the weights of their objective.
+    """The shape of the networks and the weights of their objective.
 
     Parameters
     ----------
@@ -81,11 +81,9 @@ class Training(BaseEstimator):
 
     Parameters
     ----------
-    steps : training steps of the encoding; None is 500, and 1000 for the paper's model
+    steps : training steps of the encoding; None is 500
     index_steps : training steps of the indices: they teach how sure the map is, and u itself where
-        that helps the map (always, in the paper's model); None is 200, and 50 with effort="quick"
-    starts : times the encoding starts afresh, of which the best on the sources is kept; None is 1,
-        and 2 for the paper's model
+        that helps the map; None is 200, and 50 with effort="quick"
     batch_size : rows of each domain in a step
     learning_rate : its peak
     device : where networks are trained: "cpu", "cuda", "mps", any other name that torch knows, such
@@ -104,21 +102,19 @@ class Training(BaseEstimator):
         *,
         steps: int | None = None,
         index_steps: int | None = None,
-        starts: int | None = None,
         batch_size: int = 32,
         learning_rate: float = 3e-3,
         device: str = "cpu",
     ) -> None:
         self.steps = steps
         self.index_steps = index_steps
-        self.starts = starts
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.device = device
 
     def check(self) -> None:
         """Refuse what cannot be used."""
-        optional = ("steps", "index_steps", "starts")
+        optional = ("steps", "index_steps")
         require_counts(self, "batch_size", *(n for n in optional if getattr(self, n) is not None))
         require_numbers(self, "learning_rate", above_zero=True)
         find_device(self.device)
@@ -127,7 +123,7 @@ class Training(BaseEstimator):
         """Every number of a training; `defaults` stand for what is None here."""
         own = {
             name: getattr(self, name)
-            for name in ("steps", "index_steps", "starts", "batch_size", "learning_rate")
+            for name in ("steps", "index_steps", "batch_size", "learning_rate")
             if getattr(self, name) is not None
         }
         return TrainingSettings(**{**defaults, **own})
@@ -168,14 +164,9 @@ class TrainingSettings:
     max_domains : domains in a step; where there are more, each step draws that many
     learning_rate : of the encoding's block and its adversary
     index_learning_rate : of the indices' block
-    index_refreshes : how often the paper's model draws its map anew while the indices learn
     average : decay of the moving average of weights that predicts
     clip : largest norm of a gradient
     link_quantile : share of the closest pairs that the inferred domain graph joins
-    admission : share of the encoding's steps over which targets are admitted, nearest first; 0
-        admits all at once
-    starts : how often the encoding's block starts afresh; the start that predicts the sources
-        best and most smoothly along the map is kept
     warm_up : steps over which the learning rate rises at the start of each block
     norm_batches, backbone_norm_batches : batches over which the spread of z is measured for good,
         once training is over; fewer where a backbone has to see them, for time
@@ -193,12 +184,9 @@ class TrainingSettings:
     max_domains: int = 128
     learning_rate: float = 3e-3
     index_learning_rate: float = 1e-3
-    index_refreshes: int = 4
     average: float = 0.99
     clip: float = 5.0
     link_quantile: float = 0.2
-    admission: float = 0.0
-    starts: int = 1
     warm_up: int = 50
     norm_batches: int = 50
     backbone_norm_batches: int = 10

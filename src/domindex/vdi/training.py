@@ -68,8 +68,8 @@ class Draws(Protocol):
     def torch_rng(self) -> TorchRng:
         """What a step draws its noise from."""
 
-    def draw(self, progress: float) -> Batch:
-        """A batch of the domains that have arrived by `progress`."""
+    def draw(self) -> Batch:
+        """A batch of rows of every domain, or of some where they are many."""
 
 
 @dataclass
@@ -85,7 +85,6 @@ class Phase:
     n_steps : how many steps it takes
     learning_rate : its peak
     memory : decay of Adam's second moments
-    admission : share of the steps over which targets are admitted, nearest first; 0: all at once
     """
 
     name: str
@@ -95,11 +94,6 @@ class Phase:
     n_steps: int
     learning_rate: float
     memory: float = 0.99
-    admission: float = 0.0
-
-    def admitted(self, step: int) -> float:
-        """How far the admission of targets has come, from 0 to 1 and beyond."""
-        return step / self.n_steps / self.admission if self.admission else 1.0
 
 
 class Callback:
@@ -180,11 +174,6 @@ class History(Callback):
     def on_phase_end(self, phase: Phase) -> None:
         self._close_epoch()
 
-    def recent(self, term: str, since: int = 0, n_epochs: int = 10) -> float:
-        """Mean of a term over the last epochs that have it, none of them before `since`."""
-        values = [float(row[term]) for row in self.rows[since:] if term in row][-n_epochs:]
-        return sum(values) / len(values)
-
     def to_frame(self) -> pd.DataFrame:
         """One row an epoch: phase, step, and a column per term, empty where a phase lacks it."""
         return pd.DataFrame(self.rows)
@@ -258,14 +247,14 @@ class Trainer:
         self.settings = settings
         self.callbacks = list(callbacks)
 
-    def run(self, phase: Phase, *extra: Callback) -> nn.Module:
+    def run(self, phase: Phase) -> nn.Module:
         """Minimise a phase's objective, in turns with its adversary where it has one.
 
         Returns the moving average of the objective's module, in training mode. A step whose terms
         are not finite is not taken: the phase goes back and on at smaller rates, a few times at
         most, and then says which term it was.
         """
-        callbacks = [*self.callbacks, *extra]
+        callbacks = self.callbacks
         objective, adversary = phase.objective.to(self.device), phase.objective.adversary
         optimizer, opponent = self._optimizer(phase), self._adversary_optimizer(phase)
         decay = get_ema_multi_avg_fn(self.settings.average)
@@ -280,7 +269,7 @@ class Trainer:
         for step in range(phase.n_steps):
             for callback in callbacks:
                 callback.before_step(phase, step)
-            batch = phase.batches.draw(phase.admitted(step))
+            batch = phase.batches.draw()
             rate = warm_up_and_decay(step, phase.n_steps, self.settings.warm_up) * rollback.calm
             with phase.batches.torch_rng.as_default() if draws_by_itself else nullcontext():
                 latents = objective.infer(batch)

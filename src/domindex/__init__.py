@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from domindex.committee.learners.base import Predictor, list_predictors, register_predictor
     from domindex.datasets import load_dataset
     from domindex.estimators import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, load
+    from domindex.estimators.vdi import VDIClassifier, VDIRegressor
     from domindex.export import load_exported
     from domindex.representations import (
         Representation,
@@ -30,6 +31,8 @@ _HOMES = {
     "Predictor": "domindex.committee.learners.base",
     "Representation": "domindex.representations",
     "Training": "domindex.vdi.settings",
+    "VDIClassifier": "domindex.estimators.vdi",
+    "VDIRegressor": "domindex.estimators.vdi",
     "list_predictors": "domindex.committee.learners.base",
     "list_representations": "domindex.representations",
     "load": "domindex.estimators",
@@ -50,6 +53,8 @@ __all__ = [
     "Predictor",
     "Representation",
     "Training",
+    "VDIClassifier",
+    "VDIRegressor",
     "list_predictors",
     "list_representations",
     "load",

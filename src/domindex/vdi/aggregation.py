@@ -1,0 +1,57 @@
+"""From the local indices of all rows to one raw index a domain: equations 14 to 16.
+
+The paper's text calls these steps equations 8 to 11; the last of them is the network of equation
+17, `GlobalIndexNetwork`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from domindex.arrays import Floats
+from domindex.geometry.domain_map import DomainMap
+from domindex.inputs import DomainData
+
+AGGREGATIONS = ("exact", "sinkhorn", "sliced", "mean")
+
+
+def group_local_indices(local: Floats, data: DomainData) -> list[Floats]:
+    """Equation 14: U_k, the local indices (rows, local_dim) of each domain."""
+    return [local[rows] for rows in data.rows_by_domain()]
+
+
+def as_clouds(groups: Sequence[Floats], aggregation: str) -> list[Floats]:
+    """What distances are measured between: all u of a domain, or, by "mean", their mean alone."""
+    if aggregation == "mean":
+        return [group.mean(axis=0, keepdims=True) for group in groups]
+    return list(groups)
+
+
+def raw_index(
+    domains: Sequence[Hashable],
+    groups: Sequence[Floats],
+    index_dim: int,
+    aggregation: str = "sliced",
+    neighbors: Sequence[int] = (),
+    reference: Floats | None = None,
+) -> DomainMap:
+    """Equations 15 and 16: S = [f_EMD(U_k, U_j)], then β^r = f_MDS(S).
+
+    f_EMD is the root of squared transport, exact, entropic ("sinkhorn") or sliced; f_MDS is
+    classical scaling, to unit mean square length. "mean" measures between means of u, as the
+    authors do on Circle. `neighbors` takes distances along geodesics, which the paper does not. The
+    index is turned onto `reference`, that of the epoch before: it does not spin under the encoder.
+    """
+    method: Any = "exact" if aggregation == "mean" else aggregation
+    clouds = as_clouds(groups, aggregation)
+    return DomainMap.fit(
+        domains, clouds, index_dim, neighbors=neighbors, method=method, reference=reference
+    )
+
+
+def locate(raw: DomainMap, local: Floats, aggregation: str) -> Floats:
+    """Where a new domain with these local indices belongs, (index_dim,)."""
+    return raw.locate(np.asarray(as_clouds([local], aggregation)[0]))

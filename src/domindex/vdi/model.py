@@ -1,0 +1,294 @@
+"""The paper's model: its networks, as figure 2 and equations 1 to 8 have them, and its objective.
+
+Equations are numbered as in the paper. Options that depart from it are off unless asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Distribution, Normal
+
+from domindex.vdi import bound
+from domindex.vdi.adversary import Adversary
+from domindex.vdi.alignments import AffineAlignment
+from domindex.vdi.batches import Batch
+from domindex.vdi.module import Indices, Latents, draw
+from domindex.vdi.networks import (
+    GaussianHead,
+    InputDecoder,
+    LocalIndexDecoder,
+    LocalIndexEncoder,
+    OutputPredictor,
+    Whitening,
+    bounded_scale,
+    mlp,
+    start_small,
+)
+from domindex.vdi.objectives import Objective, Terms, contrastive_loss, disagreement
+
+
+@dataclass(frozen=True)
+class TermWeights:
+    """How much every term of the objective counts; smoothness and strain are no terms of the
+    paper."""
+
+    input_reconstruction: float = 1.0
+    label_prediction: float = 1.0
+    local_index_reconstruction: float = 0.1
+    local_index_entropy: float = 0.1
+    global_index_divergence: float = 0.1
+    encoding_divergence: float = 1.0
+    contrastive: float = 0.1
+    adversary: float = 2.0
+    smoothness: float = 0.0
+    strain: float = 0.0
+
+
+@dataclass(frozen=True)
+class ModelSizes:
+    """Sizes of the networks, and which of the named options they follow."""
+
+    n_features: int
+    local_dim: int
+    index_dim: int
+    latent_dim: int
+    width: int
+    affine: bool = False  # q(z|x,u,β) is an affine map of x that β chooses
+    tied: bool = True  # p(z|x,u,β) is q(z|x,u,β), so their divergence is 0
+    projection: bool = False  # q(u|x) starts at a projection of x
+
+
+class GlobalIndexNetwork(nn.Module):
+    """Equation 17: q(β|u) = N(μ_r(β^r), σ_r²(β^r)) of the raw index β^r.
+
+    μ_r starts at β^r itself: the map is where transport and scaling put it, and moves only where
+    the objective gains from it.
+    """
+
+    log_variance = (-8.0, -2.0)
+
+    def __init__(self, index_dim: int, width: int) -> None:
+        super().__init__()
+        self.network = mlp(index_dim, 2 * index_dim, width, depth=1)
+        start_small(self.network, 0.1)
+
+    def forward(self, raw_index: Tensor) -> Normal:
+        shift, raw = self.network(raw_index).chunk(2, dim=-1)
+        scale = bounded_scale(raw, *self.log_variance)
+        return Normal(raw_index + shift, scale, validate_args=False)
+
+
+class EncodingNetwork(nn.Module):
+    """Equation 8: q(z|x,u,β), a network of all three.
+
+    u and β scale and shift the first layer of x, so that domains may turn and stretch x before it
+    is encoded. The mean is whitened over the batch: z cannot hide its domain by shrinking.
+    """
+
+    log_variance = (-8.0, 0.0)
+
+    def __init__(self, sizes: ModelSizes) -> None:
+        super().__init__()
+        width, n_given = sizes.width, sizes.local_dim + sizes.index_dim
+        self.given = nn.Sequential(
+            nn.Linear(n_given, width), nn.Tanh(), nn.Linear(width, 2 * width)
+        )
+        self.first = nn.Linear(sizes.n_features, width)
+        self.mean = nn.Linear(width, sizes.latent_dim)
+        self.scale = mlp(sizes.n_features + n_given, sizes.latent_dim, width, depth=1)
+        self.norm = Whitening(sizes.latent_dim)
+
+    def forward(self, x: Tensor, u: Tensor, beta: Tensor) -> Normal:
+        """Of x (domains, batch, features), u (domains, batch, ·) and β (domains, ·)."""
+        given = torch.cat([u, beta[:, None, :].expand(*x.shape[:2], -1)], dim=-1)
+        stretch, shift = self.given(given).chunk(2, dim=-1)
+        hidden = torch.relu(self.first(x) * (1.0 + stretch) + shift)
+        mean = self.norm(self.mean(hidden).flatten(0, 1)).view(*x.shape[:2], -1)
+        raw = self.scale(torch.cat([x, given], dim=-1))
+        return Normal(mean, bounded_scale(raw, *self.log_variance), validate_args=False)
+
+
+class AffineEncoding(EncodingNetwork):
+    """A named option: the mean of q(z|x,u,β) is a whitened affine map of x that β chooses."""
+
+    def __init__(self, sizes: ModelSizes) -> None:
+        super().__init__(sizes)
+        del self.given, self.first, self.mean, self.norm
+        self.alignment = AffineAlignment(
+            sizes.n_features, sizes.index_dim, sizes.width, sizes.latent_dim
+        )
+
+    def forward(self, x: Tensor, u: Tensor, beta: Tensor) -> Normal:
+        mean, _ = self.alignment(x, beta)
+        given = torch.cat([x, u, beta[:, None, :].expand(*x.shape[:2], -1)], dim=-1)
+        scale = bounded_scale(self.scale(given), *self.log_variance)
+        return Normal(mean, scale, validate_args=False)
+
+
+class VariationalModel(nn.Module):
+    """The generative model of equation 1 and the inference model of equation 5.
+
+    p(β|α) p(u|β) p(x|u) p(z|x,u,β) p(y|z), and q(u|x) q(β|u) q(z|x,u,β).
+    """
+
+    prior_mean: Tensor
+    prior_scale: Tensor
+
+    def __init__(self, sizes: ModelSizes, predictor: OutputPredictor) -> None:
+        super().__init__()
+        self.sizes = sizes
+        n_features, local_dim, width = sizes.n_features, sizes.local_dim, sizes.width
+        self.local_encoder: nn.Module
+        if sizes.projection:
+            self.local_encoder = LocalIndexEncoder(n_features, local_dim, width)
+        else:
+            self.local_encoder = GaussianHead(n_features, local_dim, width, 2, (-6.0, 0.0))
+        self.index_encoder = GlobalIndexNetwork(sizes.index_dim, width)
+        self.data_encoder = (AffineEncoding if sizes.affine else EncodingNetwork)(sizes)
+        self.data_prior = None if sizes.tied else EncodingNetwork(sizes)
+        self.input_decoder = InputDecoder(local_dim, n_features, width)
+        self.local_decoder = LocalIndexDecoder(sizes.index_dim, local_dim, width)
+        self.contrast = mlp(local_dim, width, width, depth=1)
+        self.predictor = predictor
+        self.register_buffer("prior_mean", torch.zeros(sizes.index_dim))
+        self.register_buffer("prior_scale", torch.ones(sizes.index_dim))
+
+    @property
+    def index_prior(self) -> Normal:
+        """p(β|α) = N(μ_α, σ_α²) of equation 1: as wide as the raw index."""
+        return Normal(self.prior_mean, self.prior_scale, validate_args=False)
+
+    def local_posterior(self, x: Tensor) -> Normal:
+        """Equation 6: q(u|x)."""
+        return self.local_encoder(x)
+
+    def infer_indices(
+        self,
+        x: Tensor,
+        raw_index: Tensor,
+        sample: bool,
+        generator: torch.Generator | None = None,
+    ) -> Indices:
+        """Equation 7: q(u|x) and q(β|u), by the raw index of all u; a draw of each, or means."""
+        u, beta = self.local_posterior(x), self.index_encoder(raw_index)
+        return Indices(u, draw(u, sample, generator), beta, draw(beta, sample, generator))
+
+    def infer(
+        self,
+        x: Tensor,
+        raw_index: Tensor,
+        sample: bool = True,
+        generator: torch.Generator | None = None,
+        fixed_indices: bool = False,
+    ) -> Latents:
+        """Equation 5: q(u,β,z|x), factor by factor.
+
+        With `fixed_indices` u and β enter z at their means, and learn nothing from it.
+        """
+        indices = self.infer_indices(x, raw_index, sample and not fixed_indices, generator)
+        u, beta = indices.u, indices.beta
+        if fixed_indices:
+            u, beta = u.detach(), beta.detach()
+        posterior = self.data_encoder(x, u, beta)
+        prior = self.encoding_prior(x, u, beta, posterior)
+        z = draw(posterior, sample, generator)
+        return Latents(**vars(indices), z_posterior=posterior, z_prior=prior, z=z)
+
+    def encoding_prior(self, x: Tensor, u: Tensor, beta: Tensor, posterior: Normal) -> Normal:
+        """Equation 4: p(z|x,u,β).
+
+        It is given exactly what q(z|x,u,β) is given, so the best p is q and their divergence is 0.
+        Tied, p is q. As a network of its own it starts anywhere, and pulls z to a constant.
+        """
+        return posterior if self.data_prior is None else self.data_prior(x, u, beta)
+
+    def predict(self, z: Tensor) -> Distribution:
+        """p(y|z): classes, or values with their deviation."""
+        return self.predictor(z)
+
+
+class PretrainingObjective(Objective):
+    """The first phase: q(u|x) and p(x|u) with the terms of u and β alone, before z is learned."""
+
+    module: VariationalModel
+
+    def __init__(self, module: VariationalModel, weights: TermWeights) -> None:
+        super().__init__(module)
+        self.weights = weights
+
+    def infer(self, batch: Batch) -> Indices:
+        x = batch.represented
+        return self.module.infer_indices(x, batch.raw_index, True, batch.generator)
+
+    def forward(self, batch: Batch, latents: Indices, ramp: float) -> tuple[Tensor, Terms]:
+        terms = self._index_terms(batch, latents)
+        return self._loss(terms), terms
+
+    def _index_terms(self, batch: Batch, latents: Indices) -> Terms:
+        module = self.module
+        return {
+            "input_reconstruction": bound.input_reconstruction(
+                batch.represented, module.input_decoder(latents.u)
+            ),
+            "local_index_reconstruction": bound.local_index_reconstruction(
+                latents, module.local_decoder(latents.beta)
+            ),
+            "local_index_entropy": bound.local_index_entropy(latents),
+            "global_index_divergence": bound.global_index_divergence(
+                latents, module.index_prior, batch.domain_sizes
+            ),
+            "contrastive": -contrastive_loss(module.contrast(latents.u), generator=batch.generator),
+        }
+
+    def _loss(self, terms: Terms) -> Tensor:
+        """Less the weighted sum of the terms, each larger when better."""
+        gains = [getattr(self.weights, name) * value for name, value in terms.items()]
+        return -torch.stack(gains).sum()
+
+
+class VariationalObjective(PretrainingObjective):
+    """Equation 20: the bound of equations 9 to 13 less λ_d times the discriminator's, in one loss.
+
+    With `blocks`, a named option, u and β are held where the first phase left them.
+    """
+
+    def __init__(
+        self,
+        module: VariationalModel,
+        weights: TermWeights,
+        adversary: Adversary | None,
+        blocks: bool = False,
+    ) -> None:
+        super().__init__(module, weights)
+        self._adversary = [adversary]
+        self.blocks = blocks
+
+    def infer(self, batch: Batch) -> Latents:
+        return self.module.infer(
+            batch.represented, batch.raw_index, True, batch.generator, self.blocks
+        )
+
+    def forward(self, batch: Batch, latents: Indices, ramp: float) -> tuple[Tensor, Terms]:
+        assert isinstance(latents, Latents)
+        predicted = self.module.predict(latents.z[batch.sources])
+        terms = {} if self.blocks else self._index_terms(batch, latents)
+        terms["label_prediction"] = bound.label_prediction(batch.labels, predicted)
+        terms["encoding_divergence"] = bound.encoding_divergence(latents)
+        if self.adversary is not None:
+            hidden = self.fixed_adversary(*self.adversary_inputs(batch, latents))
+            terms["adversary"] = ramp * hidden
+        if self.weights.smoothness:
+            terms["smoothness"] = -self._roughness(batch, latents)
+        if self.weights.strain and isinstance(self.module.data_encoder, AffineEncoding):
+            terms["strain"] = -self.module.data_encoder.alignment.penalty(latents.beta)
+        return self._loss(terms), terms
+
+    def _roughness(self, batch: Batch, latents: Latents) -> Tensor:
+        """How much predictions change when a domain borrows its neighbour's index."""
+        own = self.module.predict(latents.z_posterior.mean)
+        shift = batch.neighbor_index - batch.raw_index
+        borrowed = self.module.data_encoder(batch.represented, latents.u, latents.beta + shift)
+        return disagreement(own, self.module.predict(borrowed.mean))

@@ -18,7 +18,13 @@ from numpydoc.validate import validate
 from sklearn.linear_model import LogisticRegression
 
 import domindex
-from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
+from domindex import (
+    CrossDomainClassifier,
+    CrossDomainRegressor,
+    MomentFlow,
+    Training,
+    VDIClassifier,
+)
 from domindex.datasets import make_circle, make_hospitals
 from domindex.tables import Run, fit_table
 
@@ -69,18 +75,20 @@ def missing_extra(error):
 
 @cache
 def small_model():
-    """The fitted models that examples call `model` and `moment_flow`."""
+    """The fitted models that examples call `model`, `moment_flow` and `vdi`."""
     data = make_circle(n_domains=5, n_sources=3, samples_per_domain=20)
     few = {"candidates": [("raw", "linear")], "training": Training(index_steps=5)}
     rows = {"sample_domain": data.sample_domain}
     how = {**rows, "source_domains": [0, 1, 2]}
     model = CrossDomainClassifier(**few, random_state=0).fit(data.X, data.y, **how)
-    return data, few, rows, model, MomentFlow(LogisticRegression()).fit(data.X, data.y, **how)
+    moment_flow = MomentFlow(LogisticRegression()).fit(data.X, data.y, **how)
+    vdi = VDIClassifier(pretraining_steps=5, steps=5, random_state=0).fit(data.X, data.y, **how)
+    return data, few, rows, model, moment_flow, vdi
 
 
 def namespace():
     """What every example may use without making it: docs/api.md says so to readers."""
-    data, few, rows, model, moment_flow = small_model()
+    data, few, rows, model, moment_flow, vdi = small_model()
     return {
         "np": np,
         "data": data,
@@ -89,6 +97,7 @@ def namespace():
         "names": data.sample_domain,
         "model": deepcopy(model),
         "moment_flow": deepcopy(moment_flow),
+        "vdi": deepcopy(vdi),
         "Training": Training,
         "CrossDomainClassifier": CrossDomainClassifier,
         "CrossDomainRegressor": CrossDomainRegressor,

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
+from torch.distributions import Categorical
 
 from domindex.arrays import Floats
 from domindex.committee.context import fit_context
@@ -76,7 +78,6 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
         blocks: bool = False,
         smoothness_weight: float = 0.0,
         strain_weight: float = 0.0,
-        admission: float = 0.6,
         pretraining_steps: int = 150,
         steps: int = 900,
         refresh_every: int = 50,
@@ -107,7 +108,6 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
         self.blocks = blocks
         self.smoothness_weight = smoothness_weight
         self.strain_weight = strain_weight
-        self.admission = admission
         self.pretraining_steps = pretraining_steps
         self.steps = steps
         self.refresh_every = refresh_every
@@ -141,7 +141,10 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
         >>> vdi.transform(data.X).shape
         (100, 2)
         """
-        return self._local(self._scaler.apply_flat(self._check_rows(X)))
+        inputs = self._read_rows(X)
+        if self._bounds is not None:
+            inputs = self._bounds.apply_by_row(inputs)
+        return self._local(self._scaler.apply_flat(inputs))
 
     @streams
     def encode(self, X: Any, *, sample_domain: Any = None) -> Floats:
@@ -173,7 +176,6 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
             steps=self.steps,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
-            admission=self.admission,
         )
         self._scaler, self._outputs = InputScaler.fit(data), None
         scaled = self._scaler.apply_flat(data.inputs)
@@ -189,18 +191,16 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
                 module = self._build(data)
                 adversary = self._build_adversary(module.sizes, data.n_domains)
             neighbors = (3,) if self.geodesics else ()
-            refresh = IndexRefresh(module, rows, self.aggregation, neighbors, self.refresh_every)
-            given = self._term_weights(), adversary, context.trainer, context.rng
+            how = self.aggregation, neighbors, self.refresh_every
+            refresh = IndexRefresh(module, rows, *how, context.rng, context.torch_rng, settings)
             self._module, self._raw = train_model(
-                module, refresh, *given, context.torch_rng, self.blocks
+                refresh, self._term_weights(), adversary, context.trainer, self.blocks
             )
         self.history_ = context.history.to_frame()
         self._set_index()
 
     def _set_index(self) -> None:
         """β: the means and deviations of q(β|u) at the raw index of every domain."""
-        import torch
-
         with torch.no_grad():
             index = self._module.index_encoder(torch.tensor(self._raw.coordinates))
         self.domain_indices_ = index.mean.numpy()
@@ -253,8 +253,6 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
         )
 
     def _local(self, scaled: Floats) -> Floats:
-        import torch
-
         with torch.no_grad():
             rows = torch.tensor(scaled, dtype=torch.float64)
             return self._module.local_posterior(rows).mean.numpy()
@@ -274,11 +272,9 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
         return locate(self._raw, self._local(scaled), self.aggregation)
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
-        import torch
-
         with torch.no_grad():
             predicted = self._module.predict(torch.tensor(self._encode(inputs, names)))
-        mean = predicted.probs if self.task_ == "classification" else predicted.mean
+        mean = predicted.probs if isinstance(predicted, Categorical) else predicted.mean
         values = mean.numpy()
         return values if self._outputs is None else self._outputs.restore(values)
 
@@ -288,13 +284,13 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
         optional = [name for name in ("local_dim", "latent_dim") if getattr(self, name) is not None]
         require_counts(self, "width", "steps", "refresh_every", "batch_size", *optional)
         weights = [name for name in self.get_params() if name.endswith("_weight")]
-        require_numbers(self, "admission", "pretraining_steps", *weights)
+        require_numbers(self, "pretraining_steps", *weights)
         require_numbers(self, "learning_rate", above_zero=True)
-        require_texts(self, *CHOICES)
+        adversary = [] if self.adversary is None else ["adversary"]
+        require_texts(self, *CHOICES, *adversary)
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}. Choose one of {known}.")
-        require_texts(self, "adversary", none_too=True)
         kinds = [] if self.adversary is None else self.adversary.split("+")
         if any(kind not in KINDS for kind in kinds):
             raise InputError(
@@ -302,13 +298,6 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
                 "or None."
             )
         find_device(self.device)
-
-    def _check_data(self, data: DomainData) -> None:
-        if data.n_domains < 2:
-            raise InputError(
-                f"There is one domain, {data.domains[0]!r}. An index needs two or more: name the "
-                "domain of every row."
-            )
 
 
 class VDIClassifier(VariationalEstimator):
@@ -339,7 +328,6 @@ class VDIClassifier(VariationalEstimator):
     blocks : a named option: u and β are held still while z learns
     smoothness_weight : a named option: how little predictions may change with a neighbour's β
     strain_weight : a named option: how little the affine map may stretch
-    admission : share of the steps over which targets are admitted, nearest first; 0 admits all
     pretraining_steps, steps : of q(u|x) and p(x|u) alone, then of everything
     refresh_every : steps between two drawings of the raw index
     batch_size : rows of each domain in a step

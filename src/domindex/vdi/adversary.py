@@ -50,7 +50,7 @@ def reader(n_inputs: int, n_outputs: int, width: int) -> nn.Sequential:
 
 
 class Adversary(nn.Module):
-    """The mean of the chosen losses; forward gives the loss of reading `facts` off z."""
+    """Equation 18: R_D, the mean of the chosen losses of reading `facts` off z."""
 
     def __init__(
         self, kinds: Sequence[str], latent_dim: int, n_domains: int, index_dim: int, width: int
@@ -69,7 +69,7 @@ class Adversary(nn.Module):
 
 
 def domain_loss(scores: Tensor, facts: DomainFacts, max_scores: int = 2**22) -> Tensor:
-    """−E[log D(k|z)] / log N: the paper's adversary, from scores (domains, batch, N).
+    """Equation 19: −E[log D(k|z)] / log N, the paper's adversary, from scores (domains, batch, N).
 
     At most `max_scores` enter, for memory.
     """

@@ -16,14 +16,14 @@ from domindex.vdi.module import Indices, Latents
 
 
 def input_reconstruction(x: Tensor, decoded: Normal) -> Tensor:
-    """E_q(u|x)[log p(x|u)] per row, averaged: u keeps the information on x."""
+    """Equation 10: E_q(u|x)[log p(x|u)] per row, averaged: u keeps the information on x."""
     return decoded.log_prob(x).sum(dim=-1).mean()
 
 
 def label_prediction(
     labels: Tensor, predicted: Distribution, known: Tensor | None = None
 ) -> Tensor:
-    """E_q[log p(y|z)] per source row, averaged, all outputs together: z keeps what y needs.
+    """Equation 11: E_q[log p(y|z)] per source row, all outputs together: z keeps what y needs.
 
     With `known` (folds, sources of one) bool, averaged over those that a fold knows, then over the
     folds, which stand one after the other; where none is known, nothing is gained.
@@ -37,12 +37,12 @@ def label_prediction(
 
 
 def local_index_reconstruction(latents: Indices, decoded: Normal) -> Tensor:
-    """E_q(u|x) E_q(β|u)[log p(u|β)] per row, averaged: β keeps the information on u."""
+    """Equation 12: E_q(u|x) E_q(β|u)[log p(u|β)] per row: β keeps the information on u."""
     return decoded.log_prob(latents.u).sum(dim=-1).mean()
 
 
 def global_index_divergence(latents: Indices, prior: Normal, domain_sizes: Tensor) -> Tensor:
-    """−KL[q(β|u) ‖ N(μ_α, σ_α²)] per row, averaged over domains.
+    """Equation 13: −KL[q(β|u) ‖ N(μ_α, σ_α²)] per row, averaged over domains.
 
     A domain has one β for all of its rows, so a row pays its share: the more rows, the surer β.
     """
@@ -51,10 +51,10 @@ def global_index_divergence(latents: Indices, prior: Normal, domain_sizes: Tenso
 
 
 def encoding_divergence(latents: Latents) -> Tensor:
-    """−KL[q(z|x,u,β) ‖ p(z|x,u,β)] per row, averaged: z departs from the linear path at a cost."""
+    """Equation 13: −KL[q(z|x,u,β) ‖ p(z|x,u,β)] per row: z departs from its prior at a cost."""
     return -kl_divergence(latents.z_posterior, latents.z_prior).sum(dim=-1).mean()
 
 
 def local_index_entropy(latents: Indices) -> Tensor:
-    """−E_q[log q(u|x)] per row, averaged: u is not surer than the data allow."""
+    """Equation 13: −E_q[log q(u|x)] per row, averaged: u is not surer than the data allow."""
     return latents.u_posterior.entropy().sum(dim=-1).mean()

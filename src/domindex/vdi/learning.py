@@ -1,4 +1,4 @@
-"""How the paper's model is trained: a first phase for u, then everything, β drawn anew each epoch."""
+"""How the paper's model is trained: first u alone, then everything, β drawn anew each epoch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import nn
 
 from domindex.arrays import Floats
 from domindex.geometry.domain_map import DomainMap
@@ -22,6 +21,7 @@ from domindex.vdi.model import (
 )
 from domindex.vdi.networks import RunningStatistics
 from domindex.vdi.rng import TorchRng
+from domindex.vdi.settings import TrainingSettings
 from domindex.vdi.training import Callback, Phase, Trainer
 
 
@@ -34,6 +34,9 @@ class IndexRefresh(Callback):
     aggregation: str
     neighbors: tuple[int, ...]
     every: int
+    rng: np.random.Generator
+    torch_rng: TorchRng
+    settings: TrainingSettings
     current: DomainMap | None = None
 
     def draw(self, module: VariationalModel) -> DomainMap:
@@ -53,58 +56,50 @@ class IndexRefresh(Callback):
         )
         return self.current
 
+    def batches(self, module: VariationalModel) -> BatchSampler:
+        """Batches along the raw index, drawn anew."""
+        coordinates = self.draw(module).coordinates
+        given = self.rows, self.settings, self.rng, coordinates
+        return BatchSampler(*given, torch_rng=self.torch_rng)
+
     def before_step(self, phase: Phase, step: int) -> None:
-        if step % self.every == 0 and isinstance(phase.batches, BatchSampler):
-            phase.batches = phase.batches.on_map(self.draw(self.module).coordinates)
+        objective = phase.objective
+        still = isinstance(objective, VariationalObjective) and objective.blocks
+        if step and step % self.every == 0 and not still:
+            phase.batches = self.batches(self.module)
 
 
 def train_model(
-    module: VariationalModel,
     refresh: IndexRefresh,
     weights: TermWeights,
     adversary: Adversary | None,
     trainer: Trainer,
-    rng: np.random.Generator,
-    torch_rng: TorchRng,
     blocks: bool,
 ) -> tuple[VariationalModel, DomainMap]:
     """Maximise equation 20; the averaged model, ready to predict, and its raw index.
 
     No target label is read, and the model of the last step counts.
     """
-    settings, rows = trainer.settings, refresh.rows
+    module, settings = refresh.module, refresh.settings
     module.to(trainer.device)
-    if adversary is not None:
-        adversary.to(trainer.device)
-    first = refresh.draw(module)
-    batches = BatchSampler(rows, settings, rng, first.coordinates, torch_rng=torch_rng)
+    trainer = Trainer(trainer.device, settings, [*trainer.callbacks, refresh])
     parameters = [ParameterGroup(trainable(module.parameters()), 1.0)]
-    averaged: nn.Module = module
     if settings.index_steps:
-        phase = Phase(
-            "pretraining",
-            PretrainingObjective(module, weights),
-            parameters,
-            batches,
-            settings.index_steps,
-            settings.learning_rate,
+        first = PretrainingObjective(module, weights)
+        batches, n_steps = refresh.batches(module), settings.index_steps
+        trainer.run(
+            Phase("pretraining", first, parameters, batches, n_steps, settings.learning_rate)
         )
-        trainer.run(phase, refresh)
-        batches = batches.on_map(refresh.draw(module).coordinates)
+    objective = VariationalObjective(module, weights, adversary, blocks)
+    batches = refresh.batches(module)
     phase = Phase(
-        "objective",
-        VariationalObjective(module, weights, adversary, blocks),
-        parameters,
-        batches,
-        settings.steps,
-        settings.learning_rate,
-        admission=settings.admission,
+        "objective", objective, parameters, batches, settings.steps, settings.learning_rate
     )
-    averaged = trainer.run(phase, *([] if blocks else [refresh]))
+    averaged = trainer.run(phase)
     assert isinstance(averaged, VariationalModel)
-    raw = refresh.draw(averaged)
-    _measure_statistics(averaged, batches.on_map(raw.coordinates), settings.norm_batches)
-    return averaged.cpu().double().eval(), raw
+    _measure_statistics(averaged, refresh.batches(averaged), settings.norm_batches)
+    assert refresh.current is not None
+    return averaged.cpu().double().eval(), refresh.current
 
 
 def _measure_statistics(module: VariationalModel, batches: BatchSampler, n_batches: int) -> None:

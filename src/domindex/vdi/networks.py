@@ -242,7 +242,10 @@ class DataEncoder(nn.Module):
 
 
 class InputDecoder(nn.Module):
-    """p(x|u) of standardised inputs, with a fixed scale: learned, it would drown other terms."""
+    """Equation 3: p(x|u) of standardised inputs.
+
+    Its scale is fixed: learned, it would drown other terms.
+    """
 
     scale = 0.05**0.5
 
@@ -256,7 +259,7 @@ class InputDecoder(nn.Module):
 
 
 class LocalIndexDecoder(GaussianHead):
-    """p(u|β), for β (domains, index_dim) a distribution (domains, 1, local_dim)."""
+    """Equation 2: p(u|β), for β (domains, index_dim) a distribution (domains, 1, local_dim)."""
 
     def __init__(self, index_dim: int, local_dim: int, width: int) -> None:
         super().__init__(index_dim, local_dim, width, depth=1, log_variance=(-6.0, 2.0))

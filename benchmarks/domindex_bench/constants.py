@@ -35,7 +35,7 @@ from domindex.estimators import CrossDomainClassifier, CrossDomainRegressor
 from domindex.estimators.cross_domain import CrossDomainModel
 from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task
-from domindex.vdi.settings import Training
+from domindex.neural.settings import Training
 from domindex_bench.figures import Outcome, domain_figures
 from domindex_bench.record import origin, short_commit
 from domindex_bench.rendering import between_marks

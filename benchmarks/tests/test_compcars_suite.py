@@ -10,7 +10,7 @@ import torch
 from domindex import Training
 from domindex.datasets import files
 from domindex.datasets.paper import CAR_FILE
-from domindex.vdi.builtin_backbones import ResNet18
+from domindex.neural.builtin_backbones import ResNet18
 from domindex_bench import Cell, find_suite, render_suite
 from domindex_bench.data.compcars import CompCars
 from domindex_bench.data.drawn_cars import write_generated_compcars

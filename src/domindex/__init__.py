@@ -13,24 +13,25 @@ if TYPE_CHECKING:
     from domindex.estimators import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, load
     from domindex.estimators.vdi import VDIClassifier, VDIRegressor
     from domindex.export import load_exported
+    from domindex.neural.backbones import Backbone
+    from domindex.neural.settings import Training
     from domindex.representations import (
         Representation,
         list_representations,
         register_representation,
     )
-    from domindex.vdi.backbones import Backbone
-    from domindex.vdi.settings import Network, Training
+    from domindex.vdi.settings import Network
 
 
 _HOMES = {
-    "Backbone": "domindex.vdi.backbones",
+    "Backbone": "domindex.neural.backbones",
     "CrossDomainClassifier": "domindex.estimators",
     "CrossDomainRegressor": "domindex.estimators",
     "MomentFlow": "domindex.estimators",
     "Network": "domindex.vdi.settings",
     "Predictor": "domindex.committee.learners.base",
     "Representation": "domindex.representations",
-    "Training": "domindex.vdi.settings",
+    "Training": "domindex.neural.settings",
     "VDIClassifier": "domindex.estimators.vdi",
     "VDIRegressor": "domindex.estimators.vdi",
     "list_predictors": "domindex.committee.learners.base",

@@ -12,7 +12,7 @@ import domindex
 from domindex import Backbone, CrossDomainClassifier, CrossDomainRegressor, Training
 from domindex.baselines import CIDA, DANN, GRDA
 from domindex.errors import InputError
-from domindex.vdi.builtin_backbones import ResNet18
+from domindex.neural.builtin_backbones import ResNet18
 
 SIDE, ROWS = 10, 30
 SHORT = Training(steps=50, index_steps=10)

@@ -18,7 +18,7 @@ from domindex.datasets import make_circle, make_domain_graph
 from domindex.errors import InputError, TrainingDiverged
 from domindex.evaluation import index_correlation
 from domindex.geometry import transport_distances
-from domindex.vdi.settings import TrainingSettings
+from domindex.neural.settings import TrainingSettings
 
 QUICK = {
     "predictor": "network",

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from domindex import CrossDomainClassifier, MomentFlow, Training
 from domindex.geometry.domain_geometry import DomainGeometry
-from domindex.vdi.training import Trainer
+from domindex.neural.training import Trainer
 
 DOMAIN = np.repeat(["a", "b", "c", "d"], 15)
 ROLES = {"sample_domain": DOMAIN, "source_domains": ["a", "b"]}

@@ -4,15 +4,9 @@ import pytest
 import torch
 
 from domindex.errors import InputError
+from domindex.neural.batches import DomainFacts
 from domindex.vdi import adversary
-from domindex.vdi.adversary import (
-    KINDS,
-    Adversary,
-    DomainFacts,
-    domain_loss,
-    graph_loss,
-    index_loss,
-)
+from domindex.vdi.adversary import KINDS, Adversary, domain_loss, graph_loss, index_loss
 
 
 def facts_of(n_domains, n_joined=None) -> DomainFacts:

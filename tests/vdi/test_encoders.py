@@ -5,14 +5,7 @@ import pytest
 import torch
 from scipy.stats import ortho_group
 
-from domindex.geometry.domain_geometry import Subspace
-from domindex.geometry.flow import AffineFlow, family_basis
-from domindex.vdi.alignments import FlowAlignment, IdentityAlignment
-from domindex.vdi.networks import (
-    DataEncoder,
-    GlobalIndexEncoder,
-    LocalIndexEncoder,
-)
+from domindex.vdi.networks import GlobalIndexEncoder, LocalIndexEncoder
 
 
 def isometry(n_features, local_dim) -> np.ndarray:
@@ -57,24 +50,3 @@ def test_the_mean_of_the_global_index_is_the_raw_index(assert_within):
     normal = GlobalIndexEncoder(2, width=8)(raw_index)
     assert torch.equal(normal.mean, raw_index)
     assert_within(normal.stddev, (-8.0, -2.0))
-
-
-def turning() -> FlowAlignment:
-    basis = family_basis("spin", 2, np.array([0.3, -0.5]))
-    flow = AffineFlow(np.full((1, basis.shape[1]), 0.8), basis, "spin", 0.0)
-    return FlowAlignment.along(flow, Subspace(np.eye(2), 2), width=16)
-
-
-def staying() -> IdentityAlignment:
-    return IdentityAlignment.onto(np.eye(2), 16, may_bend=True)
-
-
-@pytest.mark.parametrize("start", [turning, staying])
-def test_prior_and_posterior_of_the_encoding_start_almost_together(start, assert_within):
-    alignment = start()
-    encoder = DataEncoder(alignment, local_dim=4, index_dim=2, width=16)
-    posterior, prior = encoder(torch.randn(3, 7, 2), torch.randn(3, 7, 4), torch.randn(3, 2))
-    assert posterior.mean.shape == prior.mean.shape == (3, 7, 2)
-    assert (posterior.mean - prior.mean).abs().max() < 0.05
-    assert (prior.stddev == encoder.prior_scale).all()
-    assert_within(posterior.stddev, (-8.0, 0.0))

@@ -5,10 +5,11 @@ import pytest
 import torch
 
 from domindex.geometry import DomainMap
+from domindex.neural.settings import TrainingSettings
+from domindex.neural.training import Callback, History, Trainer
 from domindex.vdi.fitting import local_indices, train_indices
 from domindex.vdi.module import IndexModule
-from domindex.vdi.settings import TrainingSettings, Weights
-from domindex.vdi.training import Callback, History, Trainer
+from domindex.vdi.settings import Weights
 
 pytestmark = pytest.mark.usefixtures("_one_thread")
 

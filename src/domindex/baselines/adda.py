@@ -12,9 +12,9 @@ from torch.nn import functional
 from domindex.arrays import Floats
 from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule, is_target
+from domindex.neural.batches import Batch
+from domindex.neural.training import Terms
 from domindex.vdi.adversary import reader
-from domindex.vdi.batches import Batch
-from domindex.vdi.objectives import Terms
 
 
 class TwoEncoders(nn.Module):

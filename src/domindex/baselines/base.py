@@ -30,13 +30,14 @@ from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import preview
 from domindex.inputs.parameters import check_running, require_counts, require_numbers, require_texts
 from domindex.inputs.standardizing import InputScaler, OutputScaler
+from domindex.neural.backbones import FeatureExtractor, as_backbone
+from domindex.neural.batches import BatchSampler, TrainingRows
+from domindex.neural.layers import SeenFeatures
+from domindex.neural.settings import Training
+from domindex.neural.training import ParameterGroup, Phase, trainable
 from domindex.vdi.adversary import Adversary
-from domindex.vdi.alignments import ParameterGroup, SeenFeatures, trainable
-from domindex.vdi.backbones import FeatureExtractor, as_backbone
-from domindex.vdi.batches import BatchSampler, TrainingRows
 from domindex.vdi.networks import ClassPredictor
-from domindex.vdi.settings import Network, Training
-from domindex.vdi.training import Phase
+from domindex.vdi.settings import Network
 
 
 class Study:

@@ -8,8 +8,7 @@ from torch.distributions import Categorical, Distribution
 
 from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule
-from domindex.vdi.adversary import DomainFacts
-from domindex.vdi.batches import Batch
+from domindex.neural.batches import Batch, DomainFacts
 
 
 class ConditionalAdaptation(Adaptation):

@@ -14,7 +14,7 @@ from domindex.errors import InputError
 from domindex.geometry import DomainIndex
 from domindex.inputs import DomainData
 from domindex.inputs.messages import preview
-from domindex.vdi.settings import Training
+from domindex.neural.settings import Training
 
 FORMS = (
     "Pass a mapping from each domain's name to its number or vector, for example "

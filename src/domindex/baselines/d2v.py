@@ -16,10 +16,10 @@ from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule
 from domindex.errors import InputError
 from domindex.inputs import DomainData
+from domindex.neural.batches import Batch
+from domindex.neural.training import Terms
 from domindex.vdi import bound
-from domindex.vdi.batches import Batch
 from domindex.vdi.networks import ClassPredictor
-from domindex.vdi.objectives import Terms
 
 
 class LabelReader(nn.Module):

@@ -15,7 +15,7 @@ from domindex.baselines.networks import Adaptation, PlainModule
 from domindex.errors import InputError
 from domindex.inputs import DomainData
 from domindex.inputs.messages import preview
-from domindex.vdi.settings import Training
+from domindex.neural.settings import Training
 
 
 class GRDA(KnownDomains):

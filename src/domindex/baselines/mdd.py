@@ -8,7 +8,7 @@ from torch.distributions import Categorical, Distribution
 
 from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule, is_target
-from domindex.vdi.batches import Batch
+from domindex.neural.batches import Batch
 
 
 class Dissenter(nn.Module):

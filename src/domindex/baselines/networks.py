@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
+from domindex.neural.batches import Batch
+from domindex.neural.layers import mlp
+from domindex.neural.training import Objective, Terms
 from domindex.vdi import bound
-from domindex.vdi.batches import Batch
-from domindex.vdi.networks import mlp
-from domindex.vdi.objectives import Objective, Terms
 
 
 class PlainEncoder(nn.Module):

@@ -8,10 +8,10 @@ from torch.distributions import Categorical
 
 from domindex.baselines.base import AdaptingBaseline, Study
 from domindex.baselines.networks import Adaptation, Encoding, PlainModule, is_target
+from domindex.neural.batches import Batch
+from domindex.neural.training import Terms
 from domindex.vdi import bound
-from domindex.vdi.batches import Batch
 from domindex.vdi.networks import ClassPredictor
-from domindex.vdi.objectives import Terms
 
 
 class SelectiveEntropy(Adaptation):

@@ -29,6 +29,7 @@ from domindex.committee.committee import (
     source_shares,
 )
 from domindex.committee.context import FitContext, Workers
+from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, plan_folds
 from domindex.committee.learners.base import Predictor, Round
 from domindex.committee.network import NetworkCandidate, network_start
@@ -50,7 +51,6 @@ from domindex.inputs import DomainData
 from domindex.representations import PlacedRows, representation_named
 from domindex.representations.base import Raw
 from domindex.representations.flow import GridFlowAligned
-from domindex.vdi.fitted_indices import FittedIndices
 
 
 @dataclass(frozen=True, eq=False)

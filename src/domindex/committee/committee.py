@@ -16,7 +16,10 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from domindex.arrays import Floats
+from domindex.committee.alignments import FlowAlignment
 from domindex.committee.candidates import Candidate, learn, predict_with
+from domindex.committee.encoding import EncodingModule
+from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, temper
 from domindex.committee.learners.base import Predictor
 from domindex.committee.weighing import OutputRange
@@ -24,9 +27,6 @@ from domindex.geometry.rings import RingCoordinate
 from domindex.inputs.standardizing import OutputScaler
 from domindex.persistence.saved import Saved, require_distinct
 from domindex.representations import PlacedRows, Representation, RepresentedRows
-from domindex.vdi.alignments import FlowAlignment
-from domindex.vdi.fitted_indices import FittedIndices
-from domindex.vdi.module import EncodingModule
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -23,12 +23,13 @@ from torch import nn
 from domindex.cluster import cluster_errors
 from domindex.committee.settings import ChoiceSettings
 from domindex.inputs import DomainData
+from domindex.neural.backbones import TrainedBackbone, give_template
+from domindex.neural.rng import TorchRng, preserve_generators
+from domindex.neural.settings import Training, TrainingSettings, find_device
+from domindex.neural.training import Callback, DivergenceAlarm, History, ProgressBar, Trainer
 from domindex.persistence.stage_cache import StageCache
 from domindex.progress import Progress, show_progress
-from domindex.vdi.backbones import TrainedBackbone, give_template
-from domindex.vdi.rng import TorchRng, preserve_generators
-from domindex.vdi.settings import Network, Training, TrainingSettings, find_device
-from domindex.vdi.training import Callback, DivergenceAlarm, History, ProgressBar, Trainer
+from domindex.vdi.settings import Network
 from domindex.versions import source_hash, versions
 
 Result = TypeVar("Result")

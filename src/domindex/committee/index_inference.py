@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from domindex.arrays import Floats
 from domindex.committee.context import FitContext
+from domindex.committee.fitted_indices import FittedIndices
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.domain_map import DomainMap
 from domindex.geometry.flow import description_length
 from domindex.geometry.transport import Method
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import InputScaler
-from domindex.vdi.batches import TrainingRows
-from domindex.vdi.fitted_indices import FittedIndices
+from domindex.neural.batches import TrainingRows
 from domindex.vdi.fitting import local_indices, train_indices
 from domindex.vdi.module import IndexModule
 

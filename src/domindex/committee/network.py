@@ -17,30 +17,26 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from domindex.arrays import Floats, Ints
+from domindex.committee.alignments import BackboneAlignment, FlowAlignment, IdentityAlignment
 from domindex.committee.candidates import Candidate
 from domindex.committee.committee import EncodedMember, Member, NetworkMember, fit_predictor
 from domindex.committee.context import FitContext
+from domindex.committee.encoding import EncodingModule, straighten, train_encoding
+from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, held_out_folds
 from domindex.committee.learners.estimators import solve_ridge
+from domindex.committee.network_folds import train_encoding_folds
 from domindex.errors import InputError
 from domindex.geometry.domain_geometry import DomainGeometry, principal_components
 from domindex.geometry.transport import misfit, whitening
 from domindex.inputs import DomainData
 from domindex.inputs.standardizing import OutputScaler
+from domindex.neural.batches import BatchSampler, TrainingRows
 from domindex.representations import PlacedRows, Representation, RepresentedRows
 from domindex.representations.base import Raw
 from domindex.representations.flow import FlowAligned
-from domindex.vdi.alignments import (
-    Alignment,
-    BackboneAlignment,
-    FlowAlignment,
-    IdentityAlignment,
-)
-from domindex.vdi.batches import BatchSampler, TrainingRows
-from domindex.vdi.fitted_indices import FittedIndices
-from domindex.vdi.fitting import straighten, train_encoding
-from domindex.vdi.folds import train_encoding_folds
-from domindex.vdi.module import EncodingModule, IndexModule
+from domindex.vdi.alignments import Alignment
+from domindex.vdi.module import IndexModule
 from domindex.vdi.networks import ClassPredictor, OutputPredictor, ValuePredictor
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from domindex.inputs.preparation import TablePreparation
-    from domindex.vdi.backbones import FeatureExtractor, TrainedBackbone
+    from domindex.neural.backbones import FeatureExtractor, TrainedBackbone
 
 Names = list[Hashable] | None
 
@@ -230,7 +230,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         """The backbone that is to be left as it is, tried on some inputs; None without one."""
         if self.backbone is None:
             return None
-        from domindex.vdi.backbones import as_backbone, prepare_extractor  # torch, where needed
+        from domindex.neural.backbones import as_backbone, prepare_extractor  # torch, where needed
 
         backbone = as_backbone(self.backbone)
         if backbone is None or not backbone.frozen:
@@ -241,7 +241,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         """The backbone that is to be trained, tried on some inputs; None without one."""
         if self.backbone is None or self._extractor is not None:
             return None
-        from domindex.vdi.backbones import TrainedBackbone, as_backbone, prepare_extractor
+        from domindex.neural.backbones import TrainedBackbone, as_backbone, prepare_extractor
 
         backbone = as_backbone(self.backbone)
         assert backbone is not None

@@ -23,6 +23,7 @@ from domindex.committee.building import CommitteeBuilder
 from domindex.committee.candidates import ENCODED, NETWORK, check_representation, list_candidates
 from domindex.committee.committee import NetworkMember, Prediction, forecast_table
 from domindex.committee.context import FitContext, Workers, fit_context, fit_facts, one_thread
+from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.index_inference import infer_indices
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.record import FitRecord
@@ -42,13 +43,13 @@ from domindex.inputs.domain_data import Task, check_inputs_kind
 from domindex.inputs.messages import frames_inside, preview
 from domindex.inputs.numbers import require_finite_table
 from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts, require_texts
+from domindex.neural.backbones import as_backbone
+from domindex.neural.settings import Training
 from domindex.persistence.stage_cache import StageCache
 from domindex.progress import Progress
 from domindex.representations import PlacedRows
 from domindex.representations.map_rows import rows_for_map
-from domindex.vdi.backbones import as_backbone
-from domindex.vdi.fitted_indices import FittedIndices
-from domindex.vdi.settings import Network, Training
+from domindex.vdi.settings import Network
 
 if TYPE_CHECKING:
     from typing_extensions import Self

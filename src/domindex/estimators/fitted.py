@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from domindex.arrays import Floats
+from domindex.committee.alignments import BackboneAlignment
 from domindex.committee.committee import Committee, Forecaster
+from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.record import FitRecord
 from domindex.errors import InputError
 from domindex.estimators.base import DomainEstimator
@@ -25,13 +27,12 @@ from domindex.geometry.off_map import OffMapTest
 from domindex.inputs.bounds import InputBounds
 from domindex.inputs.domain_data import Task
 from domindex.inputs.preparation import TablePreparation
+from domindex.neural.backbones import OWN, Backbone, FeatureExtractor, as_backbone
+from domindex.neural.settings import Training
 from domindex.persistence.codec import table_from_state, table_state
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.model_folder import save_model
-from domindex.vdi.alignments import BackboneAlignment
-from domindex.vdi.backbones import OWN, Backbone, FeatureExtractor, as_backbone
-from domindex.vdi.fitted_indices import FittedIndices
-from domindex.vdi.settings import Network, Training
+from domindex.vdi.settings import Network
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -16,9 +16,10 @@ from domindex.estimators.cross_domain import CrossDomainModel
 from domindex.estimators.streaming import streams
 from domindex.inputs.domain_data import Task
 from domindex.inputs.gate import class_array
+from domindex.neural.backbones import Backbone, give_template
+from domindex.neural.settings import Training
 from domindex.persistence.model_folder import load_model
-from domindex.vdi.backbones import Backbone, give_template
-from domindex.vdi.settings import Network, Training
+from domindex.vdi.settings import Network
 
 
 class CrossDomainClassifier(CrossDomainModel):

@@ -48,7 +48,7 @@ from domindex.inputs.streams import (
 )
 
 if TYPE_CHECKING:
-    from domindex.vdi.backbones import FeatureExtractor
+    from domindex.neural.backbones import FeatureExtractor
 
 ITEM_FORM = (
     "Items must be (x, y, domain): an array, a label (None for targets), and a domain's name."

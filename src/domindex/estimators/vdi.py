@@ -31,14 +31,15 @@ from domindex.inputs.parameters import (
     require_texts,
 )
 from domindex.inputs.standardizing import InputScaler, OutputScaler
+from domindex.neural.batches import TrainingRows
+from domindex.neural.settings import Training, TrainingSettings, find_device
 from domindex.vdi.adversary import KINDS, Adversary
 from domindex.vdi.aggregation import AGGREGATIONS, locate
-from domindex.vdi.batches import TrainingRows
 from domindex.vdi.learning import IndexRefresh, encode_domain, train_model
 from domindex.vdi.model import ModelSizes, TermWeights, VariationalModel
 from domindex.vdi.networks import ClassPredictor, LocalIndexEncoder, ValuePredictor
 from domindex.vdi.presets import find_preset
-from domindex.vdi.settings import Network, Training, TrainingSettings, find_device
+from domindex.vdi.settings import Network
 
 if TYPE_CHECKING:
     from typing_extensions import Self

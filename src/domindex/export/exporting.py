@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from domindex.committee.committee import Committee
+from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.learners.estimators import EstimatorPredictor
 from domindex.errors import InputError
 from domindex.export.onnx_files import INPUTS, onnx_session, require_onnx, write_onnx
@@ -27,12 +28,11 @@ from domindex.export.program import (
 from domindex.inputs import check_domain_names, check_inputs
 from domindex.inputs.bounds import InputBounds
 from domindex.inputs.messages import preview
+from domindex.neural.backbones import FeatureExtractor
 from domindex.persistence.atomic import check_free, existing_folder, new_folder
 from domindex.persistence.codec import decode, read_json, to_plain, write_json
 from domindex.persistence.model_folder import check_manifest, write_manifest
 from domindex.persistence.paths import read_bounded
-from domindex.vdi.backbones import FeatureExtractor
-from domindex.vdi.fitted_indices import FittedIndices
 from domindex.versions import versions
 
 FORMATS = ("torch", "onnx")

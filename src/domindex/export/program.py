@@ -19,13 +19,13 @@ from domindex.committee.committee import (
     NetworkMember,
     PredictorMember,
 )
+from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.learners.estimators import EstimatorPredictor
 from domindex.inputs.bounds import InputBounds
+from domindex.neural.backbones import FeatureExtractor
+from domindex.neural.layers import Whitening
 from domindex.representations.base import DomainRows, PlacedRows, Representation
 from domindex.vdi.alignments import Alignment
-from domindex.vdi.backbones import FeatureExtractor
-from domindex.vdi.fitted_indices import FittedIndices
-from domindex.vdi.networks import Whitening
 
 
 class NotExportableError(Exception):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.inputs import check_inputs, group_rows
-from domindex.vdi.builtin_backbones import picture_axes
+from domindex.neural.builtin_backbones import picture_axes
 
 Colours = NDArray[np.uint8]
 Kind = Literal["nearest", "mean"]

@@ -22,10 +22,11 @@ from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.names import is_missing
 from domindex.inputs.preparation import BY_COMMAS, MIN_SHARED, InputRequest, TablePreparation
 from domindex.inputs.streams import is_blank
+from domindex.neural.settings import Training
 from domindex.persistence.paths import usable_path
 from domindex.tables.labels import DomainRule, LabelledRows, Spelling
 from domindex.tables.reading import AnyPath, TextFormat
-from domindex.vdi.settings import Network, Training
+from domindex.vdi.settings import Network
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -271,10 +272,8 @@ def read_settings(path: AnyPath) -> dict[str, Any]:
 
 
 def check_settings(kind: type[CrossDomainModel], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an estimator; lists become tuples, and flow = "none" means no flow."""
+    """Arguments of an estimator; lists become tuples."""
     checked = _check_names(kind, settings)
-    if checked.get("flow") == "none":
-        checked["flow"] = None
     for name, section in SECTIONS.items():
         if name in checked:
             if not isinstance(checked[name], Mapping):

@@ -1,1 +1,1 @@
-"""The paper's model: networks, bound, adversary and training."""
+"""The paper's model: networks, bound, adversary and objective."""

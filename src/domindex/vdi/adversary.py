@@ -8,34 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from domindex.errors import InputError
+from domindex.neural.batches import DomainFacts
 
 KINDS = ("graph", "domain", "index")
-
-
-@dataclass
-class DomainFacts:
-    """What the adversary tries to read off z, for the domains of a batch.
-
-    Attributes
-    ----------
-    numbers : (domains,) position of each among all domains
-    beta : (domains, index_dim)
-    links : (domains, domains) bool, the inferred domain graph; one for all folds, where the
-        domains of several stand one after the other
-    generator : what pairs are drawn from where they are many; torch's own if None
-    """
-
-    numbers: Tensor
-    beta: Tensor
-    links: Tensor
-    generator: torch.Generator | None = None
 
 
 def reader(n_inputs: int, n_outputs: int, width: int) -> nn.Sequential:

@@ -9,20 +9,19 @@ import torch
 
 from domindex.arrays import Floats
 from domindex.geometry.domain_map import DomainMap
+from domindex.neural.batches import BatchSampler, TrainingRows
+from domindex.neural.layers import RunningStatistics
+from domindex.neural.rng import TorchRng
+from domindex.neural.settings import TrainingSettings
+from domindex.neural.training import Callback, ParameterGroup, Phase, Trainer, trainable
 from domindex.vdi.adversary import Adversary
 from domindex.vdi.aggregation import group_local_indices, raw_index
-from domindex.vdi.alignments import ParameterGroup, trainable
-from domindex.vdi.batches import BatchSampler, TrainingRows
 from domindex.vdi.model import (
     PretrainingObjective,
     TermWeights,
     VariationalModel,
     VariationalObjective,
 )
-from domindex.vdi.networks import RunningStatistics
-from domindex.vdi.rng import TorchRng
-from domindex.vdi.settings import TrainingSettings
-from domindex.vdi.training import Callback, Phase, Trainer
 
 
 @dataclass

@@ -11,23 +11,20 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
+from domindex.neural.batches import Batch
+from domindex.neural.layers import GaussianHead, Whitening, bounded_scale, mlp, start_small
+from domindex.neural.training import Objective, Terms
 from domindex.vdi import bound
 from domindex.vdi.adversary import Adversary
 from domindex.vdi.alignments import AffineAlignment
-from domindex.vdi.batches import Batch
 from domindex.vdi.module import Indices, Latents, draw
 from domindex.vdi.networks import (
-    GaussianHead,
     InputDecoder,
     LocalIndexDecoder,
     LocalIndexEncoder,
     OutputPredictor,
-    Whitening,
-    bounded_scale,
-    mlp,
-    start_small,
 )
-from domindex.vdi.objectives import Objective, Terms, contrastive_loss, disagreement
+from domindex.vdi.objectives import contrastive_loss, disagreement
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The latent variables, and the networks of the indices and of the encoding given them."""
+"""The latent variables, and the networks of the indices."""
 
 from __future__ import annotations
 
@@ -7,28 +7,19 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.distributions import Distribution, Normal
+from torch.distributions import Normal
 
-from domindex.vdi.alignments import (
-    ALIGNMENTS,
-    Alignment,
-    ParameterGroup,
-    SeenFeatures,
-    trainable,
-)
-from domindex.vdi.backbones import FeatureExtractor, extractor_of_sizes
-from domindex.vdi.builtin_backbones import Flatten
+from domindex.neural.backbones import FeatureExtractor, extractor_of_sizes
+from domindex.neural.builtin_backbones import Flatten
+from domindex.neural.layers import SeenFeatures, mlp
+from domindex.neural.training import ParameterGroup, trainable
+from domindex.neural.weights import Sizes, count, network_from_state, network_state
 from domindex.vdi.networks import (
-    OUTPUT_PREDICTORS,
-    DataEncoder,
     GlobalIndexEncoder,
     InputDecoder,
     LocalIndexDecoder,
     LocalIndexEncoder,
-    OutputPredictor,
-    mlp,
 )
-from domindex.vdi.weights import Sizes, count, counts, network_from_state, network_state
 
 
 @dataclass
@@ -170,82 +161,3 @@ class IndexModule(nn.Module):
             if extractor.input_shape != tuple(shape):
                 raise ValueError("the backbone does not fit the inputs")
         return cls(tuple(shape), local_dim, index_dim, width, extractor)
-
-
-class EncodingModule(nn.Module):
-    """q(z|x,u,β), p(z|x,u,β) and p(y|z), with x as the chosen representation gives it.
-
-    The predictor moves at `predictor_rate` times the learning rate, which was found with the
-    accuracy on the paper's datasets in view.
-    """
-
-    predictor_rate = 5.0
-
-    def __init__(
-        self,
-        alignment: Alignment,
-        predictor: OutputPredictor,
-        local_dim: int,
-        index_dim: int,
-        width: int,
-    ) -> None:
-        super().__init__()
-        self.local_dim, self.index_dim, self.width = local_dim, index_dim, width
-        self.data_encoder = DataEncoder(alignment, local_dim, index_dim, width)
-        self.predictor = predictor
-
-    @property
-    def alignment(self) -> Alignment:
-        return self.data_encoder.alignment
-
-    def infer(
-        self,
-        represented: Tensor,
-        indices: Indices,
-        sample: bool = True,
-        generator: torch.Generator | None = None,
-    ) -> Latents:
-        """q(z|x,u,β) given the indices; `represented` is (domains, batch, p)."""
-        posterior, prior = self.data_encoder(represented, indices.u, indices.beta)
-        z = draw(posterior, sample, generator)
-        return Latents(**vars(indices), z_posterior=posterior, z_prior=prior, z=z)
-
-    def predict(self, z: Tensor) -> Distribution:
-        """p(y|z)."""
-        return self.predictor(z)
-
-    def parameter_groups(self) -> list[ParameterGroup]:
-        """What is to be trained, and how fast."""
-        return [
-            *self.alignment.parameter_groups(),
-            ParameterGroup(trainable(self.data_encoder.scale.parameters()), 1.0),
-            ParameterGroup(trainable(self.predictor.parameters()), self.predictor_rate),
-        ]
-
-    def redrawn(self) -> EncodingModule:
-        """A copy to be trained, with what starts at random drawn anew."""
-        fresh = self.alignment.redrawn(), self.predictor.redrawn()
-        return EncodingModule(*fresh, self.local_dim, self.index_dim, self.width)
-
-    def state(self) -> dict[str, Any]:
-        sizes = {
-            "alignment": self.alignment.name,
-            "alignment_sizes": self.alignment.sizes,
-            "predictor": self.predictor.name,
-            "predictor_sizes": self.predictor.sizes,
-            "local_dim": self.local_dim,
-            "index_dim": self.index_dim,
-            "width": self.width,
-        }
-        return network_state(self, sizes)
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> EncodingModule:
-        return network_from_state(cls._build, state)
-
-    @classmethod
-    def _build(cls, sizes: Sizes) -> EncodingModule:
-        alignment = ALIGNMENTS[sizes["alignment"]].of_sizes(sizes["alignment_sizes"])
-        predictor = OUTPUT_PREDICTORS[sizes["predictor"]](**counts(sizes["predictor_sizes"]))
-        dims = (count(sizes, name) for name in ("local_dim", "index_dim", "width"))
-        return cls(alignment, predictor, *dims)

@@ -1,68 +1,19 @@
-"""The two blocks of the objective: what the indices are for, and what the encoding is for.
-
-The terms of the bound fall into those of u and β alone and those of z and y given them. Training
-maximises the first block, then, at fixed indices, the second against the adversary: coordinate
-ascent on one objective, in which the map stands still while the encoder learns to use it.
-"""
+"""What the indices are learned for: the terms of the bound in u and β, and the contrastive loss."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributions import Categorical, Distribution, Normal, kl_divergence
-from torch.func import functional_call
 from torch.nn import functional
 
+from domindex.neural.batches import Batch
+from domindex.neural.training import Objective, Terms
 from domindex.vdi import bound
-from domindex.vdi.adversary import Adversary
-from domindex.vdi.batches import Batch
-from domindex.vdi.module import EncodingModule, IndexModule, Indices, Latents
+from domindex.vdi.module import IndexModule, Indices
 from domindex.vdi.settings import Weights
-
-Terms = dict[str, Tensor]
-
-
-class Objective(nn.Module):
-    """A loss of `module`, and perhaps an adversary with a loss of its own on what it reads.
-
-    In a step the adversary learns first, on detached tensors; then the module learns, with the
-    adversary's weights held fixed. What is trained beside the module may stand here as
-    submodules.
-    """
-
-    def __init__(self, module: nn.Module, adversary: nn.Module | None = None) -> None:
-        super().__init__()
-        self.module = module
-        # Not a submodule: the module's optimiser and averages must never touch the adversary.
-        self._adversary = [adversary]
-
-    @property
-    def adversary(self) -> nn.Module | None:
-        """Called with `adversary_inputs`, gives its own loss."""
-        return self._adversary[0]
-
-    @abstractmethod
-    def infer(self, batch: Batch) -> Any:
-        """The latents of a batch, with gradients."""
-
-    @abstractmethod
-    def forward(self, batch: Batch, latents: Any, ramp: float) -> tuple[Tensor, Terms]:
-        """The loss, and its terms by name; `ramp` rises from 0 to 1 over the training."""
-
-    def adversary_inputs(self, batch: Batch, latents: Any) -> tuple[Any, ...]:
-        """What the adversary reads: z, and the facts it tries to read off it."""
-        return latents.z, batch.facts
-
-    def fixed_adversary(self, *inputs: Any) -> Tensor:
-        """The adversary's loss with its weights held fixed: no gradient leaks into them."""
-        adversary = self.adversary
-        assert adversary is not None
-        frozen = {name: value.detach() for name, value in adversary.named_parameters()}
-        return functional_call(adversary, frozen, inputs)
 
 
 def contrastive_loss(
@@ -101,34 +52,6 @@ def _thin(projections: Tensor, max_points: int, generator: torch.Generator | Non
     return projections[:, :rows]
 
 
-def sliced_misalignment(
-    z: Tensor, n_directions: int = 16, generator: torch.Generator | None = None
-) -> Tensor:
-    """Mean squared 1-D transport distance between a domain's z and the average domain's.
-
-    z is (domains, batch, latent_dim). Along random directions the sorted values of every domain
-    are compared with their mean over domains, which is the barycentre of the projected clouds:
-    zero where z says nothing about the domain. z is whitened first, so that it cannot come closer
-    by shrinking.
-    """
-    z = _whitened(z)
-    size = z.shape[-1], n_directions
-    directions = torch.randn(size, device=z.device, dtype=z.dtype, generator=generator)
-    directions = directions / directions.norm(dim=0)
-    quantiles = (z @ directions).sort(dim=1).values
-    return (quantiles - quantiles.mean(dim=0)).square().mean() * z.shape[-1]
-
-
-def _whitened(z: Tensor) -> Tensor:
-    """z with zero mean and unit covariance over the batch."""
-    flat = z.flatten(0, 1)
-    centred = flat - flat.mean(dim=0)
-    covariance = centred.T @ centred / len(centred)
-    floor = 1e-6 * covariance.diagonal().mean().detach().clamp_min(1e-30)
-    factor = torch.linalg.cholesky(covariance + floor * torch.eye(z.shape[-1]).to(z))
-    return torch.linalg.solve_triangular(factor, centred.T, upper=False).T.view_as(z)
-
-
 class IndexObjective(Objective):
     """The loss of the indices: reconstruct x from u and u from β, agree within domains."""
 
@@ -163,67 +86,6 @@ class IndexObjective(Objective):
             + weights.local_index * terms["global_index_divergence"]
         )
         return weights.contrastive * terms["contrastive"] - gain, terms
-
-
-class EncodingObjective(Objective):
-    """The loss of the encoding: predict y from z, hide the domain, move smoothly with β.
-
-    Without an adversary nothing is hidden: for alignments whose structure leaves nothing to learn.
-    """
-
-    module: EncodingModule
-
-    def __init__(
-        self,
-        module: EncodingModule,
-        indices: IndexModule,
-        adversary: Adversary | None,
-        weights: Weights,
-    ) -> None:
-        super().__init__(module, adversary)
-        self._indices = [indices]  # not a submodule: it is held fixed
-        self.weights = weights
-
-    def infer_indices(self, batch: Batch) -> Indices:
-        """The means of u and β, which stand fixed."""
-        with torch.no_grad():
-            return self._indices[0].infer(batch.x, batch.raw_index, sample=False)
-
-    def infer(self, batch: Batch) -> Latents:
-        indices = self.infer_indices(batch)
-        return self.module.infer(batch.represented, indices, True, batch.generator)
-
-    def forward(self, batch: Batch, latents: Latents, ramp: float) -> tuple[Tensor, Terms]:
-        predicted = self.module.predict(latents.z[batch.sources])
-        terms = {
-            "label_prediction": bound.label_prediction(batch.labels, predicted, batch.known),
-            "encoding_divergence": bound.encoding_divergence(latents),
-            "adversary": self._hiding(batch, latents),
-            "smoothness": self._roughness(batch, latents),
-            "strain": self.module.alignment.penalty(latents.beta),
-        }
-        loss = (
-            -terms["label_prediction"]
-            - self.weights.encoding * terms["encoding_divergence"]
-            - self.weights.adversary * ramp * terms["adversary"]
-            + self.weights.smoothness * terms["smoothness"]
-            + self.weights.strain * terms["strain"]
-        )
-        return loss, terms
-
-    def _hiding(self, batch: Batch, latents: Latents) -> Tensor:
-        if self.adversary is None:
-            return latents.z.new_zeros(())
-        return self.fixed_adversary(*self.adversary_inputs(batch, latents))
-
-    def _roughness(self, batch: Batch, latents: Latents) -> Tensor:
-        """How much predictions change when a domain borrows its neighbour's index."""
-        if not self.module.alignment.follows_index:
-            return latents.z.new_zeros(())
-        own = self.module.predict(latents.z_posterior.mean)
-        shift = batch.neighbor_index - batch.raw_index
-        _, borrowed = self.module.alignment(batch.represented, latents.beta + shift)
-        return disagreement(own, self.module.predict(borrowed))
 
 
 def disagreement(first: Distribution, second: Distribution) -> Tensor:

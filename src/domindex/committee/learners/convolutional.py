@@ -17,10 +17,10 @@ from domindex.errors import InputError
 from domindex.geometry.grid_flow import shrink
 from domindex.inputs.domain_data import TABLE, InputLayout
 from domindex.inputs.standardizing import OutputScaler
+from domindex.neural.builtin_backbones import ConvolutionalFeatures
+from domindex.neural.rng import TorchRng
+from domindex.neural.weights import Sizes, count, network_from_state, network_state
 from domindex.persistence.saved import Saved
-from domindex.vdi.builtin_backbones import ConvolutionalFeatures
-from domindex.vdi.rng import TorchRng
-from domindex.vdi.weights import Sizes, count, network_from_state, network_state
 
 
 @dataclass(frozen=True)

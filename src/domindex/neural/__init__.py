@@ -1,0 +1,1 @@
+"""Tools of torch that every network here uses: layers, backbones, batches and the training loop."""

@@ -1,0 +1,13 @@
+"""Small trainings, one seed for every test."""
+
+from small_training import (  # noqa: F401 - pytest finds them here
+    _one_thread,
+    _seeded,
+    assert_within,
+    batch,
+    cpu,
+    line,
+    rows,
+    settings,
+    touched,
+)

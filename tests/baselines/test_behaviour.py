@@ -11,13 +11,14 @@ from domindex import Training
 from domindex.baselines import ADDA, CDANN, CIDA, D2V, DANN, GRDA, MDD, SourceOnly
 from domindex.baselines.adda import SourceOrTarget, TwoEncoders
 from domindex.baselines.cdann import as_features
-from domindex.baselines.cida import check_domain_index
+from domindex.baselines.cida import GaussianReader, check_domain_index
 from domindex.baselines.d2v import nearness
 from domindex.baselines.grda import check_domain_graph, embed_nodes
 from domindex.baselines.mdd import log_agreement
 from domindex.baselines.networks import PlainEncoder
 from domindex.baselines.sentry import view
 from domindex.datasets import make_circle, make_domain_graph
+from domindex.neural.batches import DomainFacts
 
 HALF = {"training": Training(steps=250), "random_state": 0}
 """Half as many steps as by default show what a method is for."""
@@ -82,7 +83,8 @@ def test_the_true_index_helps_along_a_turning_family():
     family = make_circle(random_state=0)
     alone = target_accuracy(SourceOnly(**HALF), family)
     index = dict(zip(family.domains, family.true_index))
-    assert target_accuracy(CIDA(index, **HALF), family) > alone + 0.05
+    informed = CIDA(index, training=Training(steps=1000), random_state=0)
+    assert target_accuracy(informed, family) > alone + 0.05
 
 
 @pytest.mark.full
@@ -109,6 +111,16 @@ def test_an_index_is_centred_and_keeps_its_proportions():
     np.testing.assert_allclose(index.mean(axis=0), 0.0, atol=1e-12)
     assert np.sqrt((index**2).mean()) == pytest.approx(1.0)
     np.testing.assert_allclose((index[2] - index[0])[0] / (index[2] - index[0])[1], 8.0 / 6.0)
+
+
+def test_guessing_an_index_of_unit_scale_costs_one():
+    guess = GaussianReader(4, 1, 8)
+    for weight in guess.parameters():
+        torch.nn.init.zeros_(weight)
+    guess.head[-1].bias.data[1] = np.log(2.0)  # of [-4, 2] the log variance 0
+    beta = torch.tensor([[-1.0], [1.0]])
+    facts = DomainFacts(torch.arange(2), beta, torch.zeros(2, 2, dtype=torch.bool))
+    assert guess(torch.randn(2, 5, 4), facts).item() == pytest.approx(1.0)
 
 
 def test_links_follow_the_order_of_domains_without_loops_or_directions():

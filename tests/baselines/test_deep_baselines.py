@@ -32,20 +32,20 @@ FAMILY = make_domain_graph(n_domains=8, n_sources=3, samples_per_domain=30, rand
 INDEX = dict(zip(FAMILY.domains, FAMILY.true_index))
 NO_GIVEN = (SourceOnly, DANN, ADDA, CDANN, MDD, SENTRY, D2V)
 ONE_STEP = Training(steps=1)
-WITH_REGRESSION = ("SourceOnly", "DANN", "ADDA", "CDANN", "MDD", "SENTRY", "CIDA", "GRDA")
+WITH_REGRESSION = ("SourceOnly", "DANN", "ADDA", "CDANN", "MDD", "SENTRY", "CIDA", "PCIDA", "GRDA")
 
 
 def make(name, steps=15, learning_rate=3e-3, **settings):
     training = Training(steps=steps, learning_rate=learning_rate)
     settings = {"training": training, "random_state": 0, **settings}
-    if name == "CIDA":
-        return CIDA(INDEX, **settings)
+    if name in ("CIDA", "PCIDA"):
+        return getattr(baselines, name)(INDEX, **settings)
     if name == "GRDA":
         return GRDA(FAMILY.graph, **settings)
     return {kind.__name__: kind for kind in NO_GIVEN}[name](**settings)
 
 
-NAMES = [*(kind.__name__ for kind in NO_GIVEN), "CIDA", "GRDA"]
+NAMES = [*(kind.__name__ for kind in NO_GIVEN), "CIDA", "PCIDA", "GRDA"]
 every = pytest.mark.parametrize("name", NAMES)
 every_regressor = pytest.mark.parametrize("name", WITH_REGRESSION)
 
@@ -129,7 +129,7 @@ def test_a_row_is_predicted_alike_whatever_rows_are_beside_it(name, plain):
     [
         *("SourceOnly", "DANN", "GRDA"),
         *(pytest.param(one, marks=pytest.mark.full) for one in ("ADDA", "CDANN", "MDD")),
-        *(pytest.param(one, marks=pytest.mark.full) for one in ("SENTRY", "CIDA")),
+        *(pytest.param(one, marks=pytest.mark.full) for one in ("SENTRY", "CIDA", "PCIDA")),
     ],
 )
 def test_several_outputs_of_any_size_are_learned_on_the_sources(name):

@@ -2,7 +2,7 @@
 
 from domindex.baselines.adda import ADDA
 from domindex.baselines.cdann import CDANN
-from domindex.baselines.cida import CIDA
+from domindex.baselines.cida import CIDA, PCIDA
 from domindex.baselines.d2v import D2V
 from domindex.baselines.dann import DANN
 from domindex.baselines.grda import GRDA
@@ -19,6 +19,7 @@ __all__ = [
     "DANN",
     "GRDA",
     "MDD",
+    "PCIDA",
     "PlainBaseline",
     "SENTRY",
     "SourceOnly",

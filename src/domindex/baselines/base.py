@@ -62,6 +62,10 @@ class Study:
         classes = self.data.classes
         return self.data.labels.shape[1] if classes is None else len(classes)
 
+    @property
+    def n_steps(self) -> int:
+        return self._context.training.steps
+
     def clouds(self) -> list[Floats]:
         """The scaled inputs of each domain, (rows, features)."""
         inputs = self.rows.represented.cpu().numpy().astype(np.float64)
@@ -79,19 +83,19 @@ class Study:
         """Networks made inside start from the fit's own random numbers."""
         return self._context.torch_rng.as_default()
 
-    def module(self) -> PlainModule:
+    def module(self, kind: type[PlainEncoder] = PlainEncoder) -> PlainModule:
         """A fresh encoder of x and the index, and a fresh predictor."""
-        return PlainModule(self.encoder(), self.predictor(self.latent_dim))
+        return PlainModule(self.encoder(kind), self.predictor(self.latent_dim))
 
-    def encoder(self) -> nn.Module:
+    def encoder(self, kind: type[PlainEncoder] = PlainEncoder) -> nn.Module:
         """Behind a copy of the backbone, where there is one."""
         backbone, sizes = self._context.backbone, (self.index.shape[1], self.latent_dim, self.width)
         if backbone is None:
             with self.own_chance():
-                return PlainEncoder(self.rows.represented.shape[1], *sizes)
+                return kind(self.rows.represented.shape[1], *sizes)
         with self.own_chance():
             seen = SeenFeatures(copy.deepcopy(backbone.extractor))
-            return SeeingEncoder(seen, PlainEncoder(seen.n_features, *sizes))
+            return SeeingEncoder(seen, kind(seen.n_features, *sizes))
 
     def predictor(self, n_inputs: int) -> nn.Module:
         kind = ClassPredictor if self.data.task == "classification" else PlainValuePredictor
@@ -105,8 +109,8 @@ class Study:
         with self.own_chance():
             return Adversary((kind,), size, self.data.n_domains, index_dim, self.width)
 
-    def train(self, name: str, objective: Adaptation) -> PlainModule:
-        """Train whatever of the objective is not frozen; the averaged module."""
+    def train(self, name: str, objective: Adaptation, rate: float = 1.0) -> PlainModule:
+        """Train what is not frozen, at `rate` times the learning rate; the averaged module."""
         context = self._context
         device = context.device
         objective = objective.to(device)
@@ -118,7 +122,7 @@ class Study:
             self._parameter_groups(objective),
             self._batches,
             context.training.steps,
-            context.training.learning_rate,
+            rate * context.training.learning_rate,
         )
         averaged = context.trainer.run(phase)
         assert isinstance(averaged, PlainModule)
@@ -170,6 +174,8 @@ class DeepBaseline(DomainEstimator):
     history_ : DataFrame, a row per epoch and a column per term of the objective
     """
 
+    _steps: ClassVar[int] = 500
+
     def __init__(
         self,
         *,
@@ -204,8 +210,9 @@ class DeepBaseline(DomainEstimator):
         backbone = self._trained_backbone(data.inputs)
         if backbone is not None:
             backbone = replace(backbone, extractor=backbone.extractor.undoing(scaler))
-        settings = (data, network, training, training.settings(), seed, self.verbose)
-        with fit_context(*settings, backbone=backbone) as context:
+        settings = training.settings(steps=self._steps)
+        given = (data, network, training, settings, seed, self.verbose)
+        with fit_context(*given, backbone=backbone) as context:
             rows = TrainingRows.of(data, scaler.apply_flat(data.inputs), context.device)
             if data.task == "regression":
                 outputs = OutputScaler.fit(data.labels[data.row_is_source])
@@ -213,8 +220,8 @@ class DeepBaseline(DomainEstimator):
             study = Study(rows, self.latent_dim, context)
             module = self._train(study).cpu().double().eval()
         self.history_ = context.history.to_frame()
-        given = dict(zip(data.domains, study.index))
-        self._fitted = FittedBaseline(scaler, outputs, module, given)
+        index = dict(zip(data.domains, study.index))
+        self._fitted = FittedBaseline(scaler, outputs, module, index)
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         """A domain at a time, given what is known of it."""

@@ -116,9 +116,11 @@ class D2V(AdaptingBaseline):
 
     First an encoder learns features that tell all domains apart and from which an adversary cannot
     read the class. A domain's vector is the mean and the Gram matrix of its features, projected to
-    two components. Then the vectors serve as VDI's index does: an encoder is given them and hides
-    from z which vectors are close, and sources count by how near they are to targets. Domains never
-    seen are embedded by their rows. There is no regression: features are freed of *classes*.
+    two components. Then follows domain-adversarial training: as `DANN`, with an encoder that is
+    given its domain's vector, and with sources that count by how near their vectors are to those of
+    targets. How the paper of VDI put the vectors to use is not published; ours is the plainest way.
+    Domains never seen are embedded by their rows. There is no regression: features are freed of
+    *classes*.
 
     Attributes
     ----------
@@ -131,8 +133,6 @@ class D2V(AdaptingBaseline):
     >>> model.fit(data.X, data.y, **rows, source_domains=[0, 1, 2]).classes_
     array([0, 1])
     """
-
-    _default_weight = 2.0
 
     def _check_data(self, data: DomainData) -> None:
         if data.task != "classification":
@@ -155,7 +155,7 @@ class D2V(AdaptingBaseline):
         weights = nearness(self.domain_indices_, study.data.is_source)
         objective = NearSources(
             study.module(),
-            study.adversary("graph"),
+            study.adversary("domain"),
             self._weight,
             torch.tensor(weights, dtype=torch.float32, device=study.rows.inputs.device),
         )

@@ -109,6 +109,25 @@ def cross_domain(dataset: DomainDataset, seed: int, **settings: Any) -> Any:
     return getattr(domindex, kind)(random_state=seed, **settings)
 
 
+OPTIONS = {
+    "encoder": "affine",
+    "local_index": "projection",
+    "blocks": True,
+    "smoothness_weight": 1.0,
+    "strain_weight": 0.3,
+    "adversary": "graph+domain",
+    "adversary_weight": 6.0,
+    "learning_rate": 3e-3,
+}
+"""Named options of the paper's model, none of which the paper has."""
+
+
+def vdi(dataset: DomainDataset, seed: int, **settings: Any) -> Any:
+    """The paper's model for the dataset's task."""
+    kind = "VDIClassifier" if dataset.task == "classification" else "VDIRegressor"
+    return getattr(domindex, kind)(random_state=seed, **settings)
+
+
 def _moment_flow(dataset: DomainDataset, seed: int) -> Any:
     """The closed form, and a quadratic model on what it aligns."""
     is_class = dataset.task == "classification"
@@ -246,6 +265,8 @@ PLAIN = (
 def _all_methods() -> Iterator[Method]:
     own = partial(Method, group="this library")
     yield own("cross-domain", "CrossDomain", build=cross_domain, published_as="vdi")
+    yield own("vdi", "VDI, the paper's model", build=vdi, published_as="vdi")
+    yield own("vdi-options", "VDI, with options", build=partial(vdi, **OPTIONS), variant=True)
     yield own("moment-flow", "MomentFlow", build=_moment_flow, seeded=False)
 
     yield Method(

@@ -12,7 +12,7 @@ from domindex.errors import InputError
 from domindex.vdi import adversary, aggregation, bound, model, networks
 from domindex.vdi.presets import PRESETS
 
-SHORT = {"pretraining_steps": 20, "steps": 30, "refresh_every": 10, "random_state": 0}
+SHORT = {"pretraining_steps": 6, "steps": 12, "refresh_every": 5, "random_state": 0}
 
 EQUATIONS = {
     1: model.VariationalModel,

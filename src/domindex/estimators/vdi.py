@@ -319,8 +319,10 @@ class VDIClassifier(VariationalEstimator):
     adversary : what the discriminator reads off z: the "domain", its "index", or the "graph" of
         domains that are close; several joined by "+", or None
     adversary_weight : λ_d of the paper; each discriminator's loss is 1 where it can only guess
-    input_weight, label_weight, local_weight, entropy_weight, prior_weight, encoding_weight,
-        contrastive_weight : of the terms of the bound and of the contrastive loss
+    input_weight, label_weight : of E[log p(x|u)] and of E[log p(y|z)]
+    local_weight, entropy_weight : of E[log p(u|β)] and of −E[log q(u|x)]
+    prior_weight, encoding_weight : of KL[q(β|u) ‖ p(β)] and of KL[q(z|x,u,β) ‖ p(z|x,u,β)]
+    contrastive_weight : of the loss that lets u of one domain agree (the paper's appendix)
     prior : p(z|x,u,β) is "tied" to q(z|x,u,β), or a "network" of its own
     encoder : "network", or the named option "affine": z is an affine map of x that β chooses
     local_index : "network", or the named option "projection": q(u|x) starts at the directions along

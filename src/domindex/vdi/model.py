@@ -185,12 +185,10 @@ class VariationalModel(nn.Module):
 
         With `fixed_indices` u and β enter z at their means, and learn nothing from it.
         """
-        indices = self.infer_indices(x, raw_index, sample and not fixed_indices, generator)
-        u, beta = indices.u, indices.beta
-        if fixed_indices:
-            u, beta = u.detach(), beta.detach()
-        posterior = self.data_encoder(x, u, beta)
-        prior = self.encoding_prior(x, u, beta, posterior)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not fixed_indices):
+            indices = self.infer_indices(x, raw_index, sample and not fixed_indices, generator)
+        posterior = self.data_encoder(x, indices.u, indices.beta)
+        prior = self.encoding_prior(x, indices.u, indices.beta, posterior)
         z = draw(posterior, sample, generator)
         return Latents(**vars(indices), z_posterior=posterior, z_prior=prior, z=z)
 
@@ -280,12 +278,15 @@ class VariationalObjective(PretrainingObjective):
         if self.weights.smoothness:
             terms["smoothness"] = -self._roughness(batch, latents)
         if self.weights.strain and isinstance(self.module.data_encoder, AffineEncoding):
-            terms["strain"] = -self.module.data_encoder.alignment.penalty(latents.beta)
+            beta = latents.beta.detach()
+            terms["strain"] = -self.module.data_encoder.alignment.penalty(beta)
         return self._loss(terms), terms
 
     def _roughness(self, batch: Batch, latents: Latents) -> Tensor:
-        """How much predictions change when a domain borrows its neighbour's index."""
+        """How much predictions change when a domain borrows its neighbour's index, which shall not
+        come nearer for it."""
         own = self.module.predict(latents.z_posterior.mean)
         shift = batch.neighbor_index - batch.raw_index
-        borrowed = self.module.data_encoder(batch.represented, latents.u, latents.beta + shift)
+        u, beta = latents.u.detach(), latents.beta.detach() + shift
+        borrowed = self.module.data_encoder(batch.represented, u, beta)
         return disagreement(own, self.module.predict(borrowed.mean))

@@ -134,6 +134,8 @@ class D2V(AdaptingBaseline):
     array([0, 1])
     """
 
+    _default_weight = 2.0
+
     def _check_data(self, data: DomainData) -> None:
         if data.task != "classification":
             raise InputError(

@@ -66,13 +66,15 @@ def lines_with(text, *parts):
 
 
 def test_table_1_has_the_papers_columns_its_figures_and_the_difference(document):
-    titles = "| Dataset |  | Source-Only | DANN | ADDA | CDANN | MDD | SENTRY | D2V | CrossDomain |"
+    titles = (
+        "| Dataset |  | Source-Only | DANN | ADDA | CDANN | MDD | SENTRY | D2V | CrossDomain | VDI"
+    )
     assert titles in document
     start = document.index("| Circle | measured")
     measured, paper, difference = document[start:].splitlines()[:3]
-    assert measured == "| Circle | measured | – | failed | – | – | – | – | – | 98.0 ± 1.0 |"
-    assert paper.endswith("| 60.1 | 94.3 |")
-    assert difference.endswith("| +3.7 |")
+    assert measured == "| Circle | measured | – | failed | – | – | – | – | – | 98.0 ± 1.0 | – |"
+    assert paper.endswith("| 60.1 | 94.3 | 94.3 |")
+    assert "| +3.7 |" in difference
 
 
 def test_table_2_goes_by_level_and_says_what_cannot_be(document):

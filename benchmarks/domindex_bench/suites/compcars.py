@@ -115,7 +115,8 @@ def _networks() -> Iterator[Method]:
     """The paper's methods and ours, on features and, through the backbone, on pictures."""
     for method in some_methods(*PAPERS_COLUMNS).values():
         yield replace(method, objection=needs_features)
-        yield with_backbone(method, "conv", needs_pictures)
+        if method.name != "vdi":  # the paper's model takes features
+            yield with_backbone(method, "conv", needs_pictures)
 
 
 COLUMNS = {

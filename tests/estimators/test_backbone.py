@@ -119,6 +119,7 @@ def test_convolutions_learn_what_a_bar_is(bars):
         backbone="conv", predictor="network", training=SHORT, random_state=0
     )
     assert accuracy(fitted(model, bars), bars) > 0.9
+    assert list(model.candidates_["candidate"]) == ["network on raw"]
 
 
 def test_convolutions_are_trained_with_the_network_on_raw_inputs(trained, bars):

@@ -9,7 +9,7 @@ import torch
 from domindex import VDIClassifier, VDIRegressor
 from domindex.datasets import make_circle
 from domindex.errors import InputError
-from domindex.vdi import adversary, aggregation, bound, model, networks
+from domindex.vdi import adversary, aggregation, bound, fitting, model, networks
 from domindex.vdi.presets import PRESETS
 
 SHORT = {"pretraining_steps": 6, "steps": 12, "refresh_every": 5, "random_state": 0}
@@ -28,7 +28,7 @@ EQUATIONS = {
     11: bound.label_prediction,
     12: bound.local_index_reconstruction,
     13: bound.global_index_divergence,
-    14: aggregation.group_local_indices,
+    14: fitting.local_indices,
     15: aggregation.raw_index,
     16: aggregation.raw_index,
     17: model.GlobalIndexNetwork,

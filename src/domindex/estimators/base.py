@@ -288,6 +288,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             inputs = self._bounds.apply(inputs, group_rows(names, len(inputs)))
         return inputs if self._extractor is None else self._extractor.table(inputs)
 
+    def _check_rows(self, X: Any) -> NDArray:
+        """Rows behind the gate, each by itself, whatever their domains."""
+        inputs = self._read_rows(X)
+        if self._bounds is not None:
+            inputs = self._bounds.apply_by_row(inputs)
+        return inputs if self._extractor is None else self._extractor.table(inputs)
+
     def _read_rows(self, X: Any) -> NDArray:
         """Rows as numbers, with the columns of the fit, without those of domains and labels."""
         check_is_fitted(self)

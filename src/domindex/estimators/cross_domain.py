@@ -96,12 +96,7 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
         >>> model.transform(data.X).shape[0]
         100
         """
-        inputs = self._read_rows(X)
-        if self._bounds is not None:
-            inputs = self._bounds.apply_by_row(inputs)
-        if self._extractor is not None:
-            inputs = self._extractor.table(inputs)
-        return self._indices.local_indices(inputs)
+        return self._indices.local_indices(self._check_rows(X))
 
     @streams
     def encode(self, X: Any, *, sample_domain: Any = None) -> Floats:

@@ -109,7 +109,7 @@ def take_named(
     found: dict[str, Any] = {}
     frame = _named_frame(rows.X)
     roles = (("y", "target_column", target), ("sample_domain", "domain_column", domain))
-    for role, kept_as, default in roles:
+    for role, attribute, default in roles:
         given, there = getattr(rows, role), frame.columns
         name = default if given is None and default in there else given
         if not isinstance(name, str):
@@ -122,7 +122,7 @@ def take_named(
                 f"{role} is {name!r}, and X has no such column; there are {preview(there, 12)}. "
                 f"{hint or 'Name a column, or pass one value per row.'}"
             )
-        found |= {role: frame[name].to_numpy(), kept_as: name}
+        found |= {role: frame[name].to_numpy(), attribute: name}
         frame = frame.drop(name)
     return replace(rows, X=without_columns(frame.to_native(), (target, domain)), **found)
 

@@ -142,10 +142,7 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
         >>> vdi.transform(data.X).shape
         (100, 2)
         """
-        inputs = self._read_rows(X)
-        if self._bounds is not None:
-            inputs = self._bounds.apply_by_row(inputs)
-        return self._local(self._scaler.apply_flat(inputs))
+        return self._local(self._scaler.apply_flat(self._check_rows(X)))
 
     @streams
     def encode(self, X: Any, *, sample_domain: Any = None) -> Floats:

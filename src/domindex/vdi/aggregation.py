@@ -1,7 +1,7 @@
-"""From the local indices of all rows to one raw index a domain: equations 14 to 16.
+"""From the local indices of all rows to one raw index a domain: equations 15 and 16.
 
-The paper's text calls these steps equations 8 to 11; the last of them is the network of equation
-17, `GlobalIndexNetwork`.
+The paper's text calls equations 14 to 17 "8 to 11": 14 is `fitting.local_indices`, 17 the network
+`GlobalIndexNetwork`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,8 @@ import numpy as np
 
 from domindex.arrays import Floats
 from domindex.geometry.domain_map import DomainMap
-from domindex.inputs import DomainData
 
 AGGREGATIONS = ("exact", "sinkhorn", "sliced", "mean")
-
-
-def group_local_indices(local: Floats, data: DomainData) -> list[Floats]:
-    """Equation 14: U_k, the local indices (rows, local_dim) of each domain."""
-    return [local[rows] for rows in data.rows_by_domain()]
 
 
 def as_clouds(groups: Sequence[Floats], aggregation: str) -> list[Floats]:

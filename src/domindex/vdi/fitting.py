@@ -10,6 +10,7 @@ from domindex.geometry.domain_map import DomainMap
 from domindex.neural.batches import BatchSampler, TrainingRows
 from domindex.neural.rng import TorchRng
 from domindex.neural.training import Phase, Trainer
+from domindex.vdi.model import VariationalModel
 from domindex.vdi.module import IndexModule
 from domindex.vdi.objectives import IndexObjective
 from domindex.vdi.settings import Weights
@@ -39,8 +40,8 @@ def train_indices(
     trainer.run(phase)
 
 
-def local_indices(module: IndexModule, rows: TrainingRows) -> list[Floats]:
-    """The means of q(u|x), grouped by domain."""
+def local_indices(module: IndexModule | VariationalModel, rows: TrainingRows) -> list[Floats]:
+    """Equation 14: U_k, the means of q(u|x) (rows, local_dim) of each domain."""
     was_training = module.training
     module.eval()
     with torch.no_grad():

@@ -15,7 +15,8 @@ from domindex.neural.rng import TorchRng
 from domindex.neural.settings import TrainingSettings
 from domindex.neural.training import Callback, ParameterGroup, Phase, Trainer, trainable
 from domindex.vdi.adversary import Adversary
-from domindex.vdi.aggregation import group_local_indices, raw_index
+from domindex.vdi.aggregation import raw_index
+from domindex.vdi.fitting import local_indices
 from domindex.vdi.model import (
     PretrainingObjective,
     TermWeights,
@@ -40,14 +41,10 @@ class IndexRefresh(Callback):
 
     def draw(self, module: VariationalModel) -> DomainMap:
         """Equations 14 to 16 on the means of q(u|x) of all rows."""
-        was_training = module.training
-        with torch.no_grad():
-            local = module.eval().local_posterior(self.rows.represented).mean.double()
-        module.train(was_training)
-        data, before = self.rows.data, self.current
+        before = self.current
         self.current = raw_index(
-            data.domains,
-            group_local_indices(local.cpu().numpy(), data),
+            self.rows.data.domains,
+            local_indices(module, self.rows),
             module.sizes.index_dim,
             self.aggregation,
             self.neighbors,

@@ -24,7 +24,7 @@ from domindex.vdi.networks import (
     LocalIndexEncoder,
     OutputPredictor,
 )
-from domindex.vdi.objectives import contrastive_loss, disagreement
+from domindex.vdi.objectives import disagreement, index_terms
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class TermWeights:
     """How much every term of the objective counts; smoothness and strain are no terms of the
     paper."""
 
-    input_reconstruction: float = 1.0
-    label_prediction: float = 1.0
-    local_index_reconstruction: float = 0.1
-    local_index_entropy: float = 0.1
-    global_index_divergence: float = 0.1
-    encoding_divergence: float = 1.0
-    contrastive: float = 0.1
-    adversary: float = 2.0
-    smoothness: float = 0.0
-    strain: float = 0.0
+    input_reconstruction: float
+    label_prediction: float
+    local_index_reconstruction: float
+    local_index_entropy: float
+    global_index_divergence: float
+    encoding_divergence: float
+    contrastive: float
+    adversary: float
+    smoothness: float
+    strain: float
 
 
 @dataclass(frozen=True)
@@ -223,20 +223,8 @@ class PretrainingObjective(Objective):
         return self._loss(terms), terms
 
     def _index_terms(self, batch: Batch, latents: Indices) -> Terms:
-        module = self.module
-        return {
-            "input_reconstruction": bound.input_reconstruction(
-                batch.represented, module.input_decoder(latents.u)
-            ),
-            "local_index_reconstruction": bound.local_index_reconstruction(
-                latents, module.local_decoder(latents.beta)
-            ),
-            "local_index_entropy": bound.local_index_entropy(latents),
-            "global_index_divergence": bound.global_index_divergence(
-                latents, module.index_prior, batch.domain_sizes
-            ),
-            "contrastive": -contrastive_loss(module.contrast(latents.u), generator=batch.generator),
-        }
+        terms = index_terms(self.module, batch.represented, batch, latents)
+        return {**terms, "contrastive": -terms["contrastive"]}
 
     def _loss(self, terms: Terms) -> Tensor:
         """Less the weighted sum of the terms, each larger when better."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,6 +53,24 @@ def _thin(projections: Tensor, max_points: int, generator: torch.Generator | Non
     return projections[:, :rows]
 
 
+def index_terms(module: Any, x: Tensor, batch: Batch, latents: Indices) -> Terms:
+    """The terms of the bound in u and β, larger when better, and the contrastive loss.
+
+    `module` is any with the networks of these terms: `IndexModule` or `VariationalModel`.
+    """
+    return {
+        "input_reconstruction": bound.input_reconstruction(x, module.input_decoder(latents.u)),
+        "local_index_reconstruction": bound.local_index_reconstruction(
+            latents, module.local_decoder(latents.beta)
+        ),
+        "local_index_entropy": bound.local_index_entropy(latents),
+        "global_index_divergence": bound.global_index_divergence(
+            latents, module.index_prior, batch.domain_sizes
+        ),
+        "contrastive": contrastive_loss(module.contrast(latents.u), generator=batch.generator),
+    }
+
+
 class IndexObjective(Objective):
     """The loss of the indices: reconstruct x from u and u from β, agree within domains."""
 
@@ -65,20 +84,8 @@ class IndexObjective(Objective):
         return self.module.infer(batch.x, batch.raw_index, True, batch.generator)
 
     def forward(self, batch: Batch, latents: Indices, ramp: float) -> tuple[Tensor, Terms]:
-        module, weights = self.module, self.weights
-        terms = {
-            "input_reconstruction": bound.input_reconstruction(
-                module.reconstructed(batch.x), module.input_decoder(latents.u)
-            ),
-            "local_index_reconstruction": bound.local_index_reconstruction(
-                latents, module.local_decoder(latents.beta)
-            ),
-            "local_index_entropy": bound.local_index_entropy(latents),
-            "global_index_divergence": bound.global_index_divergence(
-                latents, module.index_prior, batch.domain_sizes
-            ),
-            "contrastive": contrastive_loss(module.contrast(latents.u), generator=batch.generator),
-        }
+        weights = self.weights
+        terms = index_terms(self.module, self.module.reconstructed(batch.x), batch, latents)
         gain = (
             weights.input_reconstruction * terms["input_reconstruction"]
             + weights.local_index * terms["local_index_reconstruction"]

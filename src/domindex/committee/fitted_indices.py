@@ -103,13 +103,26 @@ class FittedIndices(Saved):
         with torch.no_grad():
             return self.module.infer(x[None], _tensor(place)[None], sample=False)
 
+    @property
+    def local_dim(self) -> int:
+        """Components of the local index."""
+        return self.module.local_dim
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether rows of this shape fit the networks."""
+        return shape == self.module.flatten.input_shape
+
     def _check_state(self) -> None:
-        module, domain_map = self.module, self.domain_map
-        if len(self.scaler.offset) != module.flatten.n_features:
+        module = self.module
+        self._check_sizes(module.flatten.n_features, module.local_dim, module.index_dim)
+
+    def _check_sizes(self, n_features: int, local_dim: int, index_dim: int) -> None:
+        """ValueError where networks of these sizes do not fit the scale or the map."""
+        if len(self.scaler.offset) != n_features:
             raise ValueError("the scale does not fit the networks")
-        if domain_map.coordinates.shape[1] != module.index_dim:
+        if self.domain_map.coordinates.shape[1] != index_dim:
             raise ValueError("the map does not fit the networks")
-        if any(cloud.shape[1:] != (module.local_dim,) for cloud in domain_map.clouds):
+        if any(cloud.shape[1:] != (local_dim,) for cloud in self.domain_map.clouds):
             raise ValueError("the clouds do not fit the networks")
 
 

@@ -232,7 +232,7 @@ class FitRecord(Saved):
     """How good it was on held-out sources, what it rests on, and what the domains look like."""
 
     rows: NDArray[np.int64]  # (domains of the fit,) how many each has
-    held_out: HeldOutRecord
+    held_out: HeldOutRecord | None  # None where no source was held out
     importance: pd.DataFrame  # column, importance, standard_error; empty where rows are pictures or
     # signals, or nothing but a network predicts
     profiles: tuple[ColumnProfile, ...]  # of the columns of the inputs; empty without a table
@@ -240,7 +240,7 @@ class FitRecord(Saved):
     @classmethod
     def of(
         cls,
-        held_out: HeldOutRecord,
+        held_out: HeldOutRecord | None,
         explained: Explained | None,
         data: DomainData,
         names: Sequence[Hashable] | None,
@@ -272,7 +272,7 @@ class FitRecord(Saved):
     def _check_state(self) -> None:
         if any(len(one.counts) != len(self.rows) for one in self.profiles):
             raise ValueError("the profiles do not fit the domains")
-        domains = self.held_out.domains
+        domains = np.empty(0) if self.held_out is None else self.held_out.domains
         if (domains < 0).any() or (domains >= len(self.rows)).any():
             raise ValueError("the held-out domains are not among the domains")
         if list(self.importance.columns) != ["column", "importance", "standard_error"]:

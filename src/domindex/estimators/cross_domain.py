@@ -8,20 +8,25 @@ from collections.abc import Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from domindex.arrays import Floats
 from domindex.committee import building, index_inference, words
+from domindex.committee.alignments import BackboneAlignment
 from domindex.committee.building import CommitteeBuilder
 from domindex.committee.candidates import ENCODED, NETWORK, check_representation, list_candidates
-from domindex.committee.committee import NetworkMember, Prediction, forecast_table
+from domindex.committee.committee import (
+    Committee,
+    Forecaster,
+    NetworkMember,
+    Prediction,
+    forecast_table,
+)
 from domindex.committee.context import FitContext, Workers, fit_context, fit_facts, one_thread
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.index_inference import infer_indices
@@ -31,16 +36,15 @@ from domindex.committee.settings import ChoiceSettings
 from domindex.errors import CollapseWarning, InputError
 from domindex.estimators.base import Names
 from domindex.estimators.cost import FitSize, estimate_seconds, in_words, machine_speed
-from domindex.estimators.fitted import FittedCommittee
+from domindex.estimators.fitted import MappedEstimator
 from domindex.estimators.frames import FitArguments, warn_off_map
 from domindex.estimators.streaming import streams
-from domindex.geometry import domain_graph
+from domindex.export.exporting import Source, export_predictor
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
-from domindex.geometry.neighbors import nearest_points
 from domindex.geometry.off_map import OffMapTest
-from domindex.inputs import DomainData, order_names
+from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task, check_inputs_kind
-from domindex.inputs.messages import frames_inside, preview
+from domindex.inputs.messages import frames_inside
 from domindex.inputs.numbers import require_finite_table
 from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts, require_texts
 from domindex.neural.backbones import as_backbone
@@ -59,8 +63,22 @@ QUICK_CHOICES = ChoiceSettings(near_folds=3, far_folds=2, separability_folds=1)
 """With effort="quick": indices hardly trained, and fewer folds."""
 
 
-class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedCommittee):
+class CrossDomainModel(MappedEstimator):
     """A map of the domains, and a committee validated along it, behind scikit-learn's interface."""
+
+    _task: ClassVar[Task]
+    _forecast_column: ClassVar[str]
+    _parts: ClassVar[dict[str, Any]] = {
+        **MappedEstimator._parts,
+        "committee": Committee,
+        "forecaster": Forecaster,
+    }
+    _tables: ClassVar[tuple[str, ...]] = ("timings", "forecast", "candidates", "history")
+
+    _committee: Committee
+    _forecaster: Forecaster
+    candidates_: pd.DataFrame
+    forecast_: pd.DataFrame
 
     def __init__(
         self,
@@ -88,17 +106,6 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
         self.n_jobs, self.verbose, self.random_state = n_jobs, verbose, random_state
 
     @streams
-    def transform(self, X: Any) -> Floats:
-        """The local index u of every row, (rows, local_dim): needs no domain.
-
-        Examples
-        --------
-        >>> model.transform(data.X).shape[0]
-        100
-        """
-        return self._indices.local_indices(self._check_rows(X))
-
-    @streams
     def encode(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """What predictions are made from, (rows, size): the encoding z where a network predicts.
 
@@ -109,148 +116,6 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
         """
         rows = self._indices.placed(*self._check_query(X, sample_domain))
         return self._committee.encode(rows, self._indices)
-
-    def place_domains(
-        self, X: Any, *, sample_domain: Any = None, forecast: bool = True
-    ) -> pd.DataFrame:
-        """Where the domains of these rows lie on the map, known or new: a row a domain.
-
-        The model does not change. Without `sample_domain` all rows are one new domain, named None.
-
-        Columns: domain, rows, index_1, … (coordinates), std_1, … (their uncertainty), angle (around
-        the ring, where the map closes), nearest_1, distance_1, … (the nearest known domains and
-        their distances on the map), off_map and off_map_score (above 1 a domain is further from the
-        family than 95 % of known domains left out in turn; NaN with fewer than 4 known domains),
-        and, where `forecast`, expected_accuracy or expected_error with low and high.
-
-        Examples
-        --------
-        >>> new = data.X[:20] + [0.1, 0.0]  # rows of a domain that fit never saw
-        >>> model.place_domains(new, sample_domain=["new"] * 20)["domain"].tolist()
-        ['new']
-        """
-        rows = self._indices.placed(*self._check_query(X, sample_domain))
-        scores, flagged = self._judge(rows)
-        table = require_finite_table(self._placement_table(rows), "The place on the map")
-        table["off_map"] = [domain.name in flagged for domain in rows.domains]
-        table["off_map_score"] = scores
-        if not forecast:
-            return table
-        expected = self._forecast(rows, flagged)[[self._forecast_column, "low", "high"]]
-        return pd.concat([table, expected], axis=1)
-
-    def _placement_table(self, rows: PlacedRows) -> pd.DataFrame:
-        """A row a domain: its place and its nearest known domains, itself not among them."""
-        known = self._indices.domain_map.index.domains
-        names = [domain.name for domain in rows.domains]
-        at = np.stack([domain.place for domain in rows.domains])
-        places, deviations = self._indices.index_at(at)
-        columns: dict[str, Any] = {"domain": pd.Series(names, dtype=object)}
-        columns["rows"] = [len(domain.rows) for domain in rows.domains]
-        columns |= {f"index_{n}": axis for n, axis in enumerate(places.T, start=1)}
-        columns |= {f"std_{n}": axis for n, axis in enumerate(deviations.T, start=1)}
-        if rows.angles is not None:
-            columns["angle"] = [rows.angles[name] for name in names]
-        numbers = {name: number for number, name in enumerate(known)}
-        own = np.array([numbers.get(name, -1) for name in names])
-        goals = self._indices.index()[0].coordinates
-        order, gaps = nearest_points(places, min(3, len(known) - 1), goals, own)
-        for rank, (nearest, away) in enumerate(zip(order.T, gaps.T), start=1):
-            named = [known[number] for number in nearest]
-            columns[f"nearest_{rank}"] = pd.Series(named, dtype=object)
-            columns[f"distance_{rank}"] = away
-        return pd.DataFrame(columns)
-
-    def _judge(self, rows: PlacedRows) -> tuple[Floats, list[Hashable | None]]:
-        """(domains,) how far each is from the family, and names of those off the map, above 1.
-
-        Domains of the fit are never off the map, added ones as judged when they were added.
-        """
-        known, before = set(self._indices.domain_map.index.domains), set(self.off_map_domains_)
-        names = tuple(domain.name for domain in rows.domains)
-        scaled = self._indices.scaler.apply_flat(rows.inputs)
-        scores = self._off_map_test.ratios([scaled[one.rows] for one in rows.domains], names)
-        if self._off_map_test.is_calibrated:
-            judged = pd.DataFrame({"domain": pd.Series(names, dtype=object), "score": scores})
-            require_finite_table(judged, "How far domains are from the map")
-        pairs = zip(names, scores)
-        return scores, [n for n, score in pairs if (n in before if n in known else score > 1.0)]
-
-    def _flag(self, rows: PlacedRows) -> list[Hashable | None]:
-        """Names of those off the map; domains of the fit, which never are, cost nothing."""
-        names = {domain.name for domain in rows.domains}
-        new = names - set(self._indices.domain_map.index.domains)
-        flagged: set[Hashable | None] = names & set(self.off_map_domains_)
-        if new:
-            flagged |= set(self._judge(rows if len(new) == len(names) else rows.only(new))[1])
-        return [domain.name for domain in rows.domains if domain.name in flagged]
-
-    def add_domains(self, X: Any, *, sample_domain: Any) -> Self:
-        """A new fitted model that knows the domains of these rows too; this one stays as it is.
-
-        Nothing is trained. The new domains get a place on the map, and whatever members hold of
-        every domain is measured from their rows once and for all. Attributes include them, at the
-        end. They do not move others, so the order of additions does not matter. Domains off the map
-        are added with a warning; their names are in `off_map_domains_`.
-
-        Examples
-        --------
-        >>> new = data.X[:20] + [0.1, 0.0]  # rows of a domain that fit never saw
-        >>> model.add_domains(new, sample_domain=["new"] * 20).added_domains_
-        ['new']
-        """
-        inputs, names = self._check_query(X, sample_domain)
-        if names is None:
-            raise InputError(
-                "sample_domain is missing, and a domain needs a name to be added. Pass one domain "
-                "name per row."
-            )
-        new, known = order_names(names), set(self.domains_)
-        taken = [name for name in new if name in known]
-        if taken:
-            raise InputError(
-                f"{preview(taken)} is already among the {len(known)} known domains. Leave rows of "
-                "known domains out, give new rows another name, or fit anew to learn from them."
-            )
-        order_names([*self.domains_, *new])  # none is spelled like another
-        indices = self._indices.with_domains(inputs, names)
-        rows = indices.placed(inputs, names)
-        flagged = self._flag(rows)
-        grown = copy(self)
-        grown._set_fitted(indices, self._committee.with_domains(rows, indices))
-        grown.domains_ = list(indices.domain_map.index.domains)
-        grown.source_domains_ = list(self.source_domains_)
-        if self._bounds is not None:
-            grown._bounds = self._bounds.with_domains(inputs, names)
-        grown.off_map_domains_ = [*self.off_map_domains_, *flagged]
-        expected = grown._forecast(rows, flagged)
-        grown.forecast_ = pd.concat([self.forecast_, expected], ignore_index=True)
-        for name in ("candidates_", "history_", "timings_"):
-            setattr(grown, name, getattr(self, name).copy())
-        warn_off_map(flagged)
-        return grown
-
-    def domain_graph(self, **rule: Any) -> nx.Graph:
-        """The domains that are close on the map, as a NetworkX graph; as `geometry.domain_graph`.
-
-        Examples
-        --------
-        >>> len(model.domain_graph(quantile=0.5).edges)
-        5
-        """
-        check_is_fitted(self)
-        return domain_graph(self.domain_index_, **rule)
-
-    def index_deviations(self, coordinates: Any) -> Floats:
-        """The uncertainty of the map at points of it, (points, index_dim) in and out.
-
-        Examples
-        --------
-        >>> model.index_deviations(model.domain_indices_[:2]).shape
-        (2, 2)
-        """
-        check_is_fitted(self)
-        return self._indices.deviations(np.atleast_2d(np.asarray(coordinates, dtype=np.float64)))
 
     def fit(
         self,
@@ -416,7 +281,8 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
             projection = geometry.projection.matrix
             self._off_map_test = OffMapTest.fit(data.domains, on_map, projection)
             self._forecaster = built.forecaster
-            self._set_fitted(builder.indices, built.committee)
+            self._committee = built.committee
+            self._set_fitted(builder.indices)
             self.candidates_ = built.table
             self.history_ = context.history.to_frame()
             self.representation_, self.flow_ = building.chosen_flow(built, geometry)
@@ -425,11 +291,7 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
             self.forecast_ = self._forecast(rows.only(set(data.target_domains)))
             warn_of_collapse(self.domain_indices_, built.committee.network, rows, self._indices)
         with context.timings.stage("explaining"), one_thread():
-            names: list[Hashable] | None = None  # of inputs that are columns of a table
-            if self._extractor is None and data.inputs.ndim == 2:
-                numbered = [f"input {n + 1}" for n in range(data.inputs.shape[1])]
-                names = [*(self._input_names() or numbered)]
-            given = built.held_out, built.explained, data, names
+            given = built.held_out, built.explained, data, self._column_names(data)
             self._record = FitRecord.of(*given, context.seed, builder.workers)
         self.timings_ = context.timings.table()
 
@@ -438,6 +300,11 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
             self._committee, self._forecaster, rows, self._indices, self.source_domains_, off_map
         )
         return require_finite_table(table, "What to expect")
+
+    def _grow(self, rows: PlacedRows, flagged: list[Hashable | None]) -> None:
+        self._committee = self._committee.with_domains(rows, self._indices)
+        expected = self._forecast(rows, flagged)
+        self.forecast_ = pd.concat([self.forecast_, expected], ignore_index=True)
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         return self._predict(inputs, names).mean
@@ -466,6 +333,67 @@ class CrossDomainModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted
             shares = committee.label_shift.with_domains(plain, rows)
             settled._committee = replace(committee, label_shift=shares)
         return settled
+
+    def export(
+        self, path: str | os.PathLike[str], *, format: str = "torch", overwrite: bool = False
+    ) -> None:
+        """Write what predicts in known domains to a folder that needs no estimator.
+
+        "torch" writes `torch.export` programs, and skops files of what scikit-learn fitted; "onnx"
+        writes one ONNX file, in which trees compute in single precision. Both take rows and the
+        numbers of their domains in `domains_`; `domindex.load_exported` takes names.
+
+        Examples
+        --------
+        >>> model.export("predictor")
+        """
+        check_is_fitted(self)
+        if self._preparation is not None and not self._preparation.is_numeric:
+            raise InputError(
+                "The model was fitted on a table with texts or dates, whose preparation is no part "
+                "of an exported program. Fit on numbers, or keep the model with model.save(path)."
+            )
+
+        def predict(X: NDArray, names: list[Hashable]) -> tuple[NDArray, ...]:
+            said = self._predict(self._behind_gate(X, names), names)
+            return (said.mean,) if said.deviation is None else (said.mean, said.deviation)
+
+        network = self._committee.network
+        trained = network is not None and isinstance(network.module.alignment, BackboneAlignment)
+        source = Source(
+            self._committee,
+            self._indices,
+            self._extractor,
+            self._bounds,
+            tuple(self._input_shape),
+            self.classes_.tolist() if hasattr(self, "classes_") else None,
+            self._single_output,
+            predict,
+            uses_single=trained or self._extractor is not None,
+        )
+        export_predictor(source, path, format, overwrite=overwrite)
+
+    def state(self) -> dict[str, Any]:
+        """The fitted model: plain values and arrays, nested.
+
+        Examples
+        --------
+        >>> "committee" in model.state()
+        True
+        """
+        return {
+            **super().state(),
+            "representation": self.representation_,
+            "flow": self.flow_,
+            "grid_flow": self.grid_flow_,
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self.representation_ = str(state["representation"])
+        self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
+        # as it was called up to 0.1
+        self.candidates_ = self.candidates_.rename(columns={"price": "penalty"})
 
     def _task_to_fit(self) -> Task:
         return self._task

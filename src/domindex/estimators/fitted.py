@@ -1,55 +1,51 @@
-"""What a fitted model holds: its attributes, how it is saved and exported, and what it shows."""
+"""What a fitted model with a map holds: places of domains, how it is saved, and what it shows."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping
+from copy import copy
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from domindex.arrays import Floats
-from domindex.committee.alignments import BackboneAlignment
-from domindex.committee.committee import Committee, Forecaster
+from domindex.committee.committee import Prediction
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.record import FitRecord
 from domindex.errors import InputError
-from domindex.estimators.base import DomainEstimator
-from domindex.export.exporting import Source, export_predictor
+from domindex.estimators.base import DomainEstimator, Names
+from domindex.estimators.frames import warn_off_map
+from domindex.estimators.streaming import streams
+from domindex.geometry import domain_graph
 from domindex.geometry.domain_map import LandmarkError
+from domindex.geometry.neighbors import nearest_points
 from domindex.geometry.off_map import OffMapTest
+from domindex.inputs import DomainData, order_names
 from domindex.inputs.bounds import InputBounds
-from domindex.inputs.domain_data import Task
+from domindex.inputs.gate import class_array
+from domindex.inputs.messages import preview
+from domindex.inputs.numbers import require_finite_table
 from domindex.inputs.preparation import TablePreparation
 from domindex.neural.backbones import OWN, Backbone, FeatureExtractor, as_backbone
 from domindex.neural.settings import Training
 from domindex.persistence.codec import table_from_state, table_state
 from domindex.persistence.estimator_bytes import estimator_bytes, estimator_from_bytes
 from domindex.persistence.model_folder import save_model
+from domindex.representations import PlacedRows
 from domindex.vdi.settings import Network
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-PARTS: dict[str, Any] = {
-    "extractor": FeatureExtractor,
-    "bounds": InputBounds,
-    "indices": FittedIndices,
-    "committee": Committee,
-    "forecaster": Forecaster,
-    "off_map_test": OffMapTest,
-    "record": FitRecord,
-}
-"""Of a fitted model, as attributes after an underscore; the first two and the last may be None."""
-
-TABLES = ("timings", "forecast", "candidates", "history")
 
 
 def _reporting(module: str) -> Any:
@@ -57,29 +53,37 @@ def _reporting(module: str) -> Any:
     return import_module(f"domindex.reporting.{module}")
 
 
-class FittedCommittee(DomainEstimator):
-    """The state of a fitted model; `CrossDomainModel` adds how it is fitted and asked."""
+class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainEstimator):
+    """An estimator that infers an index of every row and a map of the domains.
 
-    _task: ClassVar[Task]
-    _forecast_column: ClassVar[str]
-    predictor: Any
-    candidates: Sequence[tuple[str, Any]] | None
-    backbone: Any
-    _forecaster: Forecaster
+    A subclass hands what it inferred to `_set_fitted`, sets `_off_map_test` and `_record`, and
+    names what else it saves in `_parts` and `_tables`.
+    """
+
+    # of a fitted model, as attributes after an underscore; the first two and the last may be None
+    _parts: ClassVar[dict[str, Any]] = {
+        "extractor": FeatureExtractor,
+        "bounds": InputBounds,
+        "indices": FittedIndices,
+        "off_map_test": OffMapTest,
+        "record": FitRecord,
+    }
+    _tables: ClassVar[tuple[str, ...]] = ("timings", "history")  # attributes before an underscore
+    _forecast_column: ClassVar[str | None] = None  # what it forecasts of a domain, if anything
+
+    _indices: FittedIndices
     _off_map_test: OffMapTest
     _record: FitRecord | None = None  # models of before there was one have none
-    candidates_: pd.DataFrame
-    forecast_: pd.DataFrame
     history_: pd.DataFrame
     timings_: pd.DataFrame
 
-    def _set_fitted(self, indices: FittedIndices, committee: Committee) -> None:
-        self._indices, self._committee = indices, committee
+    def _set_fitted(self, indices: FittedIndices) -> None:
+        self._indices = indices
         self.off_map_domains_: list[Hashable] = []
         self.domain_index_, self.domain_index_std_ = indices.index()
         self.domain_indices_ = self.domain_index_.coordinates
         self.domain_angles_ = self.domain_index_.angles
-        self._n_features_out = indices.module.local_dim
+        self._n_features_out = indices.local_dim
         index = indices.domain_map.index
         self.added_domains_ = list(index.domains[indices.domain_map.n_fitted :])
         landmarks = None if index.landmarks is None else [index.domains[n] for n in index.landmarks]
@@ -108,6 +112,176 @@ class FittedCommittee(DomainEstimator):
         True
         """
         return self._indices.domain_map.landmark_error
+
+    @streams
+    def transform(self, X: Any) -> Floats:
+        """The local index u of every row, (rows, local_dim): needs no domain.
+
+        Examples
+        --------
+        >>> model.transform(data.X).shape[0]
+        100
+        """
+        return self._indices.local_indices(self._check_rows(X))
+
+    def place_domains(
+        self, X: Any, *, sample_domain: Any = None, forecast: bool = True
+    ) -> pd.DataFrame:
+        """Where the domains of these rows lie on the map, known or new: a row a domain.
+
+        The model does not change. Without `sample_domain` all rows are one new domain, named None.
+
+        Columns: domain, rows, index_1, … (coordinates), std_1, … (their uncertainty), angle (around
+        the ring, where the map closes), nearest_1, distance_1, … (the nearest known domains and
+        their distances on the map), off_map and off_map_score (above 1 a domain is further from the
+        family than 95 % of known domains left out in turn; NaN with fewer than 4 known domains),
+        and, where `forecast` and the model has forecasts, expected_accuracy or expected_error with
+        low and high.
+
+        Examples
+        --------
+        >>> new = data.X[:20] + [0.1, 0.0]  # rows of a domain that fit never saw
+        >>> model.place_domains(new, sample_domain=["new"] * 20)["domain"].tolist()
+        ['new']
+        """
+        rows = self._indices.placed(*self._check_query(X, sample_domain))
+        scores, flagged = self._judge(rows)
+        table = require_finite_table(self._placement_table(rows), "The place on the map")
+        table["off_map"] = [domain.name in flagged for domain in rows.domains]
+        table["off_map_score"] = scores
+        if not forecast or self._forecast_column is None:
+            return table
+        expected = self._forecast(rows, flagged)[[self._forecast_column, "low", "high"]]
+        return pd.concat([table, expected], axis=1)
+
+    def _placement_table(self, rows: PlacedRows) -> pd.DataFrame:
+        """A row a domain: its place and its nearest known domains, itself not among them."""
+        known = self._indices.domain_map.index.domains
+        names = [domain.name for domain in rows.domains]
+        at = np.stack([domain.place for domain in rows.domains])
+        places, deviations = self._indices.index_at(at)
+        columns: dict[str, Any] = {"domain": pd.Series(names, dtype=object)}
+        columns["rows"] = [len(domain.rows) for domain in rows.domains]
+        columns |= {f"index_{n}": axis for n, axis in enumerate(places.T, start=1)}
+        columns |= {f"std_{n}": axis for n, axis in enumerate(deviations.T, start=1)}
+        if rows.angles is not None:
+            columns["angle"] = [rows.angles[name] for name in names]
+        numbers = {name: number for number, name in enumerate(known)}
+        own = np.array([numbers.get(name, -1) for name in names])
+        goals = self._indices.index()[0].coordinates
+        order, gaps = nearest_points(places, min(3, len(known) - 1), goals, own)
+        for rank, (nearest, away) in enumerate(zip(order.T, gaps.T), start=1):
+            named = [known[number] for number in nearest]
+            columns[f"nearest_{rank}"] = pd.Series(named, dtype=object)
+            columns[f"distance_{rank}"] = away
+        return pd.DataFrame(columns)
+
+    def _judge(self, rows: PlacedRows) -> tuple[Floats, list[Hashable | None]]:
+        """(domains,) how far each is from the family, and names of those off the map, above 1.
+
+        Domains of the fit are never off the map, added ones as judged when they were added.
+        """
+        known, before = set(self._indices.domain_map.index.domains), set(self.off_map_domains_)
+        names = tuple(domain.name for domain in rows.domains)
+        scaled = self._indices.scaler.apply_flat(rows.inputs)
+        scores = self._off_map_test.ratios([scaled[one.rows] for one in rows.domains], names)
+        if self._off_map_test.is_calibrated:
+            judged = pd.DataFrame({"domain": pd.Series(names, dtype=object), "score": scores})
+            require_finite_table(judged, "How far domains are from the map")
+        pairs = zip(names, scores)
+        return scores, [n for n, score in pairs if (n in before if n in known else score > 1.0)]
+
+    def _flag(self, rows: PlacedRows) -> list[Hashable | None]:
+        """Names of those off the map; domains of the fit, which never are, cost nothing."""
+        names = {domain.name for domain in rows.domains}
+        new = names - set(self._indices.domain_map.index.domains)
+        flagged: set[Hashable | None] = names & set(self.off_map_domains_)
+        if new:
+            flagged |= set(self._judge(rows if len(new) == len(names) else rows.only(new))[1])
+        return [domain.name for domain in rows.domains if domain.name in flagged]
+
+    def add_domains(self, X: Any, *, sample_domain: Any) -> Self:
+        """A new fitted model that knows the domains of these rows too; this one stays as it is.
+
+        Nothing is trained. The new domains get a place on the map, and whatever members hold of
+        every domain is measured from their rows once and for all. Attributes include them, at the
+        end. They do not move others, so the order of additions does not matter. Domains off the map
+        are added with a warning; their names are in `off_map_domains_`.
+
+        Examples
+        --------
+        >>> new = data.X[:20] + [0.1, 0.0]  # rows of a domain that fit never saw
+        >>> model.add_domains(new, sample_domain=["new"] * 20).added_domains_
+        ['new']
+        """
+        inputs, names = self._check_query(X, sample_domain)
+        if names is None:
+            raise InputError(
+                "sample_domain is missing, and a domain needs a name to be added. Pass one domain "
+                "name per row."
+            )
+        new, known = order_names(names), set(self.domains_)
+        taken = [name for name in new if name in known]
+        if taken:
+            raise InputError(
+                f"{preview(taken)} is already among the {len(known)} known domains. Leave rows of "
+                "known domains out, give new rows another name, or fit anew to learn from them."
+            )
+        order_names([*self.domains_, *new])  # none is spelled like another
+        indices = self._indices.with_domains(inputs, names)
+        rows = indices.placed(inputs, names)
+        flagged = self._flag(rows)
+        grown = copy(self)
+        grown._set_fitted(indices)
+        grown.domains_ = list(indices.domain_map.index.domains)
+        grown.source_domains_ = list(self.source_domains_)
+        if self._bounds is not None:
+            grown._bounds = self._bounds.with_domains(inputs, names)
+        grown.off_map_domains_ = [*self.off_map_domains_, *flagged]
+        for name in self._tables:
+            setattr(grown, f"{name}_", getattr(self, f"{name}_").copy())
+        grown._grow(rows, flagged)
+        warn_off_map(flagged)
+        return grown
+
+    def _grow(self, rows: PlacedRows, flagged: list[Hashable | None]) -> None:
+        """Learn what else is held of every domain, of those that were just added."""
+
+    def _settled(self, X: Any, names: list[Hashable]) -> Self:
+        return self.add_domains(X, sample_domain=names)
+
+    def _forecast(self, rows: PlacedRows, off_map: list[Hashable | None]) -> pd.DataFrame:
+        """What to expect in the domains of these rows, of a model that forecasts."""
+        raise NotImplementedError
+
+    def _column_names(self, data: DomainData) -> list[Hashable] | None:
+        """Of inputs that are columns of a table; None of others."""
+        if self._extractor is not None or data.inputs.ndim != 2:
+            return None
+        numbered = [f"input {n + 1}" for n in range(data.inputs.shape[1])]
+        return [*(self._input_names() or numbered)]
+
+    def domain_graph(self, **rule: Any) -> nx.Graph:
+        """The domains that are close on the map, as a NetworkX graph; as `geometry.domain_graph`.
+
+        Examples
+        --------
+        >>> len(model.domain_graph(quantile=0.5).edges)
+        5
+        """
+        check_is_fitted(self)
+        return domain_graph(self.domain_index_, **rule)
+
+    def index_deviations(self, coordinates: Any) -> Floats:
+        """The uncertainty of the map at points of it, (points, index_dim) in and out.
+
+        Examples
+        --------
+        >>> model.index_deviations(model.domain_indices_[:2]).shape
+        (2, 2)
+        """
+        check_is_fitted(self)
+        return self._indices.deviations(np.atleast_2d(np.asarray(coordinates, dtype=np.float64)))
 
     def report(
         self,
@@ -195,61 +369,25 @@ class FittedCommittee(DomainEstimator):
         check_is_fitted(self)
         if not type(self).__module__.startswith("domindex."):
             raise InputError(
-                f"The model is a {type(self).__name__}, and only CrossDomainClassifier and "
-                "CrossDomainRegressor themselves can be saved. Use pickle, which keeps everything "
-                "and runs code when opened."
+                f"The model is a {type(self).__name__}, and only the estimators of domindex "
+                "themselves can be saved. Use pickle, which keeps everything and runs code when "
+                "opened."
             )
         save_model(self, path, overwrite=overwrite)
-
-    def export(
-        self, path: str | os.PathLike[str], *, format: str = "torch", overwrite: bool = False
-    ) -> None:
-        """Write what predicts in known domains to a folder that needs no estimator.
-
-        "torch" writes `torch.export` programs, and skops files of what scikit-learn fitted; "onnx"
-        writes one ONNX file, in which trees compute in single precision. Both take rows and the
-        numbers of their domains in `domains_`; `domindex.load_exported` takes names.
-
-        Examples
-        --------
-        >>> model.export("predictor")
-        """
-        check_is_fitted(self)
-        if self._preparation is not None and not self._preparation.is_numeric:
-            raise InputError(
-                "The model was fitted on a table with texts or dates, whose preparation is no part "
-                "of an exported program. Fit on numbers, or keep the model with model.save(path)."
-            )
-
-        def predict(X: NDArray, names: list[Hashable]) -> tuple[NDArray, ...]:
-            said = self._predict(self._behind_gate(X, names), names)
-            return (said.mean,) if said.deviation is None else (said.mean, said.deviation)
-
-        network = self._committee.network
-        trained = network is not None and isinstance(network.module.alignment, BackboneAlignment)
-        source = Source(
-            self._committee,
-            self._indices,
-            self._extractor,
-            self._bounds,
-            tuple(self._input_shape),
-            self.classes_.tolist() if hasattr(self, "classes_") else None,
-            self._single_output,
-            predict,
-            uses_single=trained or self._extractor is not None,
-        )
-        export_predictor(source, path, format, overwrite=overwrite)
 
     def state(self) -> dict[str, Any]:
         """The fitted model: plain values and arrays, nested.
 
         Examples
         --------
-        >>> "committee" in model.state()
+        >>> "indices" in model.state()
         True
         """
-        preparation = self._preparation
-        parts = {name: getattr(self, f"_{name}") for name in PARTS}
+        preparation, classes = self._preparation, {}
+        parts = {name: getattr(self, f"_{name}") for name in self._parts}
+        if self.task_ == "classification":
+            kind = self.classes_.dtype.str.lstrip("<>=|")
+            classes = {"classes": self.classes_.tolist(), "class_type": kind}
         return {
             "parameters": self._parameter_state(),
             "preparation": None if preparation is None else json.dumps(preparation.to_dict()),
@@ -261,11 +399,9 @@ class FittedCommittee(DomainEstimator):
             "source_domains": [self.domains_.index(name) for name in self.source_domains_],
             "single_output": bool(self._single_output),
             "off_map_domains": [self.domains_.index(name) for name in self.off_map_domains_],
-            "representation": self.representation_,
-            "flow": self.flow_,
-            "grid_flow": self.grid_flow_,
+            **classes,
             **{name: None if part is None else part.state() for name, part in parts.items()},
-            **{name: table_state(getattr(self, f"{name}_")) for name in TABLES},
+            **{name: table_state(getattr(self, f"{name}_")) for name in self._tables},
         }
 
     @classmethod
@@ -304,11 +440,14 @@ class FittedCommittee(DomainEstimator):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Take back what was learned; ValueError where the parts do not fit each other."""
-        for name, kind in PARTS.items():
+        self.task_ = self._known_task()
+        if self.task_ == "classification":
+            self.classes_ = class_array(state["classes"], state["class_type"])
+        for name, kind in self._parts.items():
             if state.get(name) is not None:
                 setattr(self, f"_{name}", kind.from_state(state[name]))
         indices, extractor, bounds = self._indices, self._extractor, self._bounds
-        self._set_fitted(indices, self._committee)
+        self._set_fitted(indices)
         shape = self._input_shape = tuple(int(size) for size in state["input_shape"])
         if state.get("preparation") is not None:
             self._preparation = TablePreparation.from_dict(json.loads(state["preparation"]))
@@ -319,7 +458,7 @@ class FittedCommittee(DomainEstimator):
         if extractor is not None and extractor.input_shape != shape:
             raise ValueError("the shape of the inputs does not fit the backbone")
         encoded = shape if extractor is None else (extractor.n_features,)
-        if encoded != indices.module.flatten.input_shape:
+        if not indices.takes(encoded):
             raise ValueError("the shape of the inputs does not fit the networks")
         if bounds is not None and bounds.low.shape != shape:
             raise ValueError("the bounds do not fit the inputs")
@@ -332,17 +471,12 @@ class FittedCommittee(DomainEstimator):
         self.n_features_in_ = int(state["n_features_in"])
         if state["feature_names_in"]:
             self.feature_names_in_ = np.array(state["feature_names_in"], dtype=object)
-        self.task_ = self._task
         self.domains_ = list(indices.domain_map.index.domains)
         self.source_domains_ = [self.domains_[number] for number in state["source_domains"]]
         self.off_map_domains_ = [self.domains_[number] for number in state["off_map_domains"]]
         self._single_output = bool(state["single_output"])
-        self.representation_ = str(state["representation"])
-        self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
-        for name in TABLES:
+        for name in self._tables:
             setattr(self, f"{name}_", table_from_state(state[name]))
-        # as it was called up to 0.1
-        self.candidates_ = self.candidates_.rename(columns={"price": "penalty"})
         row = np.zeros((1, *shape))
         row = row if extractor is None else extractor.table(row)
         found = self._predict_mean(row, self.domains_[:1])
@@ -365,14 +499,55 @@ class FittedCommittee(DomainEstimator):
             given["module"] = None if backbone.name == OWN else backbone.module
             if backbone.weights is not None:
                 given["weights"] = os.fspath(backbone.weights)
-        state["predictor"] = _packed(self.predictor)
-        if self.candidates is not None:
-            pairs = [[name, _packed(predictor)] for name, predictor in self.candidates]
+        if "predictor" in state:
+            state["predictor"] = _packed(state["predictor"])
+        if state.get("candidates") is not None:
+            pairs = [[name, _packed(predictor)] for name, predictor in state["candidates"]]
             state["candidates"] = {"pairs": pairs}
         weights = state.get("class_weight")
         if isinstance(weights, Mapping):
             state["class_weight"] = {"items": [list(item) for item in weights.items()]}
         return state
+
+
+class MappedRegressor(MappedEstimator):
+    """One that predicts values with their deviations."""
+
+    @overload
+    def predict(
+        self, X: Any, *, sample_domain: Any = ..., return_std: Literal[False] = ...
+    ) -> NDArray: ...
+
+    @overload
+    def predict(
+        self, X: Any, *, sample_domain: Any = ..., return_std: Literal[True]
+    ) -> tuple[Floats, Floats]: ...
+
+    @streams
+    def predict(
+        self, X: Any, *, sample_domain: Any = None, return_std: bool = False
+    ) -> NDArray | tuple[Floats, Floats]:
+        """Values (rows,) or (rows, outputs), with their deviations where asked for.
+
+        The deviation is that of an observation: of `CrossDomainRegressor` as large as held-out
+        sources showed it to be, of `VDIRegressor` as its p(y|z) has it, which nothing has checked
+        in domains without labels. Domains never seen are placed on the map first; without
+        `sample_domain` all rows are one, with a warning.
+
+        Examples
+        --------
+        >>> model = CrossDomainRegressor(**few, random_state=0)
+        >>> model = model.fit(data.X, data.X[:, 0], **rows, source_domains=[0, 1, 2])
+        >>> mean, deviation = model.predict(data.X, **rows, return_std=True)
+        """
+        predicted = self._predict(*self._check_query(X, sample_domain, warn=True))
+        assert predicted.deviation is not None
+        mean, deviation = self._as_labels(predicted.mean), self._as_labels(predicted.deviation)
+        return (mean, deviation) if return_std else mean
+
+    @abstractmethod
+    def _predict(self, inputs: NDArray, names: Names) -> Prediction:
+        """Means and deviations of checked rows."""
 
 
 def _packed(predictor: Any) -> Any:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from domindex.arrays import Floats
 from domindex.errors import InputError
 from domindex.estimators.cross_domain import CrossDomainModel
-from domindex.estimators.streaming import streams
+from domindex.estimators.fitted import MappedEstimator, MappedRegressor
+from domindex.estimators.vdi import VDIClassifier, VDIRegressor
 from domindex.inputs.domain_data import Task
-from domindex.inputs.gate import class_array
 from domindex.neural.backbones import Backbone, give_template
 from domindex.neural.settings import Training
 from domindex.persistence.model_folder import load_model
@@ -127,16 +125,8 @@ class CrossDomainClassifier(CrossDomainModel):
         )
         self.class_weight = class_weight
 
-    def state(self) -> dict[str, Any]:
-        kind = self.classes_.dtype.str.lstrip("<>=|")
-        return {**super().state(), "classes": self.classes_.tolist(), "class_type": kind}
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        self.classes_ = class_array(state["classes"], state["class_type"])
-        super()._restore(state)
-
-
-class CrossDomainRegressor(CrossDomainModel):
+class CrossDomainRegressor(CrossDomainModel, MappedRegressor):
     """Infer where each domain lies, and predict values in the domains without labels.
 
     As `CrossDomainClassifier`, for any number of outputs, in the units of `y`.
@@ -168,39 +158,24 @@ class CrossDomainRegressor(CrossDomainModel):
     _task: ClassVar[Task] = "regression"
     _forecast_column = "expected_error"
 
-    @overload
-    def predict(
-        self, X: Any, *, sample_domain: Any = ..., return_std: Literal[False] = ...
-    ) -> NDArray: ...
 
-    @overload
-    def predict(
-        self, X: Any, *, sample_domain: Any = ..., return_std: Literal[True]
-    ) -> tuple[Floats, Floats]: ...
+METHODS: dict[str, tuple[type[MappedEstimator], type[MappedEstimator]]] = {
+    "cross-domain": (CrossDomainClassifier, CrossDomainRegressor),
+    "vdi": (VDIClassifier, VDIRegressor),
+}
+"""What the command line calls them: for classes, and for values. All can be saved."""
 
-    @streams
-    def predict(
-        self, X: Any, *, sample_domain: Any = None, return_std: bool = False
-    ) -> NDArray | tuple[Floats, Floats]:
-        """Values (rows,) or (rows, outputs), with their deviations where asked for.
 
-        The deviation is that of an observation in a domain without labels. Domains never seen are
-        placed on the map first; without `sample_domain` all rows are one, with a warning.
-
-        Examples
-        --------
-        >>> model = CrossDomainRegressor(**few, random_state=0)
-        >>> model = model.fit(data.X, data.X[:, 0], **rows, source_domains=[0, 1, 2])
-        >>> mean, deviation = model.predict(data.X, **rows, return_std=True)
-        """
-        predicted = self._predict(*self._check_query(X, sample_domain, warn=True))
-        assert predicted.deviation is not None
-        mean, deviation = self._as_labels(predicted.mean), self._as_labels(predicted.deviation)
-        return (mean, deviation) if return_std else mean
+def find_method(method: str, task: Task) -> type[Any]:
+    """The estimator of a method by its name; InputError where there is none."""
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}. Choose one of {', '.join(METHODS)}.")
+    return METHODS[method][task == "regression"]
 
 
 def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
-    """The estimator that was saved at `path`, a `CrossDomainClassifier` or `CrossDomainRegressor`.
+    """The estimator that was saved at `path`: of `CrossDomainClassifier`, `CrossDomainRegressor`,
+    `VDIClassifier` and `VDIRegressor` the one that it was.
 
     It predicts bit for bit what the saved one did. Opening a folder from a stranger runs no code.
     A representation or predictor of your own must be registered first. A backbone of your own is
@@ -213,13 +188,11 @@ def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
     >>> domindex.load("model").domains_
     [0, 1, 2, 3, 4]
     """
-    kinds = (CrossDomainClassifier, CrossDomainRegressor)
+    kinds = [kind for pair in METHODS.values() for kind in pair]
     return load_model(path, {kind.__name__: partial(_revived, kind, backbone) for kind in kinds})
 
 
-def _revived(
-    kind: type[CrossDomainModel], backbone: Any, state: dict[str, Any]
-) -> CrossDomainModel:
+def _revived(kind: type[MappedEstimator], backbone: Any, state: dict[str, Any]) -> MappedEstimator:
     """From its state, in which a backbone of the user's is missing."""
     try:
         needed = give_template(state, backbone)

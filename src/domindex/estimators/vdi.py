@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
-import networkx as nx
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch.distributions import Categorical
 
 from domindex.arrays import Floats
-from domindex.committee.context import fit_context
+from domindex.committee.committee import Prediction
+from domindex.committee.context import Timings, Workers, fit_context
+from domindex.committee.fitted_indices import FittedIndices
+from domindex.committee.record import FitRecord
 from domindex.errors import InputError
-from domindex.estimators.base import DomainEstimator, Names
+from domindex.estimators.base import Names
+from domindex.estimators.fitted import MappedEstimator, MappedRegressor
+from domindex.estimators.frames import FitArguments, warn_off_map
 from domindex.estimators.streaming import streams
-from domindex.geometry import domain_graph
-from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
+from domindex.geometry.domain_map import DomainMap
+from domindex.geometry.off_map import OffMapTest
 from domindex.inputs import DomainData, group_rows
 from domindex.inputs.domain_data import Task
 from domindex.inputs.parameters import (
@@ -33,11 +37,18 @@ from domindex.inputs.parameters import (
 from domindex.inputs.standardizing import InputScaler, OutputScaler
 from domindex.neural.batches import TrainingRows
 from domindex.neural.settings import Training, TrainingSettings, find_device
+from domindex.neural.weights import Sizes, count, counts, network_from_state, network_state
+from domindex.persistence.stage_cache import StageCache
 from domindex.vdi.adversary import KINDS, Adversary
-from domindex.vdi.aggregation import AGGREGATIONS, locate
+from domindex.vdi.aggregation import AGGREGATIONS, as_clouds, locate
 from domindex.vdi.learning import IndexRefresh, encode_domain, train_model
 from domindex.vdi.model import ModelSizes, TermWeights, VariationalModel
-from domindex.vdi.networks import ClassPredictor, LocalIndexEncoder, ValuePredictor
+from domindex.vdi.networks import (
+    OUTPUT_PREDICTORS,
+    ClassPredictor,
+    LocalIndexEncoder,
+    ValuePredictor,
+)
 from domindex.vdi.presets import find_preset
 from domindex.vdi.settings import Network
 
@@ -52,8 +63,79 @@ CHOICES = {
 }
 
 
-class VariationalEstimator(TransformerMixin, DomainEstimator):
+@dataclass(frozen=True, eq=False)
+class VariationalIndices(FittedIndices):
+    """The indices that the paper's model inferred: places for any domain."""
+
+    module: VariationalModel  # type: ignore[assignment]
+    aggregation: str = "sliced"
+
+    def local_indices(self, inputs: NDArray) -> Floats:
+        with torch.no_grad():
+            rows = torch.tensor(self.scaler.apply_flat(inputs), dtype=torch.float64)
+            return self.module.local_posterior(rows).mean.numpy()
+
+    def _clouds(self, inputs: NDArray, groups: Sequence[NDArray[np.int64]]) -> list[Floats]:
+        return as_clouds(super()._clouds(inputs, groups), self.aggregation)
+
+    @property
+    def local_dim(self) -> int:
+        return self.module.sizes.local_dim
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        return int(np.prod(shape)) == self.module.sizes.n_features
+
+    def state(self) -> dict[str, Any]:
+        module = self.module
+        predictor = {"kind": module.predictor.name, **module.predictor.sizes}
+        sizes = {"model": asdict(module.sizes), "predictor": predictor}
+        return {
+            "scaler": self.scaler.state(),
+            "module": network_state(module, sizes),
+            "domain_map": self.domain_map.state(),
+            "aggregation": self.aggregation,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        made = cls(
+            InputScaler.from_state(state["scaler"]),
+            network_from_state(_build_module, state["module"]),
+            DomainMap.from_state(state["domain_map"]),
+            state["aggregation"],
+        )
+        made._check_state()
+        return made
+
+    def _check_state(self) -> None:
+        sizes = self.module.sizes
+        self._check_sizes(sizes.n_features, sizes.local_dim, sizes.index_dim)
+        if self.aggregation not in AGGREGATIONS:
+            raise ValueError(f"the aggregation is {self.aggregation!r:.40}")
+
+
+def _build_module(sizes: Sizes) -> VariationalModel:
+    """The networks of these sizes; ValueError where sizes are damaged."""
+    hints, given = get_type_hints(ModelSizes), dict(sizes["model"])
+    for name, value in given.items():
+        if hints[name] is int:
+            count(given, name)
+        elif type(value) is not hints[name]:
+            raise ValueError(f"{name} is {value!r:.40}")
+    predictor = dict(sizes["predictor"])
+    kind: Any = OUTPUT_PREDICTORS[predictor.pop("kind")]
+    return VariationalModel(ModelSizes(**given), kind(**counts(predictor)))
+
+
+class VariationalEstimator(MappedEstimator):
     """What the paper's classifier and regressor share."""
+
+    _parts: ClassVar[dict[str, Any]] = {
+        **MappedEstimator._parts,
+        "indices": VariationalIndices,
+        "outputs": OutputScaler,
+    }
+    _outputs: OutputScaler | None = None
 
     def __init__(
         self,
@@ -155,18 +237,70 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
         """
         return self._encode(*self._check_query(X, sample_domain, warn=True))
 
-    def domain_graph(self, **rule: Any) -> nx.Graph:
-        """The domains that are close on the map, as a NetworkX graph.
-
-        `rule` is one of threshold=, quantile= and n_neighbors=, as in `geometry.domain_graph`.
+    def summary(self) -> str:
+        """What predicts, and what is not known of it, in words.
 
         Examples
         --------
-        >>> len(vdi.domain_graph(quantile=0.5).edges)
-        5
+        >>> vdi.summary().splitlines()[0]
+        "Predictions: VDIClassifier, the paper's model, alone."
         """
         check_is_fitted(self)
-        return domain_graph(self.domain_index_, **rule)
+        other = type(self).__name__.replace("VDI", "CrossDomain")
+        return (
+            f"Predictions: {type(self).__name__}, the paper's model, alone.\n"
+            "No source was held out while it was fitted, so there is no forecast of how well it "
+            f"predicts in the targets. {other} forecasts; or compare with labels once there are "
+            "some."
+        )
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_domain: Any = None,
+        source_domains: Iterable[Hashable] | None = None,
+    ) -> Self:
+        """Learn from all inputs and the sources' labels.
+
+        Parameters
+        ----------
+        X, y, sample_domain, source_domains : as in `CrossDomainClassifier.fit`
+
+        Examples
+        --------
+        >>> vdi.source_domains_
+        [0, 1, 2]
+        """
+        given, timings = FitArguments(X, y, sample_domain, source_domains), Timings()
+        with self._copy_to_fit(given, StageCache()) as (model, data):
+            with timings.stage("training"):
+                model._fit_data(data)
+            with timings.stage("explaining"):
+                model._describe(data)
+            model.timings_ = timings.table()
+        return self
+
+    def _describe(self, data: DomainData) -> None:
+        """What is known of the domains' inputs: who is off the map, and how columns differ."""
+        clouds = scaled_clouds(data, self._scaler)
+        self._off_map_test = OffMapTest.fit(data.domains, clouds, np.zeros((clouds[0].shape[1], 0)))
+        names = self._column_names(data)
+        self._record = FitRecord.of(None, None, data, names, 0, Workers(None, 1))
+        given = self._scaler, self._module, self._raw, self.aggregation
+        self._set_fitted(VariationalIndices(*given))
+
+    def _set_fitted(self, indices: FittedIndices) -> None:
+        super()._set_fitted(indices)
+        assert isinstance(indices, VariationalIndices)
+        self._scaler, self._module, self._raw = indices.scaler, indices.module, indices.domain_map
+        self._set_index()
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if (self._outputs is None) != (self.task_ == "classification"):
+            raise ValueError("the scale of the values does not fit the task")
 
     def _fit_data(self, data: DomainData) -> None:
         settings = TrainingSettings(
@@ -270,6 +404,7 @@ class VariationalEstimator(TransformerMixin, DomainEstimator):
         return locate(self._raw, self._local(scaled), self.aggregation)
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
+        warn_off_map(self._flag(self._indices.placed(inputs, names)))
         with torch.no_grad():
             predicted = self._module.predict(torch.tensor(self._encode(inputs, names)))
         mean = predicted.probs if isinstance(predicted, Categorical) else predicted.mean
@@ -356,7 +491,7 @@ class VDIClassifier(VariationalEstimator):
         return "classification"
 
 
-class VDIRegressor(VariationalEstimator):
+class VDIRegressor(VariationalEstimator, MappedRegressor):
     """Variational domain indexing as the paper has it, for values: see `VDIClassifier`.
 
     Examples
@@ -368,3 +503,10 @@ class VDIRegressor(VariationalEstimator):
 
     def _task_to_fit(self) -> Task:
         return "regression"
+
+    def _predict(self, inputs: NDArray, names: Names) -> Prediction:
+        mean = self._predict_mean(inputs, names)
+        with torch.no_grad():
+            said = self._module.predict(torch.tensor(self._encode(inputs, names)))
+        assert self._outputs is not None
+        return Prediction(mean, said.stddev.numpy() * self._outputs.scale)

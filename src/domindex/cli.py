@@ -85,6 +85,7 @@ DataHome = Annotated[
     File, option("Folder of the datasets' files.  [default: $DOMINDEX_DATA, else a cache]")
 ]
 Config = Annotated[File, option("TOML file with settings of the model: index_dim = 2")]
+Method = Annotated[str, option("cross-domain, or vdi: the paper's model.")]
 Sep = option("Between columns of a text file.  [default: as it looks]", "--sep", "--delimiter")
 Delimiter = Annotated[Text, Sep]
 Decimal = Annotated[Text, option("Before decimals: . or ,  [default: as it looks]")]
@@ -129,6 +130,7 @@ def fit(
     na: Annotated[Text, option("Values that stand for missing ones, by commas: -200")] = None,
     out: Annotated[Path, option("Folder of the run.")] = Path("run"),
     seed: Seed = 0,
+    method: Method = "cross-domain",
     config: Config = None,
     report: WithReport = True,
     dask: Annotated[Text, option("Address of a Dask scheduler to work on.")] = None,
@@ -148,6 +150,7 @@ def fit(
     Example:
       domindex fit patients.csv --target outcome --domain hospital --out run
       domindex fit weather.parquet --target t7,t8 --domain state --sources WA,OR
+      domindex fit patients.csv --target outcome --domain hospital --method vdi
       domindex fit --resume run
     """
     given = dict(locals())
@@ -391,6 +394,7 @@ def figures(
     dataset: Annotated[str, Argument(help="A dataset of the paper.")],
     out: Annotated[Path, option("Folder of the figures.")] = Path("figures"),
     seed: Seed = 0,
+    method: Method = "cross-domain",
     data_home: DataHome = None,
 ) -> None:
     """Fit a dataset of the paper and draw the paper's figures of it.
@@ -398,10 +402,11 @@ def figures(
     \b
     Example:
       domindex figures dg-15 --out figures
+      domindex figures dg-15 --method vdi
     """
     from domindex.reporting.paper_figures import paper_figures
 
-    for path in paper_figures(dataset, out, data_home, seed):
+    for path in paper_figures(dataset, out, data_home, seed, method=method):
         typer.echo(path)
 
 

@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 from domindex.arrays import Ints
 from domindex.committee.record import HeldOutRecord, profile_features
 from domindex.errors import InputError
-from domindex.estimators.cross_domain import CrossDomainModel
+from domindex.estimators.fitted import MappedEstimator
 from domindex.estimators.frames import FitArguments, fitted_rows, pandas_frame
 from domindex.evaluation import IndexAudit
 from domindex.inputs import DomainData, check_domain_data, check_domain_names
@@ -85,7 +85,7 @@ def report_data(
 
     Parameters
     ----------
-    model : a fitted `CrossDomainClassifier` or `CrossDomainRegressor`
+    model : a fitted `CrossDomainClassifier` or `CrossDomainRegressor`, or one of the paper's model
     X : what it was fitted on; without it there are no audit, predictions by domain and pictures
     y : labels, read in source domains only
     sample_domain : a domain name per row
@@ -103,10 +103,10 @@ def report_data(
     >>> report_data(model, title="Circle").facts["domains"]
     5
     """
-    if not isinstance(model, CrossDomainModel) or not hasattr(model, "domain_index_"):
+    if not isinstance(model, MappedEstimator) or not hasattr(model, "domain_index_"):
         raise InputError(
-            f"model is {model!r}. A report needs a CrossDomainClassifier or CrossDomainRegressor "
-            "after fit."
+            f"model is {model!r}. A report needs a CrossDomainClassifier, CrossDomainRegressor, "
+            "VDIClassifier or VDIRegressor after fit."
         )
     rows = fitted_rows(model, FitArguments(X, y, sample_domain, None, None))
     X, y, sample_domain = rows.X, rows.y, rows.sample_domain
@@ -141,7 +141,7 @@ def report_data(
         held_out=quality,
         audit=None if found is None else audit_record(found),
         history=history_record(model.history_),
-        trials=member_records(model.candidates_),
+        trials=member_records(getattr(model, "candidates_", None)),
         warnings=diagnose(model.domain_index_, records, found, quality, off_map),
         notes=tuple(notes),
         configuration={name: repr(value) for name, value in sorted(model.get_params().items())},
@@ -184,7 +184,14 @@ def _quality(model: Any, notes: list[str]) -> HeldOutQuality | None:
             "version that did not keep it. Fit it again."
         )
         return None
-    record: HeldOutRecord = model._record.held_out
+    record: HeldOutRecord | None = model._record.held_out
+    if record is None:
+        notes.append(
+            f"{type(model).__name__} holds no source out while it is fitted: it has no scores on "
+            "held-out sources, no forecasts and no importance of columns. CrossDomainClassifier "
+            "and CrossDomainRegressor have them (--method cross-domain)."
+        )
+        return None
     classes = getattr(model, "classes_", None)
     names = [str(model.domains_[number]) for number in record.domains]
     scores = zip(names, record.scores.tolist(), record.plain_scores.tolist())
@@ -241,9 +248,10 @@ def _facts(
             facts["outputs"] = given.data.labels.shape[1]
     if is_classifier(model):
         facts["classes"] = len(model.classes_)
-    facts["representation"] = str(model.representation_)
-    if model.flow_ and model.flow_.get("family") is not None:
-        facts["flow"] = str(model.flow_["family"])
+    if hasattr(model, "representation_"):
+        facts["representation"] = str(model.representation_)
+        if model.flow_ and model.flow_.get("family") is not None:
+            facts["flow"] = str(model.flow_["family"])
     if model.domain_index_.angles is not None:
         facts["map"] = "closes"
     if seconds is not None:
@@ -259,19 +267,21 @@ def _domain_records(
     why: Explanations,
     notes: list[str],
 ) -> tuple[DomainRecord, ...]:
-    index = model.domain_index_
+    index, forecast = model.domain_index_, getattr(model, "forecast_", None)
     pictures = {} if given is None else _pictures(model, given, notes)
     away = distances_to_sources(index, model.source_domains_)
     nearest = nearest_domains(index)
     if given is not None:
         sizes = dict(zip(given.data.domains, given.data.domain_sizes.tolist()))
     else:  # as the fit and the forecasts remember
-        sizes = dict(zip(model.forecast_["domain"], model.forecast_["rows"].astype(int)))
+        sizes = (
+            {} if forecast is None else dict(zip(forecast["domain"], forecast["rows"].astype(int)))
+        )
         if model._record is not None:
             sizes |= dict(zip(model.domains_, model._record.rows.tolist()))
     sources = set(model.source_domains_)
     scores = {} if quality is None else {one.name: one.score for one in quality.scores}
-    forecasts = forecast_records(model.forecast_)
+    forecasts = {} if forecast is None else forecast_records(forecast)
     return tuple(
         DomainRecord(
             name=str(name),
@@ -304,8 +314,10 @@ def _pictures(model: Any, given: GivenRows, notes: list[str]) -> dict[Hashable, 
     return {name: picture_uri(picture) for name, picture in zip(shown, pictures)}
 
 
-def member_records(candidates: pd.DataFrame) -> tuple[dict[str, Any], ...]:
+def member_records(candidates: pd.DataFrame | None) -> tuple[dict[str, Any], ...]:
     """The candidates that predict, in the order of the table: weight, near and far loss."""
+    if candidates is None:
+        return ()
     names = {"weight": "weight", "near loss": "near_loss", "far loss": "far_loss"}
     return tuple(
         {"candidate": str(row["candidate"])} | {k: _number(row[v]) for k, v in names.items()}

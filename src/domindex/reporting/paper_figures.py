@@ -12,7 +12,7 @@ import numpy as np
 from domindex.datasets import DomainDataset, load_dataset
 from domindex.datasets.files import DataHome
 from domindex.errors import InputError
-from domindex.estimators import CrossDomainClassifier, CrossDomainRegressor
+from domindex.estimators.models import find_method
 from domindex.evaluation import graph_auc
 from domindex.geometry import DomainIndex
 from domindex.persistence.atomic import new_file
@@ -33,6 +33,7 @@ def paper_figures(
     data_home: DataHome = None,
     random_state: int = 0,
     *,
+    method: str = "cross-domain",
     model: Any = None,
 ) -> list[Path]:
     """Fit a dataset of the paper and write the figures that the paper shows of it, as PNG.
@@ -43,7 +44,8 @@ def paper_figures(
     out : folder of the figures, made where there is none; their paths are returned
     data_home : folder of the datasets' files, as for `load_dataset`
     random_state : seed of the fit
-    model : an estimator to fit instead of the default one
+    method : "cross-domain", or "vdi" for the paper's model
+    model : an estimator to fit instead of the default one of the method
 
     Examples
     --------
@@ -55,6 +57,7 @@ def paper_figures(
         raise InputError(
             f"The paper has no figure of {dataset_name!r}. Choose one of {', '.join(_DRAWINGS)}."
         )
+    find_method(method, "classification")
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,8 +66,7 @@ def paper_figures(
             f"The folder {folder} cannot be made: {error.strerror}. Name another with out."
         ) from None
     dataset = load_dataset(dataset_name, data_home)
-    kind = CrossDomainClassifier if dataset.task == "classification" else CrossDomainRegressor
-    fitted = kind(random_state=random_state) if model is None else model
+    fitted = model or find_method(method, dataset.task)(random_state=random_state)
     names, sources = dataset.sample_domain, dataset.source_domains
     fitted.fit(dataset.X, dataset.y, sample_domain=names, source_domains=sources)
     written = []

@@ -74,7 +74,13 @@ def plot_calibration(model: Any, *, ax: Any = None) -> Any:
     >>> plot_calibration(model).get_xlabel()
     'predicted probability of 1'
     """
-    bins = _record(model).held_out.calibration
+    held_out = _record(model).held_out
+    if held_out is None:
+        raise InputError(
+            f"A {type(model).__name__} holds no source out while it is fitted. Pass a "
+            "CrossDomainClassifier or CrossDomainRegressor."
+        )
+    bins = held_out.calibration
     if not len(bins):
         raise InputError("Too few rows were held out for a calibration curve.")
     predicted, found, share = bins.T

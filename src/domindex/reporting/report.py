@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from domindex.arrays import Floats
@@ -130,12 +131,18 @@ def model_card(model: Any) -> str:
     """HTML of a fitted model; names of users are text, never markup."""
     index, is_source = map_and_sources(model)
     n_sources = len(model.source_domains_)
-    members = model.candidates_[model.candidates_["weight"] > 0].head(5)
-    rows = "".join(
-        f"<tr><td style='text-align:left'>{html.escape(str(name).replace('_', ' '))}</td>"
-        f"<td>{weight:.0%}</td></tr>"
-        for name, weight in zip(members["candidate"], members["weight"])
-    )
+    members = ""
+    if hasattr(model, "candidates_"):
+        heaviest = model.candidates_[model.candidates_["weight"] > 0].head(5)
+        rows = "".join(
+            f"<tr><td style='text-align:left'>{html.escape(str(name).replace('_', ' '))}</td>"
+            f"<td>{weight:.0%}</td></tr>"
+            for name, weight in zip(heaviest["candidate"], heaviest["weight"])
+        )
+        members = (
+            "<table><thead><tr><th style='text-align:left'>who predicts</th><th>weight</th></tr>"
+            f"</thead><tbody>{rows}</tbody></table>"
+        )
     words = (
         f"{len(index.domains)} domains, "
         f"<span style='color:{SOURCE_COLOR}'>■</span> {n_sources} sources, "
@@ -144,9 +151,7 @@ def model_card(model: Any) -> str:
     return (
         f"<div><b>{html.escape(type(model).__name__)}</b>, {words}"
         "<div style='display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start'>"
-        f"{map_thumbnail(plane(index), is_source)}"
-        f"<table><thead><tr><th style='text-align:left'>who predicts</th><th>weight</th></tr>"
-        f"</thead><tbody>{rows}</tbody></table></div>"
+        f"{map_thumbnail(plane(index), is_source)}{members}</div>"
         f"<div>{html.escape(_expected(model))}</div></div>"
     )
 
@@ -179,7 +184,7 @@ def map_thumbnail(points: Floats, is_source: NDArray[np.bool_]) -> str:
 
 def _expected(model: Any) -> str:
     """What to expect in the targets, in a sentence; empty where there are none."""
-    frame = model.forecast_
+    frame = getattr(model, "forecast_", pd.DataFrame())
     for what in ("accuracy", "error"):
         if f"expected_{what}" in frame and len(frame):
             mean, low, high = frame[f"expected_{what}"].agg(["mean", "min", "max"])

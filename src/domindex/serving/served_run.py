@@ -298,8 +298,9 @@ class ServedRun:
         columns["off_map"] = places["off_map"]
         nearest = places.filter(regex="^nearest_").astype(str)
         nearest.columns = nearest.columns.str.replace("_", "")
-        expected = places[[self.model._forecast_column, "low", "high"]].mask(role == "source")
-        expected.columns = ["expected", "low", "high"]
+        expected = pd.DataFrame(index=places.index, columns=["expected", "low", "high"])
+        if (forecast := self.model._forecast_column) is not None:
+            expected[:] = places[[forecast, "low", "high"]].mask(role == "source").to_numpy()
         table = pd.concat([pd.DataFrame(columns), nearest, expected], axis=1)
         first = np.lexsort((~table["off_map"].to_numpy(bool), table["role"] != "new"))
         return table.iloc[first].reset_index(drop=True)

@@ -16,9 +16,9 @@ import pandas as pd
 from domindex.cluster import spread_over
 from domindex.datasets import make_domain_graph
 from domindex.errors import ClassNameWarning, DomindexError, InputError
-from domindex.estimators import CrossDomainClassifier, CrossDomainRegressor
 from domindex.estimators.cross_domain import CrossDomainModel
 from domindex.estimators.frames import PreparedFrame
+from domindex.estimators.models import find_method
 from domindex.evaluation import index_correlation
 from domindex.inputs.columns import require_roles
 from domindex.inputs.preparation import TablePreparation, input_names
@@ -81,11 +81,7 @@ def fit_table(
                 shown.say(f"Going on from {kept.folder} …")
             table = _read(asked, shown)
             if run is None:
-                kind = (
-                    CrossDomainClassifier
-                    if table.task == "classification"
-                    else CrossDomainRegressor
-                )
+                kind = find_method(asked.method, table.task)
                 how = check_settings(kind, asked.settings or {})
                 model = kind(random_state=asked.seed, verbose=int(progress), **how)
                 _announce(table, shown)
@@ -171,8 +167,11 @@ def _announce(table: FitTable, progress: Progress) -> None:
     )
 
 
-def _fit(model: CrossDomainModel, table: FitTable, kept: RunCheckpoint | None) -> None:
+def _fit(model: Any, table: FitTable, kept: RunCheckpoint | None) -> None:
     rows = table.rows
+    stages = {}
+    if kept is not None and isinstance(model, CrossDomainModel):  # another begins anew
+        stages["checkpoint"] = kept.folder / "fit"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClassNameWarning)  # spelling="exact" asked for them
         model.fit(
@@ -180,11 +179,11 @@ def _fit(model: CrossDomainModel, table: FitTable, kept: RunCheckpoint | None) -
             rows.labels.values,
             sample_domain=rows.domains,
             source_domains=rows.sources,
-            checkpoint=None if kept is None else kept.folder / "fit",
+            **stages,
         )
 
 
-def _about(table: FitTable, model: CrossDomainModel) -> dict[str, Any]:
+def _about(table: FitTable, model: Any) -> dict[str, Any]:
     request = table.request
     return {
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from domindex.errors import InputError
-from domindex.estimators.cross_domain import CrossDomainModel
+from domindex.estimators.models import find_method
 from domindex.inputs.columns import SETTINGS
 from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import did_you_mean, preview
@@ -54,6 +54,7 @@ class FitRequest(InputRequest, TextFormat):
     task : "auto" takes texts and few whole numbers for classes
     spelling : what to do with classes that differ in capitals or blanks only: "ask" refuses them,
         "merge" takes them for one, "exact" for several
+    method : "cross-domain", or "vdi" for the paper's model
     settings : parameters of the estimator
     seed : the same one gives the same model
 
@@ -70,12 +71,14 @@ class FitRequest(InputRequest, TextFormat):
     sources: Sequence[str] | None = field(default=None, metadata=BY_COMMAS)
     task: Task | Literal["auto"] = "auto"
     spelling: Spelling = "ask"
+    method: str = "cross-domain"
     settings: Mapping[str, Any] | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         InputRequest.__post_init__(self)
         TextFormat.__post_init__(self)
+        find_method(self.method, "classification")
         if not self.target or self.domain in self.target:
             raise InputError(
                 f"The targets are {list(self.target)} and the domain is {self.domain!r}. "
@@ -271,7 +274,7 @@ def read_settings(path: AnyPath) -> dict[str, Any]:
         ) from None
 
 
-def check_settings(kind: type[CrossDomainModel], settings: Mapping[str, Any]) -> dict[str, Any]:
+def check_settings(kind: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of an estimator; lists become tuples."""
     checked = _check_names(kind, settings)
     for name, section in SECTIONS.items():

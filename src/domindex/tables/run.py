@@ -18,7 +18,7 @@ import numpy as np
 
 from domindex.errors import InputError, PredictorError, TrainingDiverged
 from domindex.estimators import load
-from domindex.estimators.cross_domain import CrossDomainModel
+from domindex.estimators.fitted import MappedEstimator
 from domindex.inputs.domain_data import Task
 from domindex.inputs.preparation import TablePreparation
 from domindex.persistence.atomic import new_folder
@@ -94,7 +94,7 @@ class Run:
 
     @classmethod
     def write(
-        cls, folder: AnyPath, model: CrossDomainModel, about: dict[str, Any], *, overwrite: bool
+        cls, folder: AnyPath, model: MappedEstimator, about: dict[str, Any], *, overwrite: bool
     ) -> Run:
         """Write a run, complete or not at all; only another run is ever replaced.
 

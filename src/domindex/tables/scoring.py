@@ -40,7 +40,8 @@ class TableScores:
     Attributes
     ----------
     table : a row a domain, the worst first: its role, rows with a label, figures, and beside them
-        what the run had forecast (expected, low, high) and whether that held
+        what the run had forecast (expected, low, high) and whether that held, where its method
+        forecasts
     overall : means over domains that are no sources, or over all where there are sources only
     notes : what was left out
 
@@ -57,7 +58,7 @@ class TableScores:
     def summary(self) -> str:
         """The figures in a line."""
         figures = ", ".join(f"{name} {value:.4g}" for name, value in self.overall.items())
-        held = self.table["as_forecast"].dropna()
+        held = self.table.get("as_forecast", pd.Series(dtype=object)).dropna()
         said = f"; {int(held.sum())} of {len(held)} domains as forecast" if len(held) else ""
         return f"{figures}{said}"
 
@@ -107,18 +108,22 @@ def score_table(
         if model.task_ == "classification":  # classes as texts, like the model's own
             texts, spelled = as_classes([text_of(one) for one in given.tolist()], _classes(model))
             given, notes = np.array(texts), [*notes, *spelled]
+        forecasts = model._forecast_column is not None
         if set(rows.domains) <= set(model.source_domains_):
             notes.append(
                 "All of these domains are sources: the model has learned from their labels, so the "
-                "figures say little of how well it predicts elsewhere. The forecast is what to go "
-                "by."
+                "figures say little of how well it predicts elsewhere."
+                + (" The forecast is what to go by." if forecasts else "")
             )
+        if not forecasts:
+            notes.append(f"{type(model).__name__} makes no forecasts, so none stand beside these.")
         scored = _by_domain(run, model, rows, given, shown)
         few = scored["rows"] < MIN_SHARED
         figures = [name for name in FIGURES if name in scored]
         if run.is_shared and few.any():
-            scored = scored.astype({"rows": "Int64", "as_forecast": object})
-            scored.loc[few, ["rows", *figures, "as_forecast"]] = None
+            held = ["as_forecast"] if forecasts else []
+            scored = scored.astype({"rows": "Int64", **dict.fromkeys(held, object)})
+            scored.loc[few, ["rows", *figures, *held]] = None
             domains = "1 domain" if few.sum() == 1 else f"{few.sum()} domains"
             notes.append(
                 f"Hid the figures of {domains} with fewer than {MIN_SHARED} labels: the run is "
@@ -143,7 +148,9 @@ def _by_domain(
     """A row a domain, the worst first, with what was forecast for its place."""
     places = model.place_domains(rows.inputs, sample_domain=rows.domains)
     say_off_map(places, progress)
-    forecasts = places.set_index("domain")[[model._forecast_column, "low", "high"]]
+    forecasts = None
+    if model._forecast_column is not None:
+        forecasts = places.set_index("domain")[[model._forecast_column, "low", "high"]]
     sources, known, records = set(model.source_domains_), set(model.domains_), []
     best = "accuracy" if model.task_ == "classification" else "error"
     with warnings.catch_warnings():
@@ -152,13 +159,13 @@ def _by_domain(
             domain = [name] * len(members)
             predicted = predicted_columns(model, rows.some(members), domain, run.targets)
             figures = _figures(model, predicted, labels[members], run.targets)
-            expected, low, high = map(float, forecasts.loc[name])
             role = "source" if name in sources else "target" if name in known else "new"
-            held = None if role == "source" else bool(low <= figures[best] <= high)
-            records.append(
-                {"domain": name, "role": role, "rows": len(members), **figures}
-                | {"expected": expected, "low": low, "high": high, "as_forecast": held}
-            )
+            record = {"domain": name, "role": role, "rows": len(members), **figures}
+            if forecasts is not None:
+                expected, low, high = map(float, forecasts.loc[name])
+                held = None if role == "source" else bool(low <= figures[best] <= high)
+                record |= {"expected": expected, "low": low, "high": high, "as_forecast": held}
+            records.append(record)
     order = {"by": best, "ascending": best == "accuracy"}
     return pd.DataFrame(records).sort_values(**order, kind="stable", ignore_index=True)
 

@@ -5,48 +5,43 @@ import warnings
 import numpy as np
 import pytest
 
-from domindex import CrossDomainClassifier, Training
+from domindex import CrossDomainClassifier, Training, VDIClassifier
 from domindex.errors import CollapseWarning
-from domindex.estimators.cross_domain import warn_of_collapse
-from domindex.representations import PlacedRows, RepresentedRows
-
-PLACES = {"a": np.zeros(2), "b": np.ones(2)}
-ROWS = PlacedRows.of(np.arange(8.0).reshape(4, 2), ["a", "a", "b", "b"], PLACES)
-
-
-class Encoding:
-    def __init__(self, z):
-        self.z = z
-
-    def represent(self, rows, indices):
-        return RepresentedRows.plain(self.z)
+from domindex.estimators.fitted import warn_of_collapse
 
 
 def test_domains_at_one_place_are_reported():
     with pytest.warns(CollapseWarning, match="All 3 domains lie at one place"):
-        warn_of_collapse(np.full((3, 2), 0.5), None, ROWS, None)
+        warn_of_collapse(np.full((3, 2), 0.5))
 
 
 def test_an_encoding_that_is_constant_is_reported():
     with pytest.warns(CollapseWarning, match="adversary_weight"):
-        warn_of_collapse(np.eye(2), Encoding(np.full((4, 3), 7.0)), ROWS, None)
+        warn_of_collapse(np.eye(2), np.full((4, 3), 7.0))
 
 
 def test_a_map_and_an_encoding_that_vary_are_not():
     with warnings.catch_warnings():
         warnings.simplefilter("error", CollapseWarning)
-        warn_of_collapse(
-            np.eye(2), Encoding(np.random.default_rng(0).normal(size=(4, 3))), ROWS, None
-        )
+        warn_of_collapse(np.eye(2), np.random.default_rng(0).normal(size=(4, 3)))
 
 
-def test_copies_of_one_domain_are_reported_by_a_fit():
+@pytest.mark.parametrize(
+    "model",
+    [
+        CrossDomainClassifier(
+            candidates=[("raw", "linear")],
+            training=Training(steps=2, index_steps=2),
+            random_state=0,
+        ),
+        VDIClassifier(pretraining_steps=2, steps=2, random_state=0),
+    ],
+    ids=["committee", "vdi"],
+)
+def test_copies_of_one_domain_are_reported_by_a_fit(model):
     rng = np.random.default_rng(0)
     one = rng.normal(size=(20, 2))
     X, y = np.tile(one, (4, 1)), np.tile(one[:, 0] > 0, 4).astype(int)
-    model = CrossDomainClassifier(
-        candidates=[("raw", "linear")], training=Training(steps=2, index_steps=2), random_state=0
-    )
     names = np.repeat(["a", "b", "c", "d"], 20)
     with pytest.warns(CollapseWarning):
         model.fit(X, y, sample_domain=names, source_domains=["a", "b"])

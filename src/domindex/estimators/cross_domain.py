@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
@@ -23,7 +22,6 @@ from domindex.committee.candidates import ENCODED, NETWORK, check_representation
 from domindex.committee.committee import (
     Committee,
     Forecaster,
-    NetworkMember,
     Prediction,
     forecast_table,
 )
@@ -33,10 +31,10 @@ from domindex.committee.index_inference import infer_indices
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
-from domindex.errors import CollapseWarning, InputError
+from domindex.errors import InputError
 from domindex.estimators.base import Names
 from domindex.estimators.cost import FitSize, estimate_seconds, in_words, machine_speed
-from domindex.estimators.fitted import MappedEstimator
+from domindex.estimators.fitted import MappedEstimator, warn_of_collapse
 from domindex.estimators.frames import FitArguments, warn_off_map
 from domindex.estimators.streaming import streams
 from domindex.export.exporting import Source, export_predictor
@@ -44,7 +42,6 @@ from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.off_map import OffMapTest
 from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task, check_inputs_kind
-from domindex.inputs.messages import frames_inside
 from domindex.inputs.numbers import require_finite_table
 from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts, require_texts
 from domindex.neural.backbones import as_backbone
@@ -289,7 +286,11 @@ class CrossDomainModel(MappedEstimator):
             self.grid_flow_ = building.grid_flow_facts(built.committee)
             rows = PlacedRows.of_map(data, geometry.domain_map)
             self.forecast_ = self._forecast(rows.only(set(data.target_domains)))
-            warn_of_collapse(self.domain_indices_, built.committee.network, rows, self._indices)
+            network, some = built.committee.network, {one.name for one in rows.domains[:3]}
+            z = None  # constant z is so in any three domains
+            if network is not None:
+                z = network.represent(rows.only(some), self._indices).features
+            warn_of_collapse(self.domain_indices_, z)
         with context.timings.stage("explaining"), one_thread():
             given = built.held_out, built.explained, data, self._column_names(data)
             self._record = FitRecord.of(*given, context.seed, builder.workers)
@@ -454,31 +455,3 @@ class CrossDomainModel(MappedEstimator):
             self._check_pair(representation, predictor, auto=False)
         if sum(isinstance(one, str) and one == NETWORK for _, one in pairs) > 1:
             raise InputError("candidates names the network twice. Name it once.")
-
-
-def warn_of_collapse(
-    coordinates: Floats,
-    network: NetworkMember | None,
-    rows: PlacedRows,
-    indices: FittedIndices,
-    rounding: float = 1e-6,
-) -> None:
-    """Warn where all domains lie at one place, or where the network encodes all rows alike."""
-    said = []
-    if len(coordinates) > 1 and np.ptp(coordinates, axis=0).max() <= rounding:
-        said.append(
-            f"All {len(coordinates)} domains lie at one place of the map: their inputs are alike, "
-            "and the index tells nothing. Look whether sample_domain names what differs, or add "
-            "inputs that do; predictions are those of a model without domains."
-        )
-    if network is not None:
-        names = {domain.name for domain in rows.domains[:3]}  # constant z is so in any three
-        z = network.represent(rows.only(names), indices).features
-        if len(z) > 1 and np.ptp(z, axis=0).max() <= rounding * (1.0 + np.abs(z).max()):
-            said.append(
-                "The network encodes all rows alike: z is constant, and what it predicts does not "
-                "depend on X. Lower adversary_weight of Network or learning_rate of Training, or "
-                "give it more steps."
-            )
-    for one in said:
-        warnings.warn(one, CollapseWarning, stacklevel=frames_inside())

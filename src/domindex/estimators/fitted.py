@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
@@ -22,7 +23,7 @@ from domindex.arrays import Floats
 from domindex.committee.committee import Prediction
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.record import FitRecord
-from domindex.errors import InputError
+from domindex.errors import CollapseWarning, InputError
 from domindex.estimators.base import DomainEstimator, Names
 from domindex.estimators.frames import warn_off_map
 from domindex.estimators.streaming import streams
@@ -33,7 +34,7 @@ from domindex.geometry.off_map import OffMapTest
 from domindex.inputs import DomainData, order_names
 from domindex.inputs.bounds import InputBounds
 from domindex.inputs.gate import class_array
-from domindex.inputs.messages import preview
+from domindex.inputs.messages import frames_inside, preview
 from domindex.inputs.numbers import require_finite_table
 from domindex.inputs.preparation import TablePreparation
 from domindex.neural.backbones import OWN, Backbone, FeatureExtractor, as_backbone
@@ -548,6 +549,24 @@ class MappedRegressor(MappedEstimator):
     @abstractmethod
     def _predict(self, inputs: NDArray, names: Names) -> Prediction:
         """Means and deviations of checked rows."""
+
+
+def warn_of_collapse(coordinates: Floats, z: Floats | None = None, rounding: float = 1e-6) -> None:
+    """Warn where all domains lie at one place, or where a network encodes all rows alike."""
+    said = []
+    if len(coordinates) > 1 and np.ptp(coordinates, axis=0).max() <= rounding:
+        said.append(
+            f"All {len(coordinates)} domains lie at one place of the map: their inputs are alike, "
+            "and the index tells nothing. Look whether sample_domain names what differs, or add "
+            "inputs that do; predictions are those of a model without domains."
+        )
+    if z is not None and len(z) > 1 and np.ptp(z, axis=0).max() <= rounding * (1 + np.abs(z).max()):
+        said.append(
+            "The network encodes all rows alike: z is constant, and what it predicts does not "
+            "depend on X. Lower its adversary_weight or learning_rate, or give it more steps."
+        )
+    for one in said:
+        warnings.warn(one, CollapseWarning, stacklevel=frames_inside())
 
 
 def _packed(predictor: Any) -> Any:

@@ -19,7 +19,7 @@ from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.record import FitRecord
 from domindex.errors import InputError
 from domindex.estimators.base import Names
-from domindex.estimators.fitted import MappedEstimator, MappedRegressor
+from domindex.estimators.fitted import MappedEstimator, MappedRegressor, warn_of_collapse
 from domindex.estimators.frames import FitArguments, warn_off_map
 from domindex.estimators.streaming import streams
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
@@ -35,6 +35,7 @@ from domindex.inputs.parameters import (
     require_texts,
 )
 from domindex.inputs.standardizing import InputScaler, OutputScaler
+from domindex.neural.backbones import as_backbone
 from domindex.neural.batches import TrainingRows
 from domindex.neural.settings import Training, TrainingSettings, find_device
 from domindex.neural.weights import Sizes, count, counts, network_from_state, network_state
@@ -166,6 +167,7 @@ class VariationalEstimator(MappedEstimator):
         refresh_every: int = 50,
         batch_size: int = 32,
         learning_rate: float = 1e-3,
+        backbone: Any = None,
         device: str = "cpu",
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -196,6 +198,7 @@ class VariationalEstimator(MappedEstimator):
         self.refresh_every = refresh_every
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.backbone = backbone
         self.device = device
         self.verbose = verbose
         self.random_state = random_state
@@ -275,6 +278,12 @@ class VariationalEstimator(MappedEstimator):
         """
         given, timings = FitArguments(X, y, sample_domain, source_domains), Timings()
         with self._copy_to_fit(given, StageCache()) as (model, data):
+            n_features, most = data.inputs[0].size, self.latent_dim or 0
+            if self.encoder == "affine" and most > n_features:
+                raise InputError(
+                    f"latent_dim is {most}, and an affine map of {n_features} features has no more "
+                    "components than these. Choose fewer, or encoder='network'."
+                )
             with timings.stage("training"):
                 model._fit_data(data)
             with timings.stage("explaining"):
@@ -290,6 +299,9 @@ class VariationalEstimator(MappedEstimator):
         self._record = FitRecord.of(None, None, data, names, 0, Workers(None, 1))
         given = self._scaler, self._module, self._raw, self.aggregation
         self._set_fitted(VariationalIndices(*given))
+        some = np.isin(data.row_domains, (0, 1, 2))
+        rows = [name for name, one in zip(data.row_names, some) if one]
+        warn_of_collapse(self.domain_indices_, self._encode(data.inputs[some], rows))
 
     def _set_fitted(self, indices: FittedIndices) -> None:
         super()._set_fitted(indices)
@@ -431,6 +443,14 @@ class VariationalEstimator(MappedEstimator):
                 "or None."
             )
         find_device(self.device)
+        backbone = as_backbone(self.backbone)
+        if backbone is not None and not backbone.frozen:
+            other = type(self).__name__.replace("VDI", "CrossDomain")
+            raise InputError(
+                f"{backbone.title} is to be trained, and {type(self).__name__} takes features of a "
+                "frozen one only. Pass Backbone(MODULE, frozen=True), a built-in one with "
+                f"weights=PATH; {other} trains backbones."
+            )
 
 
 class VDIClassifier(VariationalEstimator):
@@ -467,6 +487,7 @@ class VDIClassifier(VariationalEstimator):
     refresh_every : steps between two drawings of the raw index
     batch_size : rows of each domain in a step
     learning_rate : its peak
+    backbone : a frozen `Backbone`, whose features of pictures or signals stand for x
     device : as in `Training`
     verbose : 1 shows progress bars
     random_state : seed; the same seed gives the same model

@@ -298,6 +298,8 @@ def _check_names(kind: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]
                 for title, section in SECTIONS.items()
                 if title in known and name in inspect.signature(section).parameters
             ]
+            if name in SECTIONS:
+                below = [f"Leave out the line [{name}], and spell settings as in this list."]
             advice = [*below, did_you_mean(name, known) or "Spell it as in this list."]
             raise InputError(
                 f"{kind.__name__} has no setting {name!r}; there are {', '.join(known)}. "

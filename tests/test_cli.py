@@ -374,3 +374,22 @@ def test_scores_as_json_can_be_read_by_anyone(place, table, tmp_path):
     scores = json.loads(result.stdout, parse_constant=refuse)
     assert scores["overall"]["auc"] is None
     assert all(row["auc"] is None for row in scores["domains"])
+
+
+def test_the_papers_model_is_fitted_by_its_name(place, table, tmp_path):
+    (tmp_path / "short.toml").write_text("pretraining_steps = 4\nsteps = 6\n")
+    asked = ["--target", "dose", "--domain", "site", "--exclude", "outcome", "--method", "vdi"]
+    how = ["--config", tmp_path / "short.toml", "--out", tmp_path / "run", "--json"]
+    result = run("fit", place / "data.csv", *asked, *how)
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["estimator"] == "VDIRegressor"
+    assert (tmp_path / "run" / "report.html").is_file()
+    late = table.assign(dose=table["x"])
+    late.to_csv(tmp_path / "late.csv", index=False)
+    result = run("score", tmp_path / "run", tmp_path / "late.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "VDIRegressor makes no forecasts" in result.stderr
+    for command in (["fit", place / "data.csv", *asked[:-1], "vid"], ["figures", "circle"]):
+        result = run(*command, *(["--method", "vid"] if command[0] == "figures" else []))
+        assert result.exit_code == 2
+        assert "method is 'vid'. Choose one of cross-domain, vdi." in one_line(result.stderr)

@@ -285,9 +285,9 @@ def _predict_parts(
     changes, n_rows = InputChanges(), 0
     with warnings.catch_warnings(), write_parts(out, overwrite=force) as write:
         warnings.simplefilter("ignore", OffMapWarning)  # a column says it
-        model = settled(model, rows, present)
+        fitted, model = model.domain_index_, settled(model, rows, present)
         index, off = model.domain_index_, set(model.off_map_domains_)
-        gaps = distances_to_sources(index, model.source_domains_)
+        gaps = distances_to_sources(fitted, model.source_domains_, index.coordinates)
         on_map = {"distance": gaps, "off_map": [name in off for name in index.domains]}
         of_domains = pd.DataFrame(on_map, index=list(index.domains))
 

@@ -24,6 +24,7 @@ from domindex import (
     MomentFlow,
     Training,
     VDIClassifier,
+    VDIRegressor,
 )
 from domindex.datasets import make_circle, make_hospitals
 from domindex.tables import Run, fit_table
@@ -186,7 +187,10 @@ def test_every_public_class_and_function_has_an_example(name):
     assert not without, f"{name}: {', '.join(without)} have no Examples in their docstrings"
 
 
-@pytest.mark.parametrize("kind", [CrossDomainClassifier, CrossDomainRegressor, MomentFlow])
+@pytest.mark.parametrize(
+    "kind",
+    [CrossDomainClassifier, CrossDomainRegressor, VDIClassifier, VDIRegressor, MomentFlow],
+)
 def test_everything_that_an_estimator_offers_has_an_example(kind):
     offered = [name for name in dir(kind) if not name.startswith("_")]
     ours = {}

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from domindex import CrossDomainClassifier, CrossDomainRegressor, Training, VDIClassifier
+from domindex.baselines import DANN
 from domindex.cli import app
 from domindex.datasets import DomainDataset
 from domindex.datasets.paper import CAR_DOMAINS, car_facts
@@ -114,7 +115,7 @@ def drawn(monkeypatch):
     ("method", "message"),
     [
         ("vid", r"method names 'vid'\. Choose from cross-domain, vdi, or pass an estimator"),
-        (["vdi", 3], "method names 3"),
+        (["vdi", DANN()], r"method names DANN\(\).* estimator that draws a map"),
         ([], r"method is empty\. Name one or more of cross-domain, vdi"),
     ],
 )

@@ -96,9 +96,10 @@ def _check_methods(method: Any) -> list[Any]:
     several = isinstance(method, Sequence) and not isinstance(method, str)
     methods = list(method) if several else [method]
     for one in methods:
-        if one not in METHODS if isinstance(one, str) else not hasattr(one, "fit"):
+        if one not in METHODS if isinstance(one, str) else not hasattr(one, "domain_graph"):
             raise InputError(
-                f"method names {one!r}. Choose from {', '.join(METHODS)}, or pass an estimator."
+                f"method names {one!r}. Choose from {', '.join(METHODS)}, or pass an estimator "
+                "that draws a map, such as a CrossDomainClassifier."
             )
     if not methods:
         raise InputError(f"method is empty. Name one or more of {', '.join(METHODS)}.")

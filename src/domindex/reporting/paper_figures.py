@@ -137,7 +137,7 @@ def _draw_graph(dataset: DomainDataset, model: Any, axes: Any) -> None:
     layout = nx.kamada_kawai_layout(truth)
     spread = np.ptp(list(layout.values()), axis=0) / (WIDTH, HEIGHT)  # it shall fill the picture
     positions = {name: place / spread for name, place in layout.items()}
-    style = {"positions": positions, "source_domains": dataset.source_domains}
+    style: dict[str, Any] = {"positions": positions, "source_domains": dataset.source_domains}
     if model is None:
         axes.set_title(f"{truth.number_of_edges()} edges")
         plot_domain_graph(truth, **style, ax=axes)

@@ -79,7 +79,8 @@ def write_figures(
     for one in chosen:
         if reasons[one]:
             raise InputError(f"{one} cannot run on {name}: {reasons[one]}. Name other methods.")
-    return paper_figures(data, out, method=[known.methods[one].build(data, seed) for one in chosen])
+    built = {known.methods[one].title: known.methods[one].build(data, seed) for one in chosen}
+    return paper_figures(data, out, method=built)
 
 
 def write_documents(

@@ -83,12 +83,13 @@ def few_cars() -> DomainDataset:
 
 
 def test_cars_are_coloured_by_viewpoint_and_by_year(tmp_path, drawn):
-    paths = paper_figures(few_cars(), tmp_path, method=QUICK_VDI)
+    paths = paper_figures(few_cars(), tmp_path, method={"Mine": QUICK_VDI})
     endings = ["map-by-viewpoint", "map-by-year"]
     assert [path.name for path in paths] == [
         f"compcars-features-{ending}.png" for ending in endings
     ]
     (views,), (years,) = drawn
+    assert views.get_title() == years.get_title() == "Mine"
     legend = [text.get_text() for text in views.get_legend().get_texts()]
     targets = [f"{view}, target" for view in ("front", "front-side", "rear", "rear-side", "side")]
     assert sorted(legend) == sorted([*targets, "front, source"])
@@ -116,6 +117,7 @@ def drawn(monkeypatch):
     [
         ("vid", r"method names 'vid'\. Choose from cross-domain, vdi, or pass an estimator"),
         (["vdi", DANN()], r"method names DANN\(\).* estimator that draws a map"),
+        ([QUICK_VDI, QUICK_VDI], r"only VDIClassifier can be told apart\. Pass a mapping"),
         ([], r"method is empty\. Name one or more of cross-domain, vdi"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def paper_figures(
     data_home : folder of the datasets' files, as for `load_dataset`
     random_state : seed of the fits
     method : "cross-domain", "vdi" (the paper's model) or an estimator, of which a copy is fitted;
-        a sequence of them is drawn side by side
+        a sequence of them, or a mapping from titles to them, is drawn side by side
 
     Examples
     --------
@@ -74,12 +74,13 @@ def paper_figures(
             f"The folder {folder} cannot be made: {error.strerror}. Name another with out."
         ) from None
     data = load_dataset(name, data_home) if isinstance(dataset, str) else dataset
-    fitted = [_fit(data, one, random_state) for one in methods]
+    fitted = {title: _fit(data, one, random_state) for title, one in methods.items()}
     written = []
     for ending, draw in _FIGURES[name].items():
-        columns = [(None, "Truth"), *fitted] if draw in _WITH_TRUTH else fitted
+        truth = [("Truth", None)] if draw in _WITH_TRUTH else []
+        columns = [*truth, *fitted.items()]
         figure, all_axes = new_columns(len(columns))
-        for (model, title), axes in zip(columns, all_axes):
+        for (title, model), axes in zip(columns, all_axes):
             axes.set_title(title)
             draw(data, model, axes)
             if (own := axes.get_title()) != title:
@@ -91,11 +92,20 @@ def paper_figures(
     return written
 
 
-def _check_methods(method: Any) -> list[Any]:
-    """Names and estimators, one or several."""
-    several = isinstance(method, Sequence) and not isinstance(method, str)
-    methods = list(method) if several else [method]
-    for one in methods:
+def _check_methods(method: Any) -> dict[str, Any]:
+    """Names and estimators, one or several, by their titles."""
+    if isinstance(method, Mapping):
+        methods = dict(method)
+    else:
+        several = isinstance(method, Sequence) and not isinstance(method, str)
+        given = list(method) if several else [method]
+        methods = {_title(one): one for one in given}
+        if len(methods) < len(given):
+            raise InputError(
+                f"method names {len(given)} methods of which only {', '.join(methods)} can be told "
+                "apart. Pass a mapping from titles to methods."
+            )
+    for one in methods.values():
         if one not in METHODS if isinstance(one, str) else not hasattr(one, "domain_graph"):
             raise InputError(
                 f"method names {one!r}. Choose from {', '.join(METHODS)}, or pass an estimator "
@@ -106,16 +116,21 @@ def _check_methods(method: Any) -> list[Any]:
     return methods
 
 
-def _fit(data: DomainDataset, method: Any, random_state: int) -> tuple[Any, str]:
-    """A fitted model, and what to call it."""
+def _title(method: Any) -> str:
     if isinstance(method, str):
-        title, for_classes, for_values = METHODS[method]
+        return METHODS[method][0] if method in METHODS else method
+    return type(method).__name__
+
+
+def _fit(data: DomainDataset, method: Any, random_state: int) -> Any:
+    if isinstance(method, str):
+        _, for_classes, for_values = METHODS[method]
         kind = for_classes if data.task == "classification" else for_values
         model = kind(random_state=random_state)
     else:
-        model, title = clone(method), type(method).__name__
+        model = clone(method)
     roles = {"sample_domain": data.sample_domain, "source_domains": data.source_domains}
-    return model.fit(data.X, data.y, **roles), title
+    return model.fit(data.X, data.y, **roles)
 
 
 def _truth(dataset: DomainDataset, model: Any) -> Any:

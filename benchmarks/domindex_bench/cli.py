@@ -106,6 +106,35 @@ def render(
 
 
 @app.command()
+def figures(
+    dataset: Annotated[str, typer.Argument(help="Name of a dataset of the suite.")],
+    suite: Annotated[str, typer.Option(help="Name of a suite.")] = "compcars",
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Names of methods, by commas.  [default: the paper's model and ours]"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the data and of the fits.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder of the figures.")] = Path("figures"),
+    data_home: DataHome = None,
+) -> None:
+    """Draw the paper's figures of a dataset, methods side by side.
+
+    \b
+    Example:
+      domindex-bench figures compcars-generated
+      domindex-bench figures dg-15 --suite paper --methods vdi,vdi-options
+    """
+    with one_line_errors():
+        from domindex_bench.rendering import write_figures
+
+        wanted = None if methods is None else _names([methods]) or []
+        for path in write_figures(
+            dataset, wanted, suite=suite, seed=seed, out=out, data_home=data_home
+        ):
+            typer.echo(path)
+
+
+@app.command()
 def suites() -> None:
     """List the suites."""
     from domindex_bench import find_suite, list_suites

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from domindex.datasets.files import DataHome
 from domindex.errors import InputError
+from domindex.reporting import paper_figures
 from domindex_bench.record import RECORD_NAME, CellResult, Record, short_commit, source_tree
-from domindex_bench.suite import SUITES, Suite, find_suite
+from domindex_bench.suite import SUITES, Suite, choose_names, find_suite
 from domindex_bench.tables import OTHER_TREE, Summary
 
 PathLike = str | os.PathLike[str]
@@ -49,6 +51,36 @@ def render_readme(results: Sequence[CellResult], tree: str | None = None) -> str
         elif name == "paper":
             parts.append(_nothing(find_suite(name)))
     return "\n\n".join(parts)
+
+
+def write_figures(
+    dataset: str,
+    methods: Sequence[str] | None = None,
+    *,
+    suite: str = "compcars",
+    seed: int = 0,
+    out: PathLike = "figures",
+    data_home: DataHome = None,
+) -> list[Path]:
+    """The paper's figures of a suite's dataset, fitted anew; one column a method.
+
+    None for `methods` takes the paper's model and ours, with a backbone where the suite asks for
+    one.
+    """
+    known = find_suite(suite)
+    (name,) = choose_names("dataset", [dataset], list(known.datasets))
+    drawing = ("vdi", "cross-domain", "cross-domain-conv")
+    wanted = [one for one in drawing if one in known.methods] if methods is None else methods
+    chosen = choose_names("method", wanted, list(known.methods))
+    data = known.datasets[name].load(data_home, seed)
+    reasons = {one: known.methods[one].objection(data) for one in chosen}
+    if methods is None:
+        chosen = [one for one in chosen if not reasons[one]]
+    for one in chosen:
+        if reasons[one]:
+            raise InputError(f"{one} cannot run on {name}: {reasons[one]}. Name other methods.")
+    built = {known.methods[one].title: known.methods[one].build(data, seed) for one in chosen}
+    return paper_figures(data, out, method=built)
 
 
 def write_documents(

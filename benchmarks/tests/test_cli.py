@@ -42,6 +42,9 @@ def test_methods_and_suites_are_listed():
         (["run", "--suite", "papr"], "Did you mean 'paper'?"),
         (["methods", "--suite", "papr"], "Did you mean 'paper'?"),
         (["render", "--out", "nowhere"], "no record to read at nowhere"),
+        (["figures", "compcars-drawn"], "no dataset 'compcars-drawn'; there are compcars"),
+        (["figures", "circle", "--suite", "papr"], "Did you mean 'paper'?"),
+        (["figures", "circle", "--suite", "paper", "--methods", "vid"], "Did you mean 'vdi'?"),
     ],
 )
 def test_a_wrong_name_is_one_line_and_code_2(arguments, message):

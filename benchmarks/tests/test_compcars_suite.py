@@ -2,20 +2,26 @@
 
 import pickle
 import warnings
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
-from domindex import Training
+from domindex import Training, VDIClassifier
 from domindex.datasets import files
 from domindex.datasets.paper import CAR_FILE
+from domindex.errors import InputError
 from domindex.neural.builtin_backbones import ResNet18
 from domindex_bench import Cell, find_suite, render_suite
+from domindex_bench.cli import app
 from domindex_bench.data.compcars import CompCars
 from domindex_bench.data.drawn_cars import write_generated_compcars
 from domindex_bench.figures import Outcome, group_figures
 from domindex_bench.methods import PAPERS_COLUMNS
+from domindex_bench.rendering import write_figures
 from domindex_bench.running import measure, run_benchmark
 from domindex_bench.suites import compcars
 from domindex_bench.suites.compcars import needs_features, needs_pictures
@@ -119,12 +125,44 @@ def test_table_3_has_what_was_measured_beside_the_paper():
         )
 
 
-def test_without_either_the_document_says_so():
-    cell = Cell("compcars", "compcars-generated", "knn", 0)
-    row = cell.ended("done", figures={"accuracy": 50.0}, fit_seconds=0.1)
-    assert "neither the photographs nor the authors' features were there" in render_suite(
-        SUITE, [row]
+def test_without_either_drawn_cars_fill_table_3_and_it_says_so():
+    rows = [
+        Cell("compcars", "compcars-generated", name, 0).ended(
+            "done", figures={"accuracy": 50.0}, fit_seconds=0.1
+        )
+        for name in ("dann-conv", "vdi")
+    ]
+    document = render_suite(SUITE, rows)
+    assert "Neither the photographs nor the authors' features were there" in document
+    empty = " | ".join("–" for _ in PAPERS_COLUMNS[2:-1])
+    assert f"| Drawn cars | measured | – | 50.0 | {empty} | 50.0 |" in document
+    assert "difference" not in document
+
+
+def test_every_method_of_table_3_runs_on_drawn_cars(small):
+    drawn = compcars.generated(None, 0)
+    able = [name for name, method in SUITE.methods.items() if not method.objection(drawn)]
+    assert {name.removesuffix("-conv") for name in able} >= set(PAPERS_COLUMNS)
+    assert "vdi" in able  # on the pixels
+
+
+def test_one_command_draws_the_map_by_viewpoint_and_by_year(small, tmp_path, monkeypatch):
+    def build(dataset, seed):
+        return VDIClassifier(pretraining_steps=1, steps=1, random_state=seed)
+
+    monkeypatch.setitem(SUITE.methods, "vdi", replace(SUITE.methods["vdi"], build=build))
+    result = CliRunner().invoke(
+        app, ["figures", "compcars-generated", "--methods", "vdi", "--out", str(tmp_path)]
     )
+    assert result.exit_code == 0, result.stderr
+    names = [f"compcars-generated-map-by-{what}.png" for what in ("viewpoint", "year")]
+    assert [Path(line).name for line in result.stdout.split()] == names
+    assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in names)
+
+
+def test_a_figure_of_a_method_that_cannot_run_there_says_why(small, tmp_path):
+    with pytest.raises(InputError, match="dann cannot run on compcars-generated: on pictures it"):
+        write_figures("compcars-generated", ["dann"], out=tmp_path)
 
 
 def test_groups_on_a_map_are_scored_by_neighbours_and_silhouette(small):

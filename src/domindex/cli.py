@@ -402,11 +402,11 @@ def figures(
     \b
     Example:
       domindex figures dg-15 --out figures
-      domindex figures dg-15 --method vdi
+      domindex figures dg-15 --method vdi,cross-domain
     """
     from domindex.reporting.paper_figures import paper_figures
 
-    for path in paper_figures(dataset, out, data_home, seed, method=method):
+    for path in paper_figures(dataset, out, data_home, seed, method=_names(method)):
         typer.echo(path)
 
 

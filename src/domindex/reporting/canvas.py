@@ -26,15 +26,24 @@ PLACES: tuple[Place, ...] = (*RIGHT, *LEFT, (0, 8, "center"), (0, -15, "center")
 
 def new_axes(ax: Any, height: float = HEIGHT) -> Any:
     """`ax`, or a fresh Axes of a figure that no window knows of, so many inches high."""
-    if ax is not None:
-        return ax
+    return _new_figure(1, height).add_subplot() if ax is None else ax
+
+
+def new_columns(n_columns: int) -> tuple[Any, list[Any]]:
+    """A figure that no window knows of, and Axes side by side, each laid out by itself."""
+    figure = _new_figure(n_columns, HEIGHT)
+    parts = figure.subfigures(1, n_columns, squeeze=False)[0]
+    return figure, [part.add_subplot() for part in parts]
+
+
+def _new_figure(n_columns: int, height: float) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise DomindexError(
             "Figures need matplotlib. Install it with: pip install 'domindex[plots]'"
         ) from None
-    return Figure(figsize=(WIDTH, height), layout="constrained").add_subplot()
+    return Figure(figsize=(n_columns * WIDTH, height), layout="constrained")
 
 
 def axes_for_rows(ax: Any, n_rows: int) -> Any:
@@ -121,6 +130,9 @@ def name_points(
 
     Call it last, when the axes have their limits.
     """
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=2.0, foreground="white")]  # lines may run behind a name
     texts = [short_name(name) for name in domains]
     under: list[Place | None] = [(0.0, -(below or 0.0), "center")] * len(texts)
     places = _beside(axes, texts, points) if below is None else under
@@ -128,7 +140,7 @@ def name_points(
         if place is not None:
             *offset, side = place
             label = axes.annotate(text, point, offset, textcoords="offset points", ha=side)
-            label.set(fontsize=FONT, parse_math=False, in_layout=False)
+            label.set(fontsize=FONT, parse_math=False, in_layout=False, path_effects=halo)
     return axes
 
 

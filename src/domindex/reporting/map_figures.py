@@ -36,7 +36,7 @@ DOT: dict[str, Any] = {"s": 70, "edgecolors": "black", "linewidths": 0.6, "zorde
 
 # colour, dash and width of an edge
 EDGES = {
-    "inferred": ("0.55", "-", 1.0),
+    "joined": ("0.55", "-", 1.0),
     "in both": ("#009E73", "-", 1.4),
     "inferred only": ("#D55E00", "--", 1.2),
     "true only": ("0.6", ":", 1.2),
@@ -243,25 +243,29 @@ def plot_domain_graph(
     --------
     >>> axes = plot_domain_graph(nx.path_graph(["a", "b", "c"]), nx.cycle_graph(["a", "b", "c"]))
     >>> [text.get_text() for text in axes.get_legend().get_texts()]
-    ['true only (1)', 'in both (2)', 'target']
+    ['in both (2)', 'true only (1)', 'target']
     """
     given = inferred
     if hasattr(given, "domain_graph"):
         inferred = given.domain_graph(n_neighbors=2)
     places = _graph_layout(inferred, truth, positions)
-    groups = {"inferred": list(inferred.edges)}
+    groups = {"joined": list(inferred.edges)}
     if truth is not None:
         groups = {
-            "true only": [edge for edge in truth.edges if not inferred.has_edge(*edge)],
-            "inferred only": [edge for edge in inferred.edges if not truth.has_edge(*edge)],
             "in both": [edge for edge in inferred.edges if truth.has_edge(*edge)],
+            "inferred only": [edge for edge in inferred.edges if not truth.has_edge(*edge)],
+            "true only": [edge for edge in truth.edges if not inferred.has_edge(*edge)],
         }
     axes = new_axes(ax)
+    thinner = min(1.0, 10.0 / max(sum(map(len, groups.values())), 1) ** 0.5)  # of many edges
     for label, edges in groups.items():
-        style = dict(zip(("color", "linestyle", "linewidth"), EDGES[label]))
-        for number, edge in enumerate(edges):
-            named = {} if number else {"label": f"{label} ({len(edges)})"}
-            axes.plot(*np.array([places[end] for end in edge]).T, zorder=1, **named, **style)
+        color, dash, width = EDGES[label]
+        style = {"color": color, "linestyle": dash, "linewidth": thinner * width}
+        if edges:
+            gap = (np.nan, np.nan)  # ends a line
+            lines = np.array([(places[one], places[other], gap) for one, other in edges])
+            name = f"{label} ({len(edges)})"
+            axes.plot(*lines.reshape(-1, 2).T, zorder=1, label=name, **style)
     points = np.array(list(places.values()))
     sources = source_marks(given, places, source_domains)
     draw_domains(axes, points, sources, **(DOT | {"s": 90}))

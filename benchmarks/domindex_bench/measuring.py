@@ -32,6 +32,7 @@ MEASUREMENTS = (
     "speed",
     "streaming",
     "tables",
+    "transfer",
 )
 
 Found = dict[str, Any]

@@ -1,10 +1,12 @@
-"""The twelve real datasets: what is known of them, and what is refused."""
+"""The real datasets: what is known of them, and what is refused."""
 
 import numpy as np
 import pytest
 
 from domindex.errors import DatasetError
-from domindex_bench.data.real import REAL, list_real_datasets, load_real_dataset
+from domindex_bench.data.real import MORE, REAL, load_real_dataset
+
+KNOWN = {**REAL, **MORE}
 
 
 @pytest.fixture(scope="module")
@@ -14,21 +16,21 @@ def real_data(paper_data):
     return paper_data
 
 
-@pytest.mark.parametrize("name", list_real_datasets())
+@pytest.mark.parametrize("name", [*REAL, *MORE])
 def test_every_dataset_is_what_its_entry_says(real_data, name):
     dataset = load_real_dataset(name, real_data)
-    assert dataset.task == REAL[name].task
+    assert dataset.task == KNOWN[name].task
     assert set(dataset.source_domains) < set(dataset.domains)
     assert set(np.unique(dataset.sample_domain)) == set(dataset.domains)
     assert len(dataset.X) == len(dataset.y) == len(dataset.sample_domain)
     assert dataset.y.ndim == (1 if dataset.task == "classification" else 2)
     assert np.isfinite(dataset.X).all()
-    assert REAL[name].origin in dataset.description
+    assert KNOWN[name].origin in dataset.description
 
 
-def test_twelve_files_with_a_checksum_each():
-    assert len(REAL) == 12
-    assert len({known.sha256 for known in REAL.values()}) == 12
+def test_twelve_and_sixteen_files_with_a_checksum_each():
+    assert (len(REAL), len(MORE)) == (12, 16)
+    assert len({known.sha256 for known in KNOWN.values()}) == 28
 
 
 def test_a_file_that_is_missing_names_where_its_rows_come_from(tmp_path):

@@ -19,6 +19,7 @@ from domindex.evaluation.metrics import (
     scores_by_domain,
     squared_error,
 )
+from domindex.evaluation.transfer import transfer_correlation, transfer_losses
 
 __all__ = [
     "cross_validate_domains",
@@ -37,4 +38,6 @@ __all__ = [
     "procrustes_agreement",
     "scores_by_domain",
     "squared_error",
+    "transfer_correlation",
+    "transfer_losses",
 ]

@@ -8,6 +8,7 @@ from domindex.committee.separability import (
     Separability,
     discriminability,
     measure_separability,
+    strictest_auc,
     two_sample_auc,
 )
 from domindex.committee.settings import ChoiceSettings
@@ -31,6 +32,12 @@ def test_shifted_samples_are_told_apart_the_more_the_further():
 def test_a_shape_is_seen_though_means_agree():
     rng = np.random.default_rng(0)
     assert two_sample_auc(rng.normal(size=(300, 2)), 4 * rng.normal(size=(300, 2))) > 0.8
+
+
+def test_the_strictest_of_several_classifiers_is_found_whichever_they_are():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(80, 2)), rng.normal(size=(80, 2)) + 1.0
+    assert strictest_auc(first, second) >= two_sample_auc(first, second, n_parts=10)
 
 
 def test_few_rows_tell_nothing():

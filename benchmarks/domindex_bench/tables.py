@@ -147,11 +147,14 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def by_method(summary: Summary, figure: str) -> str:
-    """A row per method, a column per dataset."""
+def by_method(summary: Summary, figure: str | None = None) -> str:
+    """A row per method, a column per dataset; without `figure`, what each dataset is about."""
     suite, datasets = summary.suite, summary.datasets
     rows = [
-        [suite.method_title(method), *(summary.text(name, method, figure) for name in datasets)]
+        [
+            suite.method_title(method),
+            *(summary.text(name, method, figure or summary.headline(name)) for name in datasets),
+        ]
         for method in summary.methods
     ]
     return markdown(["", *map(suite.title_of, datasets)], rows)

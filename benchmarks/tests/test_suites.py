@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from domindex import Training
 from domindex.datasets import make_circle
 from domindex.errors import InputError
 from domindex_bench import Cell, find_suite, list_suites
@@ -60,7 +59,7 @@ def test_uneven_domains_have_5_to_500_rows():
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_every_ablation_fits_and_predicts(name):
     model = find_suite("ablation").methods[name].build(SMALL, 0)
-    model.set_params(training=Training(index_steps=2, steps=2))
+    model.set_params(pretraining_steps=2, steps=2)
     model.fit(
         SMALL.X,
         SMALL.y,

@@ -63,7 +63,7 @@ def answers(model):
         {"prior": "network", "local_index": "projection"},
         {"aggregation": "mean", "geodesics": True, "random_state": np.random.RandomState(3)},
     ],
-    ids=str,
+    ids=["network", "affine", "own prior", "mean"],
 )
 @pytest.mark.parametrize("kind", [VDIClassifier, VDIRegressor])
 def test_a_loaded_model_predicts_bit_for_bit(kind, settings, tmp_path):
@@ -250,7 +250,8 @@ def test_it_shows_its_map_and_says_that_it_forecasts_nothing(classifier, tmp_pat
     assert "VDIClassifier" in classifier._html_repr()
     assert classifier.report(tmp_path / "report.html").stat().st_size > 0
     assert classifier.timings_["stage"].tolist() == ["training", "explaining"]
-    assert classifier.get_feature_names_out().tolist() == ["vdiclassifier0", "vdiclassifier1"]
+    names = [f"vdiclassifier{number}" for number in range(4)]
+    assert classifier.get_feature_names_out().tolist() == names
 
 
 def test_one_source_more_dimensions_than_domains_and_constant_values_are_served():

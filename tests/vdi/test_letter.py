@@ -1,6 +1,7 @@
 """The paper's model: every equation has its code, and the estimator does what it says."""
 
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ import torch
 from domindex import VDIClassifier, VDIRegressor
 from domindex.datasets import make_circle
 from domindex.errors import InputError
+from domindex.neural.batches import DomainFacts
 from domindex.vdi import adversary, aggregation, bound, fitting, model, networks
+from domindex.vdi.learning import distance_rank
 from domindex.vdi.presets import PRESETS
 
 SHORT = {"pretraining_steps": 6, "steps": 12, "refresh_every": 5, "random_state": 0}
@@ -31,7 +34,7 @@ EQUATIONS = {
     14: fitting.local_indices,
     15: aggregation.raw_index,
     16: aggregation.raw_index,
-    17: model.GlobalIndexNetwork,
+    17: networks.GlobalIndexEncoder,
     18: adversary.Adversary,
     19: adversary.domain_loss,
     20: model.VariationalObjective,
@@ -66,8 +69,8 @@ def test_both_indices_and_probabilities_come_out(circle, vdi):
     rows = {"sample_domain": circle.sample_domain}
     assert vdi.domain_indices_.shape == vdi.domain_index_std_.shape == (6, 2)
     assert (vdi.domain_index_std_ > 0).all()
-    assert vdi.transform(circle.X).shape == (180, 2)
-    assert vdi.encode(circle.X, **rows).shape == (180, 2)
+    assert vdi.transform(circle.X).shape == (180, 4)
+    assert vdi.encode(circle.X, **rows).shape == (180, 32)
     np.testing.assert_allclose(vdi.predict_proba(circle.X, **rows).sum(axis=1), 1.0)
     assert {"label_prediction", "adversary", "contrastive"} <= set(vdi.history_.columns)
 
@@ -123,6 +126,7 @@ def test_a_new_domain_is_placed_by_its_rows(circle, vdi):
         {"local_index": "projection"},
         {"geodesics": True},
         {"smoothness_weight": 1.0},
+        {"admission": 0.0},
         {"pretraining_steps": 0},
     ],
     ids=str,
@@ -131,7 +135,8 @@ def test_every_option_is_heard(circle, vdi, option):
     other = fitted(circle, **option)
     rows = {"sample_domain": circle.sample_domain}
     assert np.isfinite(other.predict_proba(circle.X, **rows)).all()
-    assert not np.allclose(other.encode(circle.X, **rows), vdi.encode(circle.X, **rows))
+    ours, theirs = (model.predict_proba(circle.X, **rows) for model in (other, vdi))
+    assert not np.allclose(ours, theirs)
 
 
 def test_a_tied_prior_costs_nothing(circle, vdi):
@@ -214,3 +219,30 @@ def test_the_encoding_uses_x_u_and_beta():
         tensor.requires_grad_(True)
     (network(*given).mean ** 3).sum().backward()
     assert all(tensor.grad.abs().sum() > 0 for tensor in given)
+
+
+def test_targets_are_admitted_by_their_way_along_the_map_from_the_sources():
+    angles = np.linspace(
+        0.0, 1.5 * np.pi, 7
+    )  # the last lies next to the first, but the way is long
+    places = np.c_[np.cos(angles), np.sin(angles)]
+    is_source = np.arange(9) < 2
+    assert distance_rank(places, is_source).tolist() == [-1, -1, *range(7)]
+
+
+def test_only_admitted_domains_face_the_adversary(circle):
+    module = fitted(circle)._module.float()
+    facts = DomainFacts(torch.arange(3), torch.zeros(3, 2), torch.ones(3, 3, dtype=torch.bool))
+    objective = model.VariationalObjective(module, None, None)
+    batch, latents = SimpleNamespace(facts=facts), SimpleNamespace(z=torch.randn(3, 4, 5))
+    assert objective.adversary_inputs(batch, latents)[0] is latents.z
+    objective.admitted = torch.tensor([True, False, True])
+    z, known = objective.adversary_inputs(batch, latents)
+    assert torch.equal(z, latents.z[[0, 2]])
+    assert known.numbers.tolist() == [0, 2]
+    assert known.links.shape == (2, 2)
+
+
+def test_a_share_beyond_all_steps_is_refused(circle):
+    with pytest.raises(InputError, match=r"admission is 1\.5\. Choose a share from 0 to 1"):
+        fitted(circle, admission=1.5)

@@ -107,7 +107,9 @@ def two_sample_auc(
     parts = StratifiedKFold(n_parts, shuffle=True, random_state=0).split(rows, side)
     for train, test in parts:
         with on_this_machine():
-            fitted = clone(small_boosting() if classifier is None else classifier).fit(rows[train], side[train])
+            fitted = clone(small_boosting() if classifier is None else classifier).fit(
+                rows[train], side[train]
+            )
             scores[test] = fitted.predict_proba(rows[test])[:, 1]
     return float(roc_auc_score(side, scores))
 

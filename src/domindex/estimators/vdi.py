@@ -144,11 +144,11 @@ class VariationalEstimator(MappedEstimator):
         index_dim: int = 2,
         local_dim: int | None = None,
         latent_dim: int | None = None,
-        width: int = 64,
+        width: int = 128,
         aggregation: str = "sliced",
-        adversary: str | None = "graph",
+        adversary: str | None = "graph+domain",
         adversary_weight: float = 2.0,
-        input_weight: float = 1.0,
+        input_weight: float = 10.0,
         label_weight: float = 1.0,
         local_weight: float = 0.1,
         entropy_weight: float = 0.1,
@@ -162,9 +162,10 @@ class VariationalEstimator(MappedEstimator):
         blocks: bool = False,
         smoothness_weight: float = 0.0,
         strain_weight: float = 0.0,
-        pretraining_steps: int = 150,
-        steps: int = 900,
+        pretraining_steps: int = 200,
+        steps: int = 400,
         refresh_every: int = 50,
+        admission: float = 0.6,
         batch_size: int = 32,
         learning_rate: float = 1e-3,
         backbone: Any = None,
@@ -196,6 +197,7 @@ class VariationalEstimator(MappedEstimator):
         self.pretraining_steps = pretraining_steps
         self.steps = steps
         self.refresh_every = refresh_every
+        self.admission = admission
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.backbone = backbone
@@ -225,7 +227,7 @@ class VariationalEstimator(MappedEstimator):
         Examples
         --------
         >>> vdi.transform(data.X).shape
-        (100, 2)
+        (100, 4)
         """
         return self._local(self._scaler.apply_flat(self._check_rows(X)))
 
@@ -236,7 +238,7 @@ class VariationalEstimator(MappedEstimator):
         Examples
         --------
         >>> vdi.encode(data.X, **rows).shape
-        (100, 2)
+        (100, 32)
         """
         return self._encode(*self._check_query(X, sample_domain, warn=True))
 
@@ -336,7 +338,8 @@ class VariationalEstimator(MappedEstimator):
                 adversary = self._build_adversary(module.sizes, data.n_domains)
             neighbors = (3,) if self.geodesics else ()
             how = self.aggregation, neighbors, self.refresh_every
-            refresh = IndexRefresh(module, rows, *how, context.rng, context.torch_rng, settings)
+            chance = context.rng, context.torch_rng
+            refresh = IndexRefresh(module, rows, *how, *chance, settings, self.admission)
             self._module, self._raw = train_model(
                 refresh, self._term_weights(), adversary, context.trainer, self.blocks
             )
@@ -356,9 +359,9 @@ class VariationalEstimator(MappedEstimator):
         n_features = data.inputs[0].size
         sizes = ModelSizes(
             n_features,
-            self.local_dim or min(n_features, 4),
+            self.local_dim or 4,
             self.index_dim,
-            self.latent_dim or min(n_features, 16),
+            self.latent_dim or (min(n_features, 16) if self.encoder == "affine" else 32),
             self.width,
             affine=self.encoder == "affine",
             tied=self.prior == "tied",
@@ -429,8 +432,10 @@ class VariationalEstimator(MappedEstimator):
         optional = [name for name in ("local_dim", "latent_dim") if getattr(self, name) is not None]
         require_counts(self, "width", "steps", "refresh_every", "batch_size", *optional)
         weights = [name for name in self.get_params() if name.endswith("_weight")]
-        require_numbers(self, "pretraining_steps", *weights)
+        require_numbers(self, "pretraining_steps", "admission", *weights)
         require_numbers(self, "learning_rate", above_zero=True)
+        if self.admission > 1:
+            raise InputError(f"admission is {self.admission}. Choose a share from 0 to 1.")
         adversary = [] if self.adversary is None else ["adversary"]
         require_texts(self, *CHOICES, *adversary)
         for name, known in CHOICES.items():
@@ -463,8 +468,8 @@ class VDIClassifier(VariationalEstimator):
     Parameters
     ----------
     index_dim : components of the global index β
-    local_dim : components of the local index u; None is 4, or the features where they are fewer
-    latent_dim : components of z; None is 16, or the features where they are fewer
+    local_dim : components of the local index u; None is 4
+    latent_dim : components of z; None is 32
     width : size of hidden layers
     aggregation : from u to the raw index: "sliced", "exact" or "sinkhorn" transport and scaling, or
         the "mean" of u
@@ -485,6 +490,8 @@ class VDIClassifier(VariationalEstimator):
     strain_weight : a named option: how little the affine map may stretch
     pretraining_steps, steps : of q(u|x) and p(x|u) alone, then of everything
     refresh_every : steps between two drawings of the raw index
+    admission : share of the steps after which every target takes part in the adversary, nearest to
+        the sources first; 0 lets all take part from the start
     batch_size : rows of each domain in a step
     learning_rate : its peak
     backbone : a frozen `Backbone`, whose features of pictures or signals stand for x

@@ -1,7 +1,7 @@
 """From the local indices of all rows to one raw index a domain: equations 15 and 16.
 
 The paper's text calls equations 14 to 17 "8 to 11": 14 is `fitting.local_indices`, 17 the network
-`GlobalIndexNetwork`.
+`GlobalIndexEncoder`.
 """
 
 from __future__ import annotations

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from sklearn.metrics import euclidean_distances
 
 from domindex.arrays import Floats
+from domindex.geometry import geodesic_distances
 from domindex.geometry.domain_map import DomainMap
 from domindex.neural.batches import BatchSampler, TrainingRows
 from domindex.neural.layers import RunningStatistics
@@ -27,7 +30,11 @@ from domindex.vdi.model import (
 
 @dataclass
 class IndexRefresh(Callback):
-    """Draws the raw index from all u every so many steps, and turns it onto the one before."""
+    """Draws the raw index from all u every so many steps, and turns it onto the one before.
+
+    `admission` is the share of the steps after which all targets take part in the adversary; they
+    join by their `rank`.
+    """
 
     module: VariationalModel
     rows: TrainingRows
@@ -37,7 +44,9 @@ class IndexRefresh(Callback):
     rng: np.random.Generator
     torch_rng: TorchRng
     settings: TrainingSettings
+    admission: float = 0.0
     current: DomainMap | None = None
+    rank: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def draw(self, module: VariationalModel) -> DomainMap:
         """Equations 14 to 16 on the means of q(u|x) of all rows."""
@@ -50,6 +59,7 @@ class IndexRefresh(Callback):
             self.neighbors,
             None if before is None else before.coordinates,
         )
+        self.rank = distance_rank(self.current.coordinates, self.rows.data.is_source)
         return self.current
 
     def batches(self, module: VariationalModel) -> BatchSampler:
@@ -63,6 +73,24 @@ class IndexRefresh(Callback):
         still = isinstance(objective, VariationalObjective) and objective.blocks
         if step and step % self.every == 0 and not still:
             phase.batches = self.batches(self.module)
+        if isinstance(objective, VariationalObjective) and self.admission:
+            share = min(1.0, step / (self.admission * phase.n_steps))
+            n_targets = max(1, int(np.ceil(share * (~self.rows.data.is_source).sum())))
+            objective.admitted = torch.as_tensor(
+                self.rank < n_targets, device=self.rows.inputs.device
+            )
+
+
+def distance_rank(places: Floats, sources: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(domains,) targets numbered from 0, those nearest to a source first; sources are -1.
+
+    Near means along the map, from domain to domain: a domain is aligned with those that came before
+    it, and which way round it belongs follows from them.
+    """
+    away = geodesic_distances(euclidean_distances(places), 2)[:, sources].min(axis=1)
+    away[sources] = -1.0
+    rank = np.argsort(np.argsort(away, kind="stable"), kind="stable")
+    return np.where(sources, -1, rank - sources.sum())
 
 
 def train_model(

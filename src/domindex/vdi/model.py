@@ -11,14 +11,15 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
-from domindex.neural.batches import Batch
-from domindex.neural.layers import GaussianHead, Whitening, bounded_scale, mlp, start_small
+from domindex.neural.batches import Batch, DomainFacts
+from domindex.neural.layers import GaussianHead, bounded_scale, mlp, start_small
 from domindex.neural.training import Objective, Terms
 from domindex.vdi import bound
 from domindex.vdi.adversary import Adversary
 from domindex.vdi.alignments import AffineAlignment
 from domindex.vdi.module import Indices, Latents, draw
 from domindex.vdi.networks import (
+    GlobalIndexEncoder,
     InputDecoder,
     LocalIndexDecoder,
     LocalIndexEncoder,
@@ -58,71 +59,66 @@ class ModelSizes:
     projection: bool = False  # q(u|x) starts at a projection of x
 
 
-class GlobalIndexNetwork(nn.Module):
-    """Equation 17: q(β|u) = N(μ_r(β^r), σ_r²(β^r)) of the raw index β^r.
-
-    μ_r starts at β^r itself: the map is where transport and scaling put it, and moves only where
-    the objective gains from it.
-    """
-
-    log_variance = (-8.0, -2.0)
-
-    def __init__(self, index_dim: int, width: int) -> None:
-        super().__init__()
-        self.network = mlp(index_dim, 2 * index_dim, width, depth=1)
-        start_small(self.network, 0.1)
-
-    def forward(self, raw_index: Tensor) -> Normal:
-        shift, raw = self.network(raw_index).chunk(2, dim=-1)
-        scale = bounded_scale(raw, *self.log_variance)
-        return Normal(raw_index + shift, scale, validate_args=False)
-
-
 class EncodingNetwork(nn.Module):
     """Equation 8: q(z|x,u,β), a network of all three.
 
-    u and β scale and shift the first layer of x, so that domains may turn and stretch x before it
-    is encoded. The mean is whitened over the batch: z cannot hide its domain by shrinking.
+    β chooses an affine map of x that starts at the identity, so that a domain may turn, stretch and
+    shift x; what comes out goes with u through hidden layers. The mean has a layer norm: z cannot
+    hide its domain by shrinking. Of more than `max_moved` features as many learned combinations
+    are moved.
     """
 
     log_variance = (-8.0, 0.0)
+    max_moved = 32
 
     def __init__(self, sizes: ModelSizes) -> None:
         super().__init__()
-        width, n_given = sizes.width, sizes.local_dim + sizes.index_dim
-        self.given = nn.Sequential(
-            nn.Linear(n_given, width), nn.Tanh(), nn.Linear(width, 2 * width)
+        width, n_features = sizes.width, sizes.n_features
+        moved = min(n_features, self.max_moved)
+        self.seen = nn.Identity() if moved == n_features else nn.Linear(n_features, moved)
+        self.moved = moved
+        self.motion = nn.Sequential(
+            nn.Linear(sizes.index_dim, width), nn.Tanh(), nn.Linear(width, moved * (moved + 1))
         )
-        self.first = nn.Linear(sizes.n_features, width)
-        self.mean = nn.Linear(width, sizes.latent_dim)
-        self.scale = mlp(sizes.n_features + n_given, sizes.latent_dim, width, depth=1)
-        self.norm = Whitening(sizes.latent_dim)
+        start_small(self.motion, 0.1)
+        self.mean = mlp(moved + sizes.local_dim, sizes.latent_dim, width, depth=2)
+        self.scale = scale_network(sizes)
 
     def forward(self, x: Tensor, u: Tensor, beta: Tensor) -> Normal:
         """Of x (domains, batch, features), u (domains, batch, ·) and β (domains, ·)."""
-        given = torch.cat([u, beta[:, None, :].expand(*x.shape[:2], -1)], dim=-1)
-        stretch, shift = self.given(given).chunk(2, dim=-1)
-        hidden = torch.relu(self.first(x) * (1.0 + stretch) + shift)
-        mean = self.norm(self.mean(hidden).flatten(0, 1)).view(*x.shape[:2], -1)
-        raw = self.scale(torch.cat([x, given], dim=-1))
-        return Normal(mean, bounded_scale(raw, *self.log_variance), validate_args=False)
+        rows = self.seen(x)
+        motion = self.motion(beta).unflatten(-1, (self.moved + 1, self.moved))
+        rows = rows + torch.baddbmm(motion[:, -1:], rows, motion[:, :-1])
+        mean = self.mean(torch.cat([rows, u], dim=-1))
+        mean = nn.functional.layer_norm(mean, mean.shape[-1:])
+        return Normal(mean, encoding_scale(self.scale, x, u, beta), validate_args=False)
 
 
-class AffineEncoding(EncodingNetwork):
+def scale_network(sizes: ModelSizes) -> nn.Sequential:
+    """The network of the deviations of z."""
+    n_given = sizes.n_features + sizes.local_dim + sizes.index_dim
+    return mlp(n_given, sizes.latent_dim, sizes.width, depth=1)
+
+
+def encoding_scale(network: nn.Module, x: Tensor, u: Tensor, beta: Tensor) -> Tensor:
+    """The deviations of z, (domains, batch, latent_dim)."""
+    given = torch.cat([x, u, beta[:, None, :].expand(*x.shape[:2], -1)], dim=-1)
+    return bounded_scale(network(given), *EncodingNetwork.log_variance)
+
+
+class AffineEncoding(nn.Module):
     """A named option: the mean of q(z|x,u,β) is a whitened affine map of x that β chooses."""
 
     def __init__(self, sizes: ModelSizes) -> None:
-        super().__init__(sizes)
-        del self.given, self.first, self.mean, self.norm
+        super().__init__()
+        self.scale = scale_network(sizes)
         self.alignment = AffineAlignment(
             sizes.n_features, sizes.index_dim, sizes.width, sizes.latent_dim
         )
 
     def forward(self, x: Tensor, u: Tensor, beta: Tensor) -> Normal:
         mean, _ = self.alignment(x, beta)
-        given = torch.cat([x, u, beta[:, None, :].expand(*x.shape[:2], -1)], dim=-1)
-        scale = bounded_scale(self.scale(given), *self.log_variance)
-        return Normal(mean, scale, validate_args=False)
+        return Normal(mean, encoding_scale(self.scale, x, u, beta), validate_args=False)
 
 
 class VariationalModel(nn.Module):
@@ -143,7 +139,7 @@ class VariationalModel(nn.Module):
             self.local_encoder = LocalIndexEncoder(n_features, local_dim, width)
         else:
             self.local_encoder = GaussianHead(n_features, local_dim, width, 2, (-6.0, 0.0))
-        self.index_encoder = GlobalIndexNetwork(sizes.index_dim, width)
+        self.index_encoder = GlobalIndexEncoder(sizes.index_dim, width)
         self.data_encoder = (AffineEncoding if sizes.affine else EncodingNetwork)(sizes)
         self.data_prior = None if sizes.tied else EncodingNetwork(sizes)
         self.input_decoder = InputDecoder(local_dim, n_features, width)
@@ -248,6 +244,17 @@ class VariationalObjective(PretrainingObjective):
         super().__init__(module, weights)
         self._adversary = [adversary]
         self.blocks = blocks
+        self.admitted: Tensor | None = None  # (domains,) bool: who takes part in the adversary
+
+    def adversary_inputs(self, batch: Batch, latents: Latents) -> tuple[Tensor, DomainFacts]:
+        """z and facts of the domains that are admitted."""
+        facts = batch.facts
+        if self.admitted is None or self.admitted.all():
+            return latents.z, facts
+        here = self.admitted[facts.numbers]
+        links = facts.links[here][:, here]
+        known = DomainFacts(facts.numbers[here], facts.beta[here], links, facts.generator)
+        return latents.z[here], known
 
     def infer(self, batch: Batch) -> Latents:
         return self.module.infer(

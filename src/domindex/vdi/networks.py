@@ -56,9 +56,10 @@ class LocalIndexEncoder(nn.Module):
 
 
 class GlobalIndexEncoder(nn.Module):
-    """q(β|u) from the raw index: that is its mean, and its scale is learned.
+    """Equation 17: q(β|u) = N(β^r, σ_r²(β^r)) of the raw index β^r.
 
-    A learned mean gains nothing that the networks behind it could not do, and bends the map.
+    The mean is the raw index itself, as in the authors' release; only the scale is learned. A
+    learned mean gains nothing that the networks behind it could not do, and bends the map.
     """
 
     log_variance = (-8.0, -2.0)

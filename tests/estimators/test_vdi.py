@@ -247,6 +247,8 @@ def test_it_shows_its_map_and_says_that_it_forecasts_nothing(classifier, tmp_pat
     assert classifier.map_["role"].tolist() == ["source"] * 3 + ["target"] * 3
     assert classifier.plot_map().get_xlabel() == "domain index 1"
     assert "no forecast" in classifier.summary()
+    with pytest.raises(InputError, match=r"VDIClassifier does not forecast.*CrossDomainClassifier"):
+        classifier.forecast(CIRCLE.X, sample_domain=NAMES)
     assert "VDIClassifier" in classifier._html_repr()
     assert classifier.report(tmp_path / "report.html").stat().st_size > 0
     assert classifier.timings_["stage"].tolist() == ["training", "explaining"]

@@ -229,7 +229,7 @@ def test_targets_are_admitted_by_their_way_along_the_map_from_the_sources():
 
 
 def test_only_admitted_domains_face_the_adversary(circle):
-    module = fitted(circle)._module.float()
+    module = fitted(circle)._indices.module.float()
     facts = DomainFacts(torch.arange(3), torch.zeros(3, 2), torch.ones(3, 3, dtype=torch.bool))
     objective = model.VariationalObjective(module, None, None)
     batch, latents = SimpleNamespace(facts=facts), SimpleNamespace(z=torch.randn(3, 4, 5))

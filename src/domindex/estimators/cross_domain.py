@@ -166,17 +166,6 @@ class CrossDomainModel(MappedEstimator):
             built = builder.fit_members(weighing)
         self._set_attributes(built, builder)
 
-    def forecast(self, X: Any, *, sample_domain: Any = None) -> pd.DataFrame:
-        """What to expect of predictions in the domains of these rows: `forecast_` for any rows.
-
-        Examples
-        --------
-        >>> model.forecast(data.X, **rows)["domain"].tolist()
-        [0, 1, 2, 3, 4]
-        """
-        rows = self._indices.placed(*self._check_query(X, sample_domain))
-        return self._forecast(rows, self._flag(rows))
-
     def summary(self) -> str:
         """What was chosen and why, and what to expect, in words.
 

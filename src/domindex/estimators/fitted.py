@@ -155,6 +155,17 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         expected = self._forecast(rows, flagged)[[self._forecast_column, "low", "high"]]
         return pd.concat([table, expected], axis=1)
 
+    def forecast(self, X: Any, *, sample_domain: Any = None) -> pd.DataFrame:
+        """What to expect of predictions in the domains of these rows: `forecast_` for any rows.
+
+        Examples
+        --------
+        >>> model.forecast(data.X, **rows)["domain"].tolist()
+        [0, 1, 2, 3, 4]
+        """
+        rows = self._indices.placed(*self._check_query(X, sample_domain))
+        return self._forecast(rows, self._flag(rows))
+
     def _placement_table(self, rows: PlacedRows) -> pd.DataFrame:
         """A row a domain: its place and its nearest known domains, itself not among them."""
         known = self._indices.domain_map.index.domains
@@ -252,8 +263,12 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         return self.add_domains(X, sample_domain=names)
 
     def _forecast(self, rows: PlacedRows, off_map: list[Hashable | None]) -> pd.DataFrame:
-        """What to expect in the domains of these rows, of a model that forecasts."""
-        raise NotImplementedError
+        """What to expect in the domains of these rows."""
+        name = type(self).__name__
+        raise InputError(
+            f"{name} does not forecast: no source was held out while it was fitted. Use "
+            f"{name.replace('VDI', 'CrossDomain')}, or compare with labels once there are some."
+        )
 
     def _column_names(self, data: DomainData) -> list[Hashable] | None:
         """Of inputs that are columns of a table; None of others."""

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
-from torch.distributions import Categorical
+from torch.distributions import Categorical, Distribution
 
 from domindex.arrays import Floats
 from domindex.committee.committee import Prediction
-from domindex.committee.context import Timings, Workers, fit_context
+from domindex.committee.context import Workers, fit_context
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.record import FitRecord
 from domindex.errors import InputError
 from domindex.estimators.base import Names
 from domindex.estimators.fitted import MappedEstimator, MappedRegressor, warn_of_collapse
-from domindex.estimators.frames import FitArguments, warn_off_map
+from domindex.estimators.frames import warn_off_map
 from domindex.estimators.streaming import streams
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.domain_map import DomainMap
 from domindex.geometry.off_map import OffMapTest
-from domindex.inputs import DomainData, group_rows
+from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task
 from domindex.inputs.parameters import (
     MAX_DIMENSIONS,
@@ -39,9 +39,9 @@ from domindex.neural.backbones import as_backbone
 from domindex.neural.batches import TrainingRows
 from domindex.neural.settings import Training, TrainingSettings, find_device
 from domindex.neural.weights import Sizes, count, counts, network_from_state, network_state
-from domindex.persistence.stage_cache import StageCache
+from domindex.representations import PlacedRows
 from domindex.vdi.adversary import KINDS, Adversary
-from domindex.vdi.aggregation import AGGREGATIONS, as_clouds, locate
+from domindex.vdi.aggregation import AGGREGATIONS, as_clouds
 from domindex.vdi.learning import IndexRefresh, encode_domain, train_model
 from domindex.vdi.model import ModelSizes, TermWeights, VariationalModel
 from domindex.vdi.networks import (
@@ -136,6 +136,7 @@ class VariationalEstimator(MappedEstimator):
         "indices": VariationalIndices,
         "outputs": OutputScaler,
     }
+    _indices: VariationalIndices
     _outputs: OutputScaler | None = None
 
     def __init__(
@@ -221,17 +222,6 @@ class VariationalEstimator(MappedEstimator):
         return cls(**{**find_preset(name), **changes})
 
     @streams
-    def transform(self, X: Any) -> Floats:
-        """The local index u of every row, (rows, local_dim): needs no domain.
-
-        Examples
-        --------
-        >>> vdi.transform(data.X).shape
-        (100, 4)
-        """
-        return self._local(self._scaler.apply_flat(self._check_rows(X)))
-
-    @streams
     def encode(self, X: Any, *, sample_domain: Any = None) -> Floats:
         """The mean of the encoding z of every row, (rows, latent_dim).
 
@@ -240,7 +230,7 @@ class VariationalEstimator(MappedEstimator):
         >>> vdi.encode(data.X, **rows).shape
         (100, 32)
         """
-        return self._encode(*self._check_query(X, sample_domain, warn=True))
+        return self._encode(self._indices.placed(*self._check_query(X, sample_domain, warn=True)))
 
     def summary(self) -> str:
         """What predicts, and what is not known of it, in words.
@@ -259,58 +249,6 @@ class VariationalEstimator(MappedEstimator):
             "some."
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_domain: Any = None,
-        source_domains: Iterable[Hashable] | None = None,
-    ) -> Self:
-        """Learn from all inputs and the sources' labels.
-
-        Parameters
-        ----------
-        X, y, sample_domain, source_domains : as in `CrossDomainClassifier.fit`
-
-        Examples
-        --------
-        >>> vdi.source_domains_
-        [0, 1, 2]
-        """
-        given, timings = FitArguments(X, y, sample_domain, source_domains), Timings()
-        with self._copy_to_fit(given, StageCache()) as (model, data):
-            n_features, most = data.inputs[0].size, self.latent_dim or 0
-            if self.encoder == "affine" and most > n_features:
-                raise InputError(
-                    f"latent_dim is {most}, and an affine map of {n_features} features has no more "
-                    "components than these. Choose fewer, or encoder='network'."
-                )
-            with timings.stage("training"):
-                model._fit_data(data)
-            with timings.stage("explaining"):
-                model._describe(data)
-            model.timings_ = timings.table()
-        return self
-
-    def _describe(self, data: DomainData) -> None:
-        """What is known of the domains' inputs: who is off the map, and how columns differ."""
-        clouds = scaled_clouds(data, self._scaler)
-        self._off_map_test = OffMapTest.fit(data.domains, clouds, np.zeros((clouds[0].shape[1], 0)))
-        names = self._column_names(data)
-        self._record = FitRecord.of(None, None, data, names, 0, Workers(None, 1))
-        given = self._scaler, self._module, self._raw, self.aggregation
-        self._set_fitted(VariationalIndices(*given))
-        some = np.isin(data.row_domains, (0, 1, 2))
-        rows = [name for name, one in zip(data.row_names, some) if one]
-        warn_of_collapse(self.domain_indices_, self._encode(data.inputs[some], rows))
-
-    def _set_fitted(self, indices: FittedIndices) -> None:
-        super()._set_fitted(indices)
-        assert isinstance(indices, VariationalIndices)
-        self._scaler, self._module, self._raw = indices.scaler, indices.module, indices.domain_map
-        self._set_index()
-
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         if (self._outputs is None) != (self.task_ == "classification"):
@@ -323,12 +261,15 @@ class VariationalEstimator(MappedEstimator):
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
         )
-        self._scaler, self._outputs = InputScaler.fit(data), None
-        scaled = self._scaler.apply_flat(data.inputs)
+        scaler, self._outputs = InputScaler.fit(data), None
+        scaled = scaler.apply_flat(data.inputs)
         training = Training(device=self.device)
-        with fit_context(
-            data, Network(width=self.width), training, settings, self._seed(), self.verbose
-        ) as context:
+        with (
+            fit_context(
+                data, Network(width=self.width), training, settings, self._seed(), self.verbose
+            ) as context,
+            context.timings.stage("training"),
+        ):
             rows = TrainingRows.of(data, scaled, context.device)
             if data.task == "regression":
                 self._outputs = OutputScaler.fit(data.labels[data.row_is_source])
@@ -340,23 +281,32 @@ class VariationalEstimator(MappedEstimator):
             how = self.aggregation, neighbors, self.refresh_every
             chance = context.rng, context.torch_rng
             refresh = IndexRefresh(module, rows, *how, *chance, settings, self.admission)
-            self._module, self._raw = train_model(
+            module, raw = train_model(
                 refresh, self._term_weights(), adversary, context.trainer, self.blocks
             )
         self.history_ = context.history.to_frame()
-        self._set_index()
+        self._set_fitted(VariationalIndices(scaler, module, raw, self.aggregation))
+        with context.timings.stage("explaining"):
+            self._describe(data)
+        self.timings_ = context.timings.table()
 
-    def _set_index(self) -> None:
-        """β: the means and deviations of q(β|u) at the raw index of every domain."""
-        with torch.no_grad():
-            index = self._module.index_encoder(torch.tensor(self._raw.coordinates))
-        self.domain_indices_ = index.mean.numpy()
-        self.domain_index_std_ = index.stddev.numpy()
-        self.domain_index_ = replace(self._raw.index, coordinates=self.domain_indices_)
-        self._places = dict(zip(self._raw.index.domains, self._raw.coordinates))
+    def _describe(self, data: DomainData) -> None:
+        """What is known of the domains' inputs: who is off the map, and how columns differ."""
+        clouds = scaled_clouds(data, self._indices.scaler)
+        self._off_map_test = OffMapTest.fit(data.domains, clouds, np.zeros((clouds[0].shape[1], 0)))
+        names = self._column_names(data)
+        self._record = FitRecord.of(None, None, data, names, 0, Workers(None, 1))
+        rows = PlacedRows.of_map(data, self._indices.domain_map)
+        some = rows.only({one.name for one in rows.domains[:3]})
+        warn_of_collapse(self.domain_indices_, self._encode(some))
 
     def _build(self, data: DomainData) -> VariationalModel:
-        n_features = data.inputs[0].size
+        n_features, most = data.inputs[0].size, self.latent_dim or 0
+        if self.encoder == "affine" and most > n_features:
+            raise InputError(
+                f"latent_dim is {most}, and an affine map of {n_features} features has no more "
+                "components than these. Choose fewer, or encoder='network'."
+            )
         sizes = ModelSizes(
             n_features,
             self.local_dim or 4,
@@ -399,29 +349,22 @@ class VariationalEstimator(MappedEstimator):
             strain=self.strain_weight,
         )
 
-    def _local(self, scaled: Floats) -> Floats:
-        with torch.no_grad():
-            rows = torch.tensor(scaled, dtype=torch.float64)
-            return self._module.local_posterior(rows).mean.numpy()
-
-    def _encode(self, inputs: NDArray, names: Names) -> Floats:
-        scaled = self._scaler.apply_flat(inputs)
-        z = np.empty((len(scaled), self._module.sizes.latent_dim))
-        for name, rows in group_rows(names, len(scaled)):
-            place = self._place(name, scaled[rows])
-            z[rows] = encode_domain(self._module, scaled[rows], place).numpy()
+    def _encode(self, rows: PlacedRows) -> Floats:
+        module, scaled = self._indices.module, self._indices.scaler.apply_flat(rows.inputs)
+        z = np.empty((len(scaled), module.sizes.latent_dim))
+        for domain in rows.domains:
+            z[domain.rows] = encode_domain(module, scaled[domain.rows], domain.place).numpy()
         return z
 
-    def _place(self, name: Hashable | None, scaled: Floats) -> Floats:
-        """The raw index of a domain; of one never seen, by its rows."""
-        if name in self._places:
-            return self._places[name]
-        return locate(self._raw, self._local(scaled), self.aggregation)
+    def _distribution(self, inputs: NDArray, names: Names) -> Distribution:
+        """p(y|z) of every row, of values on their own scale."""
+        rows = self._indices.placed(inputs, names)
+        warn_off_map(self._flag(rows))
+        with torch.no_grad():
+            return self._indices.module.predict(torch.tensor(self._encode(rows)))
 
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
-        warn_off_map(self._flag(self._indices.placed(inputs, names)))
-        with torch.no_grad():
-            predicted = self._module.predict(torch.tensor(self._encode(inputs, names)))
+        predicted = self._distribution(inputs, names)
         mean = predicted.probs if isinstance(predicted, Categorical) else predicted.mean
         values = mean.numpy()
         return values if self._outputs is None else self._outputs.restore(values)
@@ -533,8 +476,7 @@ class VDIRegressor(VariationalEstimator, MappedRegressor):
         return "regression"
 
     def _predict(self, inputs: NDArray, names: Names) -> Prediction:
-        mean = self._predict_mean(inputs, names)
-        with torch.no_grad():
-            said = self._module.predict(torch.tensor(self._encode(inputs, names)))
+        predicted = self._distribution(inputs, names)
         assert self._outputs is not None
-        return Prediction(mean, said.stddev.numpy() * self._outputs.scale)
+        mean = self._outputs.restore(predicted.mean.numpy())
+        return Prediction(mean, predicted.stddev.numpy() * self._outputs.scale)

@@ -151,31 +151,31 @@ def _labels(y: NDArray, task: Task, used: NDArray[np.bool_]) -> NDArray:
 def _excess_losses(inputs: list[NDArray], labels: list[NDArray], task: Task) -> Floats:
     """(domains, domains) of rules learned in each, on the rows of each, less its own rule's."""
     losses = np.empty((len(inputs), len(inputs)))
-    for number, (learned, told) in enumerate(zip(inputs, labels)):
-        predicted = _predict(learned, told, np.concatenate(inputs), task)
+    for number, (learned, known) in enumerate(zip(inputs, labels)):
+        predicted = _predict(learned, known, np.concatenate(inputs), task)
         parts = np.split(predicted, np.cumsum([len(one) for one in inputs])[:-1])
         losses[number] = [_loss(*pair, task) for pair in zip(labels, parts)]
-        own = np.empty(told.shape)
+        own = np.empty(known.shape)
         for train, test in KFold(3, shuffle=True, random_state=0).split(learned):
-            own[test] = _predict(learned[train], told[train], learned[test], task)
-        losses[number, number] = _loss(told, own, task)
+            own[test] = _predict(learned[train], known[train], learned[test], task)
+        losses[number, number] = _loss(known, own, task)
     return losses - np.diag(losses)
 
 
-def _predict(learned: NDArray, told: NDArray, asked: NDArray, task: Task) -> NDArray:
-    """What boosting says of the asked rows: class numbers, or (rows, outputs)."""
+def _predict(learned: NDArray, labels: NDArray, rows: NDArray, task: Task) -> NDArray:
+    """What boosting says of these rows: class numbers, or (rows, outputs)."""
     if task == "regression":
         columns = [
             HistGradientBoostingRegressor(early_stopping=False, random_state=0)
             .fit(learned, column)
-            .predict(asked)
-            for column in told.T
+            .predict(rows)
+            for column in labels.T
         ]
         return np.stack(columns, axis=1)
-    if (told == told[0]).all():
-        return np.full(len(asked), told[0])
-    rule = HistGradientBoostingClassifier(early_stopping=False, random_state=0).fit(learned, told)
-    return np.asarray(rule.predict(asked))
+    if (labels == labels[0]).all():
+        return np.full(len(rows), labels[0])
+    rule = HistGradientBoostingClassifier(early_stopping=False, random_state=0).fit(learned, labels)
+    return np.asarray(rule.predict(rows))
 
 
 def _loss(labels: NDArray, predicted: NDArray, task: Task) -> float:

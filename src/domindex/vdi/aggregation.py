@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-import numpy as np
-
 from domindex.arrays import Floats
 from domindex.geometry.domain_map import DomainMap
 
@@ -44,8 +42,3 @@ def raw_index(
     return DomainMap.fit(
         domains, clouds, index_dim, neighbors=neighbors, method=method, reference=reference
     )
-
-
-def locate(raw: DomainMap, local: Floats, aggregation: str) -> Floats:
-    """Where a new domain with these local indices belongs, (index_dim,)."""
-    return raw.locate(np.asarray(as_clouds([local], aggregation)[0]))

@@ -30,6 +30,10 @@ class OffMapWarning(UserWarning):
     """Domains that differ from all known ones more than these differ from each other."""
 
 
+class BeyondExperienceWarning(OffMapWarning):
+    """Domains in which something is unlike all that held-out sources showed."""
+
+
 class NoDomainWarning(UserWarning):
     """Rows without the name of a domain; they all count as one new domain."""
 

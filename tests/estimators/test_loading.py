@@ -330,7 +330,7 @@ def test_a_damaged_file_is_an_input_error(folder, name, damage):
     else:
         changed = {
             "cut": content[:middle],
-            "flipped": content[:middle] + b"\xff" + content[middle + 1 :],
+            "flipped": content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :],
             "emptied": b"",
         }
         path.write_bytes(changed[damage])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,6 +29,7 @@ from domindex.committee.committee import (
     source_shares,
 )
 from domindex.committee.context import FitContext, Workers
+from domindex.committee.experience import Experience
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, plan_folds
 from domindex.committee.learners.base import Predictor, Round
@@ -83,6 +84,7 @@ class CommitteeBuilder:
     workers: Workers
     requested: bool = False  # by the user: then none is passed over for time, and none is added
     quick: bool = False  # leave out what takes long: kernels, boosting, a second round
+    columns: Sequence[Hashable] = ()  # names of the inputs' columns, where they are a table
     numbers: dict[Candidate, int] = field(default_factory=dict, init=False)  # see `_stage`
     fitted: dict[Candidate, PredictorMember] = field(default_factory=dict, init=False)
     network: NetworkCandidate | None = field(default=None, init=False)
@@ -205,13 +207,23 @@ class CommitteeBuilder:
             if plain:
                 represented = self.represented[plain[0].candidate.representation]
                 explained = Explained(plain[0], represented, self.rows)
+            experience = self._experience(trials, weights)
             return BuiltCommittee(
                 committee,
                 weighing.table,
-                Forecaster.fit(held_out, apart, self.rows),
+                Forecaster.fit(held_out, apart, self.rows, experience),
                 HeldOutRecord.of(held_out, deviation, weighing.trials, self.rows),
                 explained,
             )
+
+    def _experience(self, trials: Sequence[Trial], weights: Floats) -> Experience:
+        """What the folds have seen; by column where most of the weight is on rows as they stand."""
+        names = [trial.candidate.representation for trial in trials]
+        stays = [not representation_named(name).moves_domains for name in names]
+        columns = self.columns if weights[np.array(stays)].sum() > 0.5 else ()
+        name = representation_named(names[0]).separability_of or names[0]
+        heaviest = None if trials[0].candidate.needs_network else self.represented.get(name)
+        return Experience.of(self.data, self.rows.folds, heaviest, columns, self.seed)
 
     def _promising(self, trials: list[Trial], turn: Round, asked: set[str]) -> set[str]:
         """Of the representations that are asked for, those with the least losses so far."""

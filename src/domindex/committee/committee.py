@@ -19,6 +19,7 @@ from domindex.arrays import Floats
 from domindex.committee.alignments import FlowAlignment
 from domindex.committee.candidates import Candidate, learn, predict_with
 from domindex.committee.encoding import EncodingModule
+from domindex.committee.experience import Experience
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, temper
 from domindex.committee.learners.base import Predictor
@@ -435,9 +436,16 @@ class Forecaster(Saved):
     held_out_mean: float  # mean quality of held-out domains, for comparison
     threshold: float  # of confidence: as many held-out rows lie above as are right; NaN for values
     ignorance: float | None = None  # quality of knowing nothing, with a single source
+    experience: Experience | None = None  # what the folds have seen; older models do not have it
 
     @classmethod
-    def fit(cls, held_out: Floats, disagreement: Floats, rows: HeldOutRows) -> Forecaster:
+    def fit(
+        cls,
+        held_out: Floats,
+        disagreement: Floats,
+        rows: HeldOutRows,
+        experience: Experience | None = None,
+    ) -> Forecaster:
         """From the committee's predictions (n, columns) and disagreement (n,) of held-out rows."""
         is_class = rows.n_classes is not None
         settings = CLASSES if is_class else VALUES
@@ -477,6 +485,7 @@ class Forecaster(Saved):
             float(quality.mean()),
             threshold,
             ignorance,
+            experience,
         )
 
     def predict(self, predicted: Floats, disagreement: Floats, distance: float) -> dict[str, float]:
@@ -511,7 +520,7 @@ class Forecaster(Saved):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Forecaster:
-        return super().from_state({"ignorance": None} | state)  # older models do not have it
+        return super().from_state({"ignorance": None, "experience": None} | state)
 
     def _check_state(self) -> None:
         parts = (self.centre, self.scale, self.coefficients, self.covariance)
@@ -534,6 +543,7 @@ def forecast_table(
 
     off_map says that held-out sources say nothing of it. two_ways, where members run along a ring,
     is how far predictions agree that reach it one way round and the other: the interval covers it.
+    beyond_experience, with its reason in words, says that the interval is at least that wide.
     """
     predicted = committee.predict(rows, indices)
     assert predicted.disagreement is not None
@@ -568,10 +578,17 @@ def forecast_table(
         }
         if forecaster.is_class:
             record["thresholded_confidence"] = expected["thresholded"]
+        if forecaster.experience is not None:
+            judged = forecaster.experience.judge(name, rows.inputs[members])
+            record |= {
+                "support": judged.support,
+                "beyond_experience": bool(judged.reason),
+                "reason": judged.reason,
+            }
         record["off_map"] = name in off_map
         if apart is not None:
             record["two_ways"] = float(np.clip(1.0 - apart[name], 0.0, 1.0))
         records.append(record)
-    kinds = {"domain": object, "nearest": object}  # names may be anything
+    kinds = {"domain": object, "nearest": object, "reason": object}  # names may be anything
     columns = {one: [record[one] for record in records] for one in records[0]}
     return pd.DataFrame({one: pd.Series(columns[one], dtype=kinds.get(one)) for one in columns})

@@ -6,6 +6,7 @@ separate than held-out sources were: so far, folds do not speak for the targets.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,6 +80,38 @@ def measure_separability(
     return Separability(of_targets, float(np.mean(by_kind)), noise)
 
 
+def domain_aucs(
+    represented: RepresentedFolds, folds: Sequence[Fold], seed: int
+) -> tuple[dict[int, float], list[float]]:
+    """By which each target is separated from the sources, by number, and each held-out source from
+    those learned from, once a fold."""
+    rng, numbers = np.random.default_rng(seed), represented.data.row_domains
+    features, is_source = represented.rows.features, represented.data.row_is_source
+    sources, targets = np.flatnonzero(is_source), np.flatnonzero(~is_source)
+    first, second = (_sample(some, numbers, rng, 1500) for some in (sources, targets))
+    of_targets = _by_domain(features[first], features[second], numbers[second])
+    of_held_out: list[float] = []
+    for fold in folds:
+        train, held_out = represented.of(fold)
+        first, second = _of_fold(fold, numbers, rng)
+        domains = numbers[fold.held_out][second]
+        found = _by_domain(train.features[first], held_out.features[second], domains)
+        of_held_out += found.values()
+    return of_targets, of_held_out
+
+
+def _by_domain(first: Floats, second: Floats, domains: Ints) -> dict[int, float]:
+    """The AUC of each domain of the second group."""
+    scores = _cross_fitted(first, second, small_boosting(), n_parts=2)
+    found = {}
+    for domain in np.unique(domains) if scores is not None else ():
+        assert scores is not None
+        own = scores[len(first) :][domains == domain]
+        side = np.repeat([0, 1], [len(first), len(own)])
+        found[int(domain)] = float(roc_auc_score(side, np.concatenate([scores[: len(first)], own])))
+    return found
+
+
 def small_boosting() -> HistGradientBoostingClassifier:
     """For time; a forest of 50 trees gives AUCs within a few hundredths."""
     return HistGradientBoostingClassifier(
@@ -97,9 +130,23 @@ def two_sample_auc(
 
     Of more features, as large pictures have, so many are looked at, evenly spread.
     """
+    chosen = small_boosting() if classifier is None else classifier
+    scores = _cross_fitted(first, second, chosen, n_parts, max_features)
+    side = np.repeat([0, 1], [len(first), len(second)])
+    return 0.5 if scores is None else float(roc_auc_score(side, scores))
+
+
+def _cross_fitted(
+    first: Floats,
+    second: Floats,
+    classifier: ClassifierMixin,
+    n_parts: int,
+    max_features: int = 2048,
+) -> Floats | None:
+    """(n,) how much every row looks like the second group; None if there are few."""
     side = np.repeat([0, 1], [len(first), len(second)])
     if min(len(first), len(second)) < 5 * n_parts:
-        return 0.5
+        return None
     rows, scores = np.concatenate([first, second]), np.empty(len(side))
     if rows.shape[1] > max_features:
         chosen = np.linspace(0, rows.shape[1] - 1, max_features).round().astype(np.int64)
@@ -107,11 +154,9 @@ def two_sample_auc(
     parts = StratifiedKFold(n_parts, shuffle=True, random_state=0).split(rows, side)
     for train, test in parts:
         with on_this_machine():
-            fitted = clone(small_boosting() if classifier is None else classifier).fit(
-                rows[train], side[train]
-            )
+            fitted = clone(classifier).fit(rows[train], side[train])
             scores[test] = fitted.predict_proba(rows[test])[:, 1]
-    return float(roc_auc_score(side, scores))
+    return scores
 
 
 def strictest_auc(first: Floats, second: Floats) -> float:
@@ -126,10 +171,14 @@ def strictest_auc(first: Floats, second: Floats) -> float:
 
 def _held_out_auc(represented: RepresentedFolds, fold: Fold, rng: np.random.Generator) -> float:
     train, held_out = represented.of(fold)
-    numbers = represented.data.row_domains
-    first = _sample(np.arange(len(fold.train)), numbers[fold.train], rng)
-    second = _sample(np.arange(len(fold.held_out)), numbers[fold.held_out], rng)
+    first, second = _of_fold(fold, represented.data.row_domains, rng)
     return two_sample_auc(train.features[first], held_out.features[second])
+
+
+def _of_fold(fold: Fold, numbers: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Some of the rows that a fold learns from, and of those that it predicts."""
+    first = _sample(np.arange(len(fold.train)), numbers[fold.train], rng)
+    return first, _sample(np.arange(len(fold.held_out)), numbers[fold.held_out], rng)
 
 
 def _sample(rows: Ints, domains: Ints, rng: np.random.Generator, max_rows: int = 400) -> Ints:

@@ -33,6 +33,11 @@ class ChoiceSettings:
     move_tolerance: float = 0.03  # AUC by which a representation that moves domains may leave
     # targets easier to separate than raw inputs do, or else is left out; and by which it must
     # leave them harder to, or else pays the penalty of raw inputs; about two standard errors. R
+    range_slack: float = 0.05  # of the sources' range, up to which a value is not outside of it
+    most_rows: float = (
+        0.5  # of a domain outside in a column, from which it may be beyond experience
+    )
+    clear_gap: float = 0.5  # discriminability of a target beyond every held-out source's, likewise
     softness: float = 0.05  # relative loss at which one no longer counts among the best few. R
     bootstrap: int = 20  # draws of held-out domains over which stacking is averaged; for time
     steps: int = 600  # of stacking in a draw; a tenth and ten times as many change little. R

@@ -77,6 +77,22 @@ def describe_left_out(table: pd.DataFrame) -> list[str]:
     return sentences
 
 
+def describe_beyond(forecast: pd.DataFrame) -> list[str]:
+    """Which targets are beyond what held-out sources showed, and why."""
+    if not len(forecast) or "beyond_experience" not in forecast:
+        return []
+    beyond = forecast[forecast["beyond_experience"].astype(bool)].sort_values("support")
+    if not len(beyond):
+        return []
+    pairs = list(zip(beyond["domain"], beyond["reason"]))[:MAX_NAMED]
+    named = "; ".join(f"{readable_name(str(name))} ({reason})" for name, reason in pairs)
+    more = f"; and {len(beyond) - MAX_NAMED} more" if len(beyond) > MAX_NAMED else ""
+    return [
+        f"Beyond experience, {len(beyond)} of {len(forecast)} target domains: {named}{more}. Their "
+        "80 % intervals are at least as wide as said."
+    ]
+
+
 def describe_forecast(forecast: pd.DataFrame, column: str, one_source: bool) -> list[str]:
     """What to expect in target domains, best and worst, from the table of forecasts."""
     if not len(forecast):

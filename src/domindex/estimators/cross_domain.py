@@ -35,7 +35,11 @@ from domindex.errors import InputError
 from domindex.estimators.base import Names
 from domindex.estimators.cost import FitSize, estimate_seconds, in_words, machine_speed
 from domindex.estimators.fitted import MappedEstimator, warn_of_collapse
-from domindex.estimators.frames import FitArguments, warn_off_map
+from domindex.estimators.frames import (
+    FitArguments,
+    warn_beyond_experience,
+    warn_off_map,
+)
 from domindex.estimators.streaming import streams
 from domindex.export.exporting import Source, export_predictor
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
@@ -186,7 +190,8 @@ class CrossDomainModel(MappedEstimator):
             lines.append(str(domain_map.landmark_error))
         one_source = len(self.source_domains_) == 1
         forecast = words.describe_forecast(self.forecast_, self._forecast_column, one_source)
-        return "\n".join([*lines, *forecast, *words.describe_two_ways(self.forecast_)])
+        doubts = words.describe_beyond(self.forecast_) + words.describe_two_ways(self.forecast_)
+        return "\n".join([*lines, *forecast, *doubts])
 
     def _fit_context(self, data: DomainData) -> AbstractContextManager[FitContext]:
         """Settings, random generators and progress of a fit, while it runs."""
@@ -255,8 +260,17 @@ class CrossDomainModel(MappedEstimator):
             has_backbone=context.backbone is not None,
         )
         workers = Workers(self.n_jobs, context.n_threads)
-        how = {"requested": self.candidates is not None, "quick": self.effort == "quick"}
-        return CommitteeBuilder(candidates, data, geometry, indices, context, workers, **how)
+        return CommitteeBuilder(
+            candidates,
+            data,
+            geometry,
+            indices,
+            context,
+            workers,
+            requested=self.candidates is not None,
+            quick=self.effort == "quick",
+            columns=() if data.layout.is_grid else self._column_names(data) or (),
+        )
 
     def _set_attributes(self, built: building.BuiltCommittee, builder: CommitteeBuilder) -> None:
         """What a user can read of the fit: the choice, the forecast, the record."""
@@ -301,8 +315,26 @@ class CrossDomainModel(MappedEstimator):
 
     def _predict(self, inputs: NDArray, names: Names) -> Prediction:
         rows = self._indices.placed(inputs, names)
-        warn_off_map(self._flag(rows))
+        off_map = self._flag(rows)
+        warn_off_map(off_map)
+        reasons = self._beyond_experience(rows)
+        warn_beyond_experience({name: why for name, why in reasons.items() if name not in off_map})
         return self._committee.predict(rows, self._indices)
+
+    def _beyond_experience(self, rows: PlacedRows) -> dict[Hashable | None, str]:
+        """Why domains are beyond it, by name: known ones as the forecast says, new ones by their
+        rows."""
+        experience, known = self._forecaster.experience, set(self.domains_)
+        if experience is None or "reason" not in self.forecast_:
+            return {}
+        said = dict(zip(self.forecast_["domain"], self.forecast_["reason"]))
+        reasons = {
+            name: said.get(name, "")
+            if name in known
+            else experience.judge(name, rows.inputs[members]).reason
+            for name, members, _ in rows.domains
+        }
+        return {name: reason for name, reason in reasons.items() if reason}
 
     def _open_domains(self, present: Iterable[Hashable]) -> list[Hashable]:
         """New domains; where shares of classes are followed, sources as well."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import sys
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,13 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
-from domindex.errors import InputError, NoDomainWarning, OffMapWarning, PreparationWarning
+from domindex.errors import (
+    BeyondExperienceWarning,
+    InputError,
+    NoDomainWarning,
+    OffMapWarning,
+    PreparationWarning,
+)
 from domindex.geometry.settings import OFF_MAP
 from domindex.inputs import check_domain_names
 from domindex.inputs.domain_data import HIDDEN_CLASS
@@ -251,6 +257,25 @@ def warn_off_map(flagged: Sequence[Hashable | None]) -> None:
         f"{1 - OFF_MAP.false_alarms:.0%} of known domains are from the others. What held on known "
         "domains need not hold there; `place_domains` gives the scores.",
         OffMapWarning,
+        stacklevel=frames_inside(),
+    )
+
+
+def warn_beyond_experience(reasons: Mapping[Hashable | None, str]) -> None:
+    """Say to whoever called the library in which domains intervals are at least that wide."""
+    if not reasons:
+        return
+    name, reason = next(iter(reasons.items()))
+    which = (
+        f"{len(reasons)} domains ({preview(reasons)}) are"
+        if len(reasons) > 1
+        else ("The rows are" if name is None else f"The domain {preview(reasons)} is")
+    )
+    first = "" if len(reasons) == 1 else f"in {preview([name])} "
+    warnings.warn(
+        f"{which} beyond what held-out sources showed: {first}{reason}. Intervals there are at "
+        "least as wide as `forecast_` says; label a few rows before relying on them.",
+        BeyondExperienceWarning,
         stacklevel=frames_inside(),
     )
 

@@ -176,7 +176,6 @@ BAD_TABLES = {
     "missing file": (None, "There is no file"),
     "empty file": (b"", "is empty"),
     "header alone": (b"site,x,outcome\n", "no rows"),
-    "duplicate columns": (b"site,x,x,outcome\na,1,2,b\n", "several columns named 'x'"),
     "unknown column": (b"sites,x,outcome\na,1,b\nb,2,\n", "Did you mean 'sites'?"),
     "domain with blanks": (b"site,x,outcome\na,1,b\n,2,\n", "blank in 1 of 2 rows"),
     "mixed types": (b"site,x,outcome\na,1,b\nb,two,\n", "mixes numbers and texts"),

@@ -72,6 +72,7 @@ def _print_version(wanted: bool) -> None:
 
 
 Text = str | None
+Names = list[str] | None
 File = Path | None
 Argument = typer.Argument
 
@@ -109,16 +110,18 @@ def options(version: Annotated[bool, Version] = False) -> None:
 @command
 def fit(
     data: Annotated[File, DATA] = None,
-    target: Annotated[Text, option("Column to predict, or several by commas.")] = None,
+    target: Annotated[Names, option("Column to predict, or several by commas.")] = None,
     domain: Annotated[Text, option("Column that names the domain of a row.")] = None,
     domain_by: Annotated[Text, option("month or year of dates, or width of number bands.")] = None,
-    sources: Annotated[Text, option("Labelled domains.  [default: those with any label]")] = None,
-    features: Annotated[Text, option("Inputs, by commas.  [default: all others]")] = None,
-    exclude: Annotated[Text, option("Columns that are not inputs, by commas.")] = None,
+    sources: Annotated[Names, option("Labelled domains.  [default: those with any label]")] = None,
+    features: Annotated[Names, option("Inputs, by commas.  [default: all others]")] = None,
+    exclude: Annotated[
+        Names, option("Columns that are not inputs; by commas, or again and again.")
+    ] = None,
     key: Annotated[Text, option("Column that names rows; kept in predictions.", "--id")] = None,
-    categorical: Annotated[Text, option("Categories that look like numbers, by commas.")] = None,
+    categorical: Annotated[Names, option("Categories that look like numbers, by commas.")] = None,
     keep_columns: Annotated[
-        Text, option("Columns to use although they seem to name rows or domains.", "--keep-column")
+        Names, option("Columns to use although they seem to name rows or domains.", "--keep-column")
     ] = None,
     dates: Annotated[bool, option("Use year, month, weekday, hour of dates.", "--dates")] = False,
     task: Annotated[str, option("auto, classification or regression.")] = "auto",
@@ -127,9 +130,10 @@ def fit(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
-    na: Annotated[Text, option("Values that stand for missing ones, by commas: -200")] = None,
+    na: Annotated[Names, option("Values that stand for missing ones, by commas: -200")] = None,
     out: Annotated[Path, option("Folder of the run.")] = Path("run"),
     seed: Seed = 0,
+    effort: Annotated[Text, option("quick or full.  [default: full]")] = None,
     method: Method = "cross-domain",
     config: Config = None,
     report: WithReport = True,
@@ -157,10 +161,10 @@ def fit(
     from domindex.tables import FitRequest, fit_table, read_settings, resume_table
 
     if resume is not None:
-        if (data or target or domain) is not None:
+        if data is not None or target or domain is not None:
             raise InputError("--resume RUN goes on as the run was asked for. Leave out the rest.")
         run = resume_table(resume, progress=True, dask=dask)
-    elif data is None or target is None or domain is None:
+    elif data is None or not target or domain is None:
         raise InputError("Give DATA, --target and --domain, or --resume RUN.")
     else:
         asked = _options(FitRequest, given)
@@ -180,7 +184,7 @@ def predict(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
-    keep: Annotated[Text, option("Columns to stand beside predictions, by commas.")] = None,
+    keep: Annotated[Names, option("Columns to stand beside predictions, by commas.")] = None,
     escape: Annotated[
         bool, option("Put ' before texts that a spreadsheet would run.", "--escape-formulas")
     ] = False,
@@ -201,7 +205,7 @@ def predict(
     from domindex.tables import TextFormat, predict_table
 
     how = _options(TextFormat, given) | {"out": _file(out), "force": force, "escape": escape}
-    result = predict_table(run, data, keep=_names(keep or ""), progress=True, **how)
+    result = predict_table(run, data, keep=_names(keep or []), progress=True, **how)
     where = out if result.table is None else _print_table(result.table, out)
     about = {name: getattr(result, name) for name in ("new_domains", "off_map", "notes")}
     about = {"out": out, "rows": result.n_rows, **about}
@@ -406,7 +410,7 @@ def figures(
     """
     from domindex.reporting.paper_figures import paper_figures
 
-    for path in paper_figures(dataset, out, data_home, seed, method=_names(method)):
+    for path in paper_figures(dataset, out, data_home, seed, method=_names([method])):
         typer.echo(path)
 
 
@@ -414,14 +418,15 @@ def _options(kind: Any, given: dict[str, Any]) -> dict[str, Any]:
     """The options that are fields of a request; of names by commas, a list."""
     found = {}
     for one in fields(kind):
-        if (value := given.get(one.name)) is not None:
+        value = given.get(one.name)
+        if value is not None and value != []:
             found[one.name] = _names(value) if one.metadata.get("by_commas") else value
     return found
 
 
-def _names(text: str) -> list[str]:
-    """Names by commas; in quotes they may hold commas."""
-    rows = csv.reader([text], skipinitialspace=True)
+def _names(texts: list[str]) -> list[str]:
+    """Names by commas, of an option given once or more; in quotes they may hold commas."""
+    rows = csv.reader(texts, skipinitialspace=True)
     return [name.strip() for row in rows for name in row if name.strip()]
 
 

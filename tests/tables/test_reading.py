@@ -72,8 +72,6 @@ def test_another_delimiter_can_be_named(tmp_path):
         ("", "is empty"),
         ("\n\n", "is empty"),
         ("a,b\n", "a header and no rows"),
-        ("a,b,a\n1,2,3\n", "several columns named 'a'"),
-        (",a,b\n0,1,2\n", r"no name for column 1.*to_csv\(index=False\)"),
         ("a,b\n1,2\n3,4,5\n", "same columns in every row"),
         ("a,b\n1,2,3\n4,5,6\n", "same columns in every row"),
         ('a,b\n1,"2\n3,4\n', "same columns in every row"),
@@ -104,7 +102,10 @@ def test_text_in_another_encoding_is_read_with_a_note(tmp_path):
     path.write_bytes("a,b\nü,1\n".encode("latin-1"))
     table, notes = read_with_notes(path, TextFormat())
     assert table["a"].tolist() == ["ü"]
-    assert notes == ("a.csv is not UTF-8: read as cp1252. Pass --encoding if names look wrong.",)
+    assert notes == (
+        "a.csv is not UTF-8 in 1 line, the first is line 2: byte 0xfc is read as 'ü', as cp1252 "
+        "has it. Pass --encoding if names look wrong.",
+    )
     path.write_bytes("a;b\nŁódź;1\n".encode("utf-16"))
     assert read(path)["a"].tolist() == ["Łódź"]
     path.write_bytes("a,b\nŁódź,1\n".encode("cp1250"))
@@ -183,8 +184,7 @@ def test_a_workbook_is_looked_at_as_a_text_file_is(tmp_path):
     assert notes == ("Read decimal commas as numbers: 'a'.",)
     twice = pd.DataFrame([["x", "x"], [1, 2]])
     twice.to_excel(tmp_path / "b.xlsx", index=False, header=False)
-    with pytest.raises(InputError, match="'x'"):
-        read(tmp_path / "b.xlsx")
+    assert list(read(tmp_path / "b.xlsx").columns) == ["x", "x (2)"]
     pd.DataFrame().to_excel(tmp_path / "c.xlsx", index=False)
     with pytest.raises(InputError, match="its first sheet holds nothing"):
         read(tmp_path / "c.xlsx")

@@ -41,6 +41,15 @@ class ColumnSettings:
     repeats: float = 5.0
     min_domains: int = 3
     min_known: float = 0.2  # share of rows with a value below which a column is left out
+    # Rows without a value, and their share, from which on that is an input of its own: a category
+    # beside the others, or a column of 0 and 1 beside numbers, where a mark costs a feature.
+    min_gap_rows: int = 10
+    min_gaps: float = 0.05
+    max_elsewhere: float = 0.05  # share of rows with a value outside the one domain that has them
+    constant_rows: int = 20  # of a domain, all with one number, from which on that is said
+    min_varied: int = (
+        10  # different numbers elsewhere, of which a constant is no answer like others
+    )
     uneven_gaps: float = 0.3  # difference between shares of gaps that would separate two domains
     gap_errors: float = 3.0  # standard errors of a domain's share of gaps beyond that of all rows
 
@@ -252,17 +261,19 @@ class NumberColumn:
     low: float = -np.inf  # what lies beyond low and high is too far out; what it counts as, an
     high: float = np.inf  # estimator knows: that depends on the domain
     reach: float = 0.0  # values are cut so far beyond, lest one decides on what gaps are filled by
+    marks_gaps: bool = False  # whether a second feature says where a value is missing
 
     @property
     def features(self) -> list[str]:
-        return [self.name]
+        return [self.name, *[f"{self.name} (missing)"] * self.marks_gaps]
 
     def encode(self, column: pd.Series) -> Encoded:
         numbers = numbers_of(column)
         missing = np.isnan(numbers)
         bounded = np.clip(numbers, self.low - self.reach, self.high + self.reach)
         n_bounded = int(((numbers < self.low) | (numbers > self.high)).sum())
-        return Encoded(np.where(missing, self.fill, bounded)[:, None], missing, n_bounded)
+        filled = [np.where(missing, self.fill, bounded), *[missing.astype(float)] * self.marks_gaps]
+        return Encoded(np.column_stack(filled), missing, n_bounded)
 
 
 def learn_numbers(
@@ -316,11 +327,13 @@ class CategoryColumn:
     fill: str  # the one that stands in for missing ones
     shares: tuple[float, ...] = ()  # of rows in each, for a text that is none; empty for all 0
     has_others: bool = False  # whether, instead, a last feature is for all texts that are none
+    marks_gaps: bool = False  # whether missing ones are a category of their own
 
     @property
     def features(self) -> list[str]:
         named = [f"{self.name}={level}" for level in self.levels]
-        return [*named, f"{self.name} (others)"] if self.has_others else named
+        gaps, others = f"{self.name}=(missing)", f"{self.name} (others)"
+        return [*named, *[gaps] * self.marks_gaps, *[others] * self.has_others]
 
     def encode(self, column: pd.Series) -> Encoded:
         places, distinct = np.arange(len(column)), column
@@ -333,10 +346,14 @@ class CategoryColumn:
         position = {level: number for number, level in enumerate(self.levels)}
         filled = [self.fill if text is None else text for text in texts]
         codes = np.array([position.get(text, -1) for text in filled], dtype=np.int64)
-        identity = np.eye(len(self.features))
-        others = identity[-1] if self.has_others else self.shares or np.zeros(len(self.levels))
-        one_hot = np.vstack([identity[: len(self.levels)], others])
+        n_levels, identity = len(self.levels), np.eye(len(self.features))
+        others = identity[-1] * self.has_others
+        if not self.has_others:
+            others[:n_levels] = self.shares or 0.0
+        one_hot = np.vstack([identity, others])
         unknown = frozenset(text for text, code in zip(filled, codes) if code < 0)
+        if self.marks_gaps:
+            codes[missing] = n_levels
         return Encoded(one_hot[codes[places]], missing[places], unknown=unknown)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numbers
+import unicodedata
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,39 @@ def warn_of_look_alikes(names: Iterable[Hashable], known: Iterable[Hashable]) ->
             DomainNameWarning,
             stacklevel=frames_inside(),
         )
+
+
+def look_alikes(names: Iterable[Hashable], known: Iterable[Hashable]) -> dict[str, str]:
+    """New names that are a known one which is not among them: in other capitals, with blanks, in
+    another Unicode form, or as the bytes of a text that was read in a wrong encoding.
+
+    Examples
+    --------
+    >>> from domindex.inputs.names import look_alikes
+    >>> look_alikes(["bonn ", "KÃ¶ln", "Ulm"], ["Bonn", "Köln"])
+    {'bonn ': 'Bonn', 'KÃ¶ln': 'Köln'}
+    """
+    present, there = list(dict.fromkeys(names)), list(known)
+    new = [name for name in present if name not in set(there) and isinstance(name, str)]
+    lost = [name for name in there if name not in set(present) and isinstance(name, str)]
+    if not new or not lost:
+        return {}
+    by_text = {_plain(name): name for name in lost}
+    found = {}
+    for name in new:
+        readings = [name]
+        for read_as, meant in (("cp1252", "utf-8"), ("latin-1", "utf-8"), ("utf-8", "cp1252")):
+            with suppress(UnicodeError):
+                readings.append(name.encode(read_as).decode(meant))
+        known_name = next((by_text[one] for one in map(_plain, readings) if one in by_text), None)
+        if known_name is not None:
+            found[name] = known_name
+    return found
+
+
+def _plain(name: str) -> str:
+    """A name without what readers overlook, or cannot see."""
+    return " ".join(unicodedata.normalize("NFKC", name).split()).casefold()
 
 
 def number_names(names: Sequence[Hashable], domains: Sequence[Hashable]) -> NDArray[np.int64]:

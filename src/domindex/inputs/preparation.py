@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -28,7 +28,9 @@ from domindex.inputs.columns import (
     learn_dates,
     learn_numbers,
     least_count,
+    numbers_of,
     require_roles,
+    stands_for_none,
 )
 from domindex.inputs.messages import preview
 from domindex.inputs.names import group_rows
@@ -163,7 +165,7 @@ class TablePreparation:
     @property
     def is_numeric(self) -> bool:
         """Whether rows without gaps are inputs as they are: all columns hold numbers."""
-        return all(isinstance(column, NumberColumn) for column in self.columns)
+        return all(isinstance(one, NumberColumn) and not one.marks_gaps for one in self.columns)
 
     @classmethod
     def fit(
@@ -202,8 +204,13 @@ class TablePreparation:
                 "that differ between rows (--features), or keep some of these (--keep-column)."
             )
         plain = cls(tuple(columns), request.missing)
-        imputations, more = _learn_imputations(plain, table, domains)
-        return replace(plain, imputations=imputations), (*notes, *more)
+        said = _constant_notes(plain.columns, table, domains)
+        if plain.missing == "error":
+            return plain, (*notes, *said)
+        lacking = _lacking(plain, table, domains)
+        plain = replace(plain, columns=_marked(plain, table, rows, set(lacking)))
+        imputations = _learn_imputations(plain, table, domains, lacking)
+        return replace(plain, imputations=imputations), (*notes, *said, *_gap_notes(plain, lacking))
 
     def apply(self, table: pd.DataFrame) -> PreparedInputs:
         """The inputs of a table, prepared as the first was; the table is not changed."""
@@ -226,8 +233,10 @@ class TablePreparation:
         require_roles(table.columns, {"inputs": self.names})
         encoded = {column.name: column.encode(table[column.name]) for column in self.columns}
         missing = {name: one.missing for name, one in encoded.items()}
+        own = {c.name for c in self.columns if isinstance(c, CategoryColumn) and c.marks_gaps}
+        filled = {name: int(gone.sum()) for name, gone in missing.items() if name not in own}
         changes = InputChanges(
-            Counter({name: int(gone.sum()) for name, gone in missing.items() if gone.any()}),
+            +Counter(filled),
             Counter({name: one.n_bounded for name, one in encoded.items() if one.n_bounded}),
             {name: one.unknown for name, one in encoded.items() if one.unknown},
             categories=self.category_columns,
@@ -283,8 +292,8 @@ def _column_from(content: Mapping[str, Any]) -> Column:
         shares = tuple(float(one) for one in content.get("shares", ()))
         if len(shares) not in (0, len(levels)):
             raise ValueError("a category has no share")
-        others = bool(content.get("has_others", False))
-        return CategoryColumn(name, levels, str(content["fill"]), shares, others)
+        marks = [bool(content.get(key, False)) for key in ("has_others", "marks_gaps")]
+        return CategoryColumn(name, levels, str(content["fill"]), shares, *marks)
     if "parts" in content:
         fills = tuple(float(one) for one in content["fills"])
         parts = tuple(str(part) for part in content["parts"])
@@ -292,7 +301,8 @@ def _column_from(content: Mapping[str, Any]) -> Column:
             raise ValueError("the parts of a date are unknown")
         return DateColumn(name, parts, fills, bool(content["month_first"]))
     bounds = {key: float(content[key]) for key in ("low", "high", "reach") if key in content}
-    return NumberColumn(name, float(content["fill"]), **bounds)
+    marks_gaps = bool(content.get("marks_gaps", False))
+    return NumberColumn(name, float(content["fill"]), **bounds, marks_gaps=marks_gaps)
 
 
 def _learn_all(
@@ -335,10 +345,15 @@ def _learn(
     if kind == "dates":
         return (learn_dates(column, rows) if request.dates else None), "dates", 0
     if name not in request.keep_columns and request.features is None:
+        if kind == "numbers":  # where ? and NA are no values
+            column = column.mask([stands_for_none(value) for value in column.tolist()])
         n_known = sum(not is_blank(value) for value in column.tolist())
         too_many = facts is not None and facts.texts is None and kind == "texts"
         if too_many or names_rows(column, kind == "texts"):
             return None, "names rows", 0
+        home = home_of(column, rows.domains)
+        if home is not None:
+            return None, f"missing nearly everywhere but in {home!r}", 0
         if names_domain(column, rows.domains):
             return None, "names domain", 0
         if 0 < n_known < SETTINGS.min_known * len(column):
@@ -371,6 +386,19 @@ def names_rows(column: pd.Series, is_text: bool) -> bool:
     words = r"(^|[_\W])(id|ids|uuid|guid|mrn|key|record|nr|no|number|code|case)([_\W]|$)"
     called_so = re.search(words, str(column.name), re.IGNORECASE) is not None
     return called_so or len(values) ** 2 / (2.0 * width) > SETTINGS.collisions
+
+
+def home_of(column: pd.Series, domains: Sequence[str]) -> str | None:
+    """The one domain in which a column has values, where hardly any row of the others has one."""
+    known = Counter(d for value, d in zip(column.tolist(), domains) if not is_blank(value))
+    sizes = Counter(domains)
+    if len(sizes) < 2 or sum(known.values()) < SETTINGS.min_rows:
+        return None
+    home, count = known.most_common(1)[0]
+    elsewhere = len(domains) - sizes[home]
+    if elsewhere < SETTINGS.min_rows or count < sizes[home] / 2:
+        return None
+    return home if sum(known.values()) - count <= SETTINGS.max_elsewhere * elsewhere else None
 
 
 def names_domain(column: pd.Series, domains: Sequence[str]) -> bool:
@@ -407,6 +435,7 @@ def _notes(
         "dates": ("of dates or times", dates),
         "mostly missing": ("missing in most rows", keep),
     }
+    words |= {reason: (reason, keep) for reason in left_out if reason not in words}
     notes = []
     for reason, (why, advice) in words.items():
         if names := left_out.get(reason):
@@ -499,14 +528,11 @@ def _row_chances(rows: Floats, salt: int) -> Floats:
     return (pd.util.hash_array(mixed) >> np.uint64(11)) / float(2**53)
 
 
-def _learn_imputations(
+def _lacking(
     plain: TablePreparation, table: pd.DataFrame, domains: Sequence[str]
-) -> tuple[tuple[Imputation, ...], tuple[str, ...]]:
-    """Draws for columns whose gaps are not spread evenly, and a word on each."""
-    if plain.missing == "error":
-        return (), ()
-    features, missing, _ = plain._encode(table)
-    slices, usable = plain._slices(), np.ones(features.shape[1], dtype=bool)
+) -> dict[str, list[str]]:
+    """Columns whose gaps are not spread evenly, and the domains that lack them."""
+    _, missing, _ = plain._encode(table)
     groups = list(group_rows(list(domains), len(domains)))
     lacking: dict[str, list[str]] = {}
     for column in plain.columns:
@@ -520,13 +546,109 @@ def _learn_imputations(
         uneven = (shares - shares.min() >= SETTINGS.uneven_gaps) & (errors > SETTINGS.gap_errors)
         if uneven.any():
             lacking[column.name] = [str(groups[k][0]) for k in np.flatnonzero(uneven)]
-            usable[slices[column.name]] = False
-    found = tuple(
+    return lacking
+
+
+def _marked(
+    plain: TablePreparation, table: pd.DataFrame, rows: RowRoles, lacking: set[str]
+) -> tuple[Column, ...]:
+    """The columns, those with enough gaps as ones that say where: no value is news of its own.
+
+    Not where domains lack the column, which such a mark would tell apart by it.
+    """
+    _, missing, _ = plain._encode(table)
+    found = list[Column]()
+    for column in plain.columns:
+        gaps = missing[column.name]
+        homes = {domain for domain, gone in zip(rows.domains, gaps) if gone}
+        is_number = isinstance(column, NumberColumn)
+        share = SETTINGS.min_gaps if is_number else SETTINGS.min_share
+        if (
+            not isinstance(column, DateColumn)
+            and column.name not in lacking
+            and gaps.sum() >= max(SETTINGS.min_gap_rows, share * len(gaps))
+            and (gaps & rows.is_source).any()
+            and (len(homes) > 1 or len(set(rows.domains)) == 1)
+        ):
+            column = replace(column, marks_gaps=True)
+        found.append(column)
+    return tuple(found)
+
+
+def _learn_imputations(
+    plain: TablePreparation, table: pd.DataFrame, domains: Sequence[str], lacking: Iterable[str]
+) -> tuple[Imputation, ...]:
+    """Draws for columns that domains lack."""
+    features, missing, _ = plain._encode(table)
+    slices, usable = plain._slices(), np.ones(features.shape[1], dtype=bool)
+    for name in lacking:
+        usable[slices[name]] = False
+    return tuple(
         Imputation.fit(features, missing[name], slices[name], usable, domains) for name in lacking
     )
-    notes = tuple(
-        f"Column {name!r} is missing in much more of {preview(where, 3)} than elsewhere: drawn "
-        "there from what the other inputs say of it, so that the gap does not place a domain."
-        for name, where in lacking.items()
+
+
+def _gap_notes(plain: TablePreparation, lacking: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """What becomes of gaps, in a sentence for all columns of which it is true."""
+    notes = list[str]()
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, where in lacking.items():
+        together.setdefault(tuple(where), []).append(name)
+    ordered = sorted(together.items(), key=lambda one: -len(one[1]))
+    for domains, names in ordered[:3]:
+        notes.append(
+            f"{_columns(names)} missing in much more of {preview(domains, 3)} than elsewhere: "
+            "drawn there from what the other inputs say of it, so that the gap does not place a "
+            "domain."
+        )
+    if rest := [name for _, names in ordered[3:] for name in names]:
+        notes.append(f"{_columns(rest)} missing mostly in other domains, and drawn there likewise.")
+    marked = [one for one in plain.columns if not isinstance(one, DateColumn) and one.marks_gaps]
+    texts = [one.name for one in marked if isinstance(one, CategoryColumn)]
+    if texts:
+        what = "Missing values are a category of their own in"
+        notes.append(f"{what} {count_columns(texts)}: {preview(texts)}.")
+    numbers = [one.name for one in marked if isinstance(one, NumberColumn)]
+    if numbers:
+        what = "A column of its own says where a value is missing, for"
+        notes.append(f"{what} {count_columns(numbers)}: {preview(numbers)}.")
+    return tuple(notes)
+
+
+def _columns(names: Sequence[str]) -> str:
+    """Columns as the subject of a sentence."""
+    if len(names) == 1:
+        return f"Column {names[0]!r} is"
+    return f"{len(names)} columns ({preview(names, 5)}) are"
+
+
+def _constant_notes(
+    columns: Sequence[Column], table: pd.DataFrame, domains: Sequence[str]
+) -> tuple[str, ...]:
+    """A word on numbers that never change in a domain and vary elsewhere, as 0 for "not measured"
+    does."""
+    names = [one.name for one in columns if isinstance(one, NumberColumn)]
+    if not names:
+        return ()
+    numbers = {name: numbers_of(table[name]) for name in names}
+    grouped = pd.DataFrame(numbers).groupby(np.asarray(domains, dtype=object))
+    low, high, known = grouped.min(), grouped.max(), grouped.count()
+    found = list[str]()
+    for name in names:
+        constant = (low[name] == high[name]) & (known[name] >= SETTINGS.constant_rows)
+        if not constant.any() or constant.mean() > 0.5:
+            continue
+        where = constant.index[constant]
+        elsewhere = numbers[name][~np.isin(domains, list(where))]
+        if len(np.unique(elsewhere[~np.isnan(elsewhere)])) <= SETTINGS.min_varied:
+            continue
+        value = text_of(float(low.loc[where[0], name]))
+        more = f" and in {len(where) - 1} more" if len(where) > 1 else ""
+        found.append(f"{name!r} is {value} in all rows of {str(where[0])!r}{more}")
+    if not found:
+        return ()
+    listed = "; ".join(found[:3]) + ("; …" if len(found) > 3 else "")
+    return (
+        f"{count_columns(found).capitalize()} with one number in a whole domain that varies "
+        f"elsewhere: {listed}. Where that stands for a missing value, leave the field empty.",
     )
-    return found, notes

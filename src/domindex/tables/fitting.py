@@ -28,7 +28,7 @@ from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting import report_data, write_run_report
 from domindex.reporting.report import CONTENT_FILE
-from domindex.tables.labels import DomainRule, label_rows
+from domindex.tables.labels import DomainRule, classes_as_spelled, label_rows
 from domindex.tables.large import Data, is_large, name_of, read_sample
 from domindex.tables.predicting import index_table, predict_table
 from domindex.tables.reading import AnyPath, read_with_notes, write_table
@@ -82,7 +82,7 @@ def fit_table(
             table = _read(asked, shown)
             if run is None:
                 kind = find_method(asked.method, table.task)
-                how = check_settings(kind, asked.settings or {})
+                how = check_settings(kind, asked.parameters)
                 model = kind(random_state=asked.seed, verbose=int(progress), **how)
                 _announce(table, shown)
                 seconds = {"reading": time.perf_counter() - start}
@@ -130,9 +130,10 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     if is_large(request.data):
         progress.say(f"{name_of(request.data)} is read in parts …")
         return read_sample(request)
-    table, read = read_with_notes(
-        request.data, request.form, texts=[request.domain], open_file=progress.open_file
-    )
+    labels = classes_as_spelled(request.target, request.task)
+    names: dict[str, Any] = {"texts": [request.domain.strip()], "labels": labels}
+    table, read = read_with_notes(request.data, request.form, **names, open_file=progress.open_file)
+    request = request.resolved(list(table.columns))
     require_roles(table.columns, request.roles)
     rule = DomainRule.fit(table[request.domain], request.domain_by)
     named = (request.domain, request.target, request.sources, request.task)
@@ -144,6 +145,9 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     done = preparation.apply(rows.table).changes.notes(request.least_shown, with_texts=False)
     shown = request.shown(table.columns)
     source = {"file": name_of(request.data), "rows": len(table), "columns": shown}
+    hidden = sorted(map(repr, request.hidden), key=len, reverse=True)
+    for name in hidden:  # of which nothing is shown
+        read = tuple(note.replace(name, "…") for note in read)
     said = (*read, *rows.notes, *notes, *done)
     return FitTable(request, rows, preparation, said, source, rule)
 
@@ -197,7 +201,7 @@ def _about(table: FitTable, model: Any) -> dict[str, Any]:
         "features": table.preparation.features,
         "sources": table.rows.sources,
         "estimator": type(model).__name__,
-        "settings": dict(request.settings or {}),
+        "settings": request.parameters,
         "seed": request.seed,
         "share": request.share,
         "notes": list(table.notes),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -24,7 +24,7 @@ from domindex.inputs.columns import (
 from domindex.inputs.domain_data import Task
 from domindex.inputs.gate import folded, read_alike
 from domindex.inputs.messages import did_you_mean, preview
-from domindex.inputs.streams import text_of
+from domindex.inputs.streams import is_blank, text_of
 
 MAX_CLASSES = 20
 """Different whole numbers up to which a target is taken for classes, unless the user says."""
@@ -116,6 +116,8 @@ def read_labels(
     if task not in ("auto", *get_args(Task)):
         raise InputError(f"task is {task!r}. Choose auto, classification or regression.")
     texts = [name for name in targets if _holds_texts(table[name], task)]
+    if task != "regression" and len(targets) == 1 and not texts:
+        texts = [targets[0]] * _is_spelled(table[targets[0]])
     if len(targets) > 1 or task == "regression":
         _require_values(texts, targets, task)
         return _values(table, targets)
@@ -136,6 +138,24 @@ def read_labels(
             "Pass --task regression, or bin the values."
         )
     return TableLabels(np.where(known, numbers, 0).astype(np.int64), known, "classification")
+
+
+def classes_as_spelled(targets: Sequence[str], task: str) -> list[str]:
+    """Columns to be read as they are spelled: of one target that may be of classes. A name may have
+    been taken apart at a comma."""
+    if task == "regression":
+        return []
+    return [name.strip() for name in {",".join(targets), ", ".join(targets)}]
+
+
+def _is_spelled(column: pd.Series) -> bool:
+    """Whether classes are more than their numbers: true and false, or codes such as 01."""
+    given = list(dict.fromkeys(value for value in column.tolist() if not is_blank(value)))
+    if len(given) > MAX_CLASSES:
+        return False
+    if given and all(isinstance(value, bool | np.bool_) for value in given):
+        return True
+    return any(isinstance(value, str) and re.fullmatch(r"0\d+", value) for value in given)
 
 
 def _holds_texts(column: pd.Series, task: Task | Literal["auto"]) -> bool:
@@ -188,7 +208,7 @@ def choose_sources(
                 f"No domain is named as a source; there are {preview(present, 10)}. Name those "
                 "with labels (--sources), or leave the option out to take all with any label."
             )
-        found = list(dict.fromkeys(_joined(named, set(present))))
+        found = list(dict.fromkeys(join_names(named, set(present))))
         absent = [name for name in found if name not in present]
         if absent:
             hint = did_you_mean(absent[0], present)
@@ -211,7 +231,7 @@ def choose_sources(
     return [name for name in present if name in labelled]
 
 
-def _joined(pieces: Sequence[str], present: set[str]) -> list[str]:
+def join_names(pieces: Sequence[str], present: Set[str]) -> list[str]:
     """Names that hold commas, put together again from what was split there."""
     found, rest = list[str](), list(pieces)
     while rest:

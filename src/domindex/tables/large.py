@@ -37,11 +37,13 @@ from domindex.persistence.paths import usable_path
 from domindex.tables.labels import (
     MAX_CLASSES,
     choose_sources,
+    classes_as_spelled,
     label_notes,
     label_rows,
     require_labels,
 )
 from domindex.tables.reading import (
+    Header,
     TextFormat,
     check_names,
     delimiter_of,
@@ -103,8 +105,11 @@ def is_large(data: Data) -> bool:
         return False
 
 
-def open_stream(data: Data, form: TextFormat, texts: Sequence[str] = ()) -> RowStream:
-    """A file, a folder of Parquet files, or what `as_stream` takes; `texts` as they are spelled."""
+def open_stream(
+    data: Data, form: TextFormat, texts: Sequence[str] = (), labels: Sequence[str] = ()
+) -> RowStream:
+    """A file, a folder of Parquet files, or what `as_stream` takes; `texts` as they are spelled,
+    and `labels` where they are no numbers."""
     if is_stream(data):
         return as_stream(data)
     path = usable_path(data)
@@ -117,7 +122,7 @@ def open_stream(data: Data, form: TextFormat, texts: Sequence[str] = ()) -> RowS
             return stream_dataset(ds.dataset(files, format="parquet", **how), str(path))
     require_file(path)
     if table_format(path) == "csv":
-        return _stream_csv(path, form, texts)
+        return _stream_csv(path, form, texts, labels)
     with reading(str(path)):
         dataset = ds.dataset(path, format="parquet")
         check_names(path, dataset.schema.names)
@@ -140,7 +145,9 @@ def _parquet_files(path: Path) -> list[str]:
     return files
 
 
-def _stream_csv(path: Path, form: TextFormat, texts: Sequence[str]) -> RowStream:
+def _stream_csv(
+    path: Path, form: TextFormat, texts: Sequence[str], labels: Sequence[str]
+) -> RowStream:
     """A text file, plain or gzipped; its first block decides kinds of columns."""
     import pyarrow as pa
 
@@ -149,13 +156,18 @@ def _stream_csv(path: Path, form: TextFormat, texts: Sequence[str]) -> RowStream
         schema = reader.schema
     other = likely_delimiter(schema.names[0]) if len(schema.names) == 1 else None
     if other is not None and other != form.delimiter:
-        return _stream_csv(path, replace(form, delimiter=other), texts)
-    check_names(path, schema.names)
-    types = dict(zip(schema.names, schema.types))
+        return _stream_csv(path, replace(form, delimiter=other), texts, labels)
+    header = Header.of(schema.names)
+    if any("\n" in name for name in schema.names):  # the header stands on several lines
+        check_names(path, schema.names)
+        header = replace(header, names=schema.names)
+    types = dict(zip(header.names, schema.types))
     for name, kind in types.items():
         if name in texts or not is_number(kind):
             types[name] = pa.string()
-        elif not pa.types.is_boolean(kind):
+        elif pa.types.is_boolean(kind):
+            types[name] = pa.string() if name in labels else kind  # classes as they are spelled
+        else:
             types[name] = pa.float64()  # whole numbers may be followed by others
     return RowStream(str(path), types, [partial(_read_csv, path, form, types)])
 
@@ -171,14 +183,23 @@ def _read_csv(
 
 
 def _open_csv(path: Path, form: TextFormat, types: dict[str, Any]) -> Any:
-    """A reader of blocks; words for missing values count in columns of numbers only."""
+    """A reader of blocks; words for missing values count in columns of numbers only.
+
+    Columns are called as in `types`, or as in the header where there are none.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
+    has_header = not types or any("\n" in name for name in types)
     words = [spelled(word) for word in MISSING_WORDS for spelled in (str, str.upper, str.title)]
     return csv.open_csv(
         pa.input_stream(str(path), compression="detect"),
-        read_options=csv.ReadOptions(block_size=LARGE.csv_block, encoding=form.encoding or "utf8"),
+        read_options=csv.ReadOptions(
+            block_size=LARGE.csv_block,
+            encoding=form.encoding or "utf8",
+            column_names=None if has_header else list(types),
+            skip_rows=0 if has_header else 1,
+        ),
         parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
             column_types=types,
@@ -241,7 +262,9 @@ def _summarise(
 
 def read_sample(request: FitRequest) -> FitTable:
     """A sample to fit: all rows say which columns and categories there are, it says what fills."""
-    stream = open_stream(request.data, request.form, [request.domain])
+    labels = classes_as_spelled(request.target, request.task)
+    stream = open_stream(request.data, request.form, [request.domain.strip()], labels)
+    request = request.resolved(stream.columns)
     if request.domain_by is not None:
         raise InputError(
             f"Domains by {request.domain_by} are not made of a table that is read in parts. Write "

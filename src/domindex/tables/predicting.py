@@ -23,6 +23,7 @@ from domindex.geometry.neighbors import nearest_points, point_graph
 from domindex.inputs import group_rows, order_names
 from domindex.inputs.columns import InputChanges, require_roles
 from domindex.inputs.messages import preview
+from domindex.inputs.names import look_alikes
 from domindex.inputs.preparation import MIN_SHARED, PreparedInputs
 from domindex.inputs.streams import Part
 from domindex.persistence.atomic import check_free, check_free_file, new_file
@@ -30,6 +31,7 @@ from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.report import CONTENT_FILE, REPORT_FILE
+from domindex.tables.labels import join_names
 from domindex.tables.large import Data, is_large, name_of, open_stream
 from domindex.tables.reading import (
     AnyPath,
@@ -150,6 +152,15 @@ class TableRows:
     ) -> TableRows:
         domains = run.rule.names(table[run.domain])
         inputs = model._preparation.apply(table)
+        alike = look_alikes(domains, model.domains_)
+        if alike:
+            listed = preview((f"{new} for {known}" for new, known in alike.items()), 3)
+            what = "1 domain counts" if len(alike) == 1 else f"{len(alike)} domains count"
+            notes = [
+                *notes,
+                f"{what} as new and reads like a known one: {listed}. Spell it as in the "
+                "fit, or name the encoding of the file (--encoding).",
+            ]
         return cls(inputs, domains, kept, (*notes, *inputs.notes))
 
     def some(self, rows: Any) -> PreparedInputs:
@@ -166,7 +177,7 @@ class TableRows:
 def columns_to_keep(run: Run, keep: Sequence[str]) -> list[str]:
     """The key of the run, and what was asked for."""
     key = run.about.get("key")
-    return list(dict.fromkeys([*([key] if key else []), *keep]))
+    return list(dict.fromkeys([*([key] if key else []), *(name.strip() for name in keep)]))
 
 
 def _named(run: Run, model: Any, kept: Sequence[str]) -> dict[str, Sequence[str]]:
@@ -183,8 +194,9 @@ def read_rows(
     kept: Sequence[str] = (),
 ) -> TableRows:
     """The rows of a file, prepared, with notes said; columns to keep stay as they are spelled."""
-    texts = [run.domain, *kept]
+    texts = [run.domain, *kept, ",".join(kept), ", ".join(kept)]
     table, read = read_with_notes(data, form, texts=texts, open_file=progress.open_file)
+    table, kept = as_fitted(table, model), join_names(kept, set(table.columns))
     require_roles(table.columns, _named(run, model, kept))
     not_inputs = set(texts).difference(model._preparation.names)
     numbers, _ = with_numbers(table, form.decimal, not_inputs)
@@ -192,6 +204,12 @@ def read_rows(
     for note in rows.notes:
         progress.say(f"note: {note}")
     return rows
+
+
+def as_fitted(table: pd.DataFrame, model: Any) -> pd.DataFrame:
+    """With blanks around names of columns where a fit of an earlier version saw them."""
+    names = {name.strip(): name for name in model._preparation.names if name != name.strip()}
+    return table.rename(columns=names) if names else table
 
 
 def names_off_map(places: pd.DataFrame) -> list[str]:

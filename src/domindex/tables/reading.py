@@ -13,7 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -24,7 +24,7 @@ import pandas as pd
 from domindex.errors import InputError
 from domindex.inputs.columns import number_of, stands_for_none
 from domindex.inputs.messages import did_you_mean, preview
-from domindex.inputs.preparation import BY_COMMAS
+from domindex.inputs.preparation import BY_COMMAS, count_columns
 from domindex.persistence.atomic import check_free_file, new_file
 from domindex.persistence.paths import usable_path
 from domindex.progress import Progress
@@ -40,7 +40,7 @@ SUFFIXES: dict[str, Format] = {
 }
 DELIMITERS = {"\t": "a tab", ";": "a semicolon", "|": "a bar", ",": "a comma"}
 FALLBACK_ENCODING = "cp1252"
-"""What a text that is not UTF-8 is taken for, with a note: spreadsheets on Windows write it."""
+"""What bytes that are not UTF-8 are taken for, with a note: spreadsheets on Windows write it."""
 
 DAMAGE = (
     *(ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError),
@@ -48,10 +48,24 @@ DAMAGE = (
 )
 """What pyarrow, pandas and openpyxl raise on metadata of a file that make no sense."""
 
+STRAY_BYTES = "domindex-stray-bytes"
+
+
+def _as_fallback(error: UnicodeError) -> tuple[str, int]:
+    """Only the bytes that are not UTF-8 in the fallback; all around them stays as it is."""
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode(FALLBACK_ENCODING, "replace"), error.end
+
+
+codecs.register_error(STRAY_BYTES, _as_fallback)
+
 _COMMA_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*\.?\d+,(\d{1,2}|\d{4,})([eE][+-]?\d+)?|[+-]?0,\d+")
 """Numbers in which the comma cannot stand between thousands."""
+
+_NO_NAME = re.compile(r"Unnamed: \d|__index_level_\d+__$")
+"""What pandas calls columns that have no name."""
 
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 _EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if _PANDAS < (3, 1) else {}
@@ -120,32 +134,68 @@ def read_with_notes(
     form: TextFormat,
     *,
     texts: Iterable[str] = (),
+    labels: Iterable[str] = (),
     open_file: Opener | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The table in a file, rows numbered from 0, and a word on whatever had to be guessed.
 
-    Columns in `texts` are read as they are spelled: "01" and "NA" stay what they are. Elsewhere
-    too only an empty field is missing: whoever takes a column for numbers decides what NA means.
+    Columns in `texts` are read as they are spelled: "01" and "NA" stay what they are. So are
+    `labels`, but numbers with a comma among them become numbers. Elsewhere too only an empty field
+    is missing: whoever takes a column for numbers decides what NA means.
     """
     file = usable_path(path)
     kind = table_format(file)
     require_file(file)
     open_file, notes, named = open_file or Progress().open_file, list[str](), set(texts)
     if kind == "csv":
-        table, notes = _read_csv(file, open_file, form, named)
+        table, header, notes = _read_csv(file, open_file, form, named | set(labels))
     else:
         with open_file(file) as stream:
             read = _read_parquet if kind == "parquet" else _read_excel
-            table = read(file, _unpacked(file, stream))
-        numbers = [number for word in form.na if not np.isnan(number := number_of(word))]
-        table = table.mask(table.isin([*form.na, *numbers])) if form.na else table
+            table, header = read(file, _unpacked(file, stream))
+        table = table.mask(table.isin([*form.na, *_numbers_among(form.na)])) if form.na else table
     if kind != "parquet":
         table, said = with_numbers(table, form.decimal, named)
         notes += said
-    table = _without_debris(file, table, named, notes)
+        if said:  # words for nothing that were spelled with a comma, such as -200,0
+            table = table.mask(table.isin(_numbers_among(form.na)))
+    table = _without_debris(table, header, named | set(labels), notes)
     if not len(table):
         raise InputError(f"{file} has a header and no rows. Check the export that wrote it.")
     return table, tuple(notes)
+
+
+def _numbers_among(words: Iterable[str]) -> list[float]:
+    return [number for word in words if not np.isnan(number := number_of(word))]
+
+
+@dataclass(frozen=True)
+class Header:
+    """Names of columns that can be used: none empty, none twice, no blanks around them."""
+
+    names: list[str]
+    nameless: list[str]  # those that had none, and are called by their place
+    again: dict[str, str]  # those that had the name of another, with that name
+
+    @classmethod
+    def of(cls, spelled: Iterable[str]) -> Header:
+        """The names as a file has them."""
+        plain = [" ".join(name.split()) if name.strip() != name else name for name in spelled]
+        plain = ["" if _NO_NAME.match(name) else name for name in plain]
+        names, nameless, again = list[str](), list[str](), dict[str, str]()
+        taken = set(plain)
+        for number, name in enumerate(plain, start=1):
+            first = name or f"column {number}"
+            found, count = first, 1
+            while found in names or (found in taken and (count > 1 or not name)):
+                count += 1
+                found = f"{first} ({count})"
+            names.append(found)
+            if not name:
+                nameless.append(found)
+            elif found != name:
+                again[found] = name
+        return cls(names, nameless, again)
 
 
 def table_format(path: Path) -> Format:
@@ -175,54 +225,78 @@ def _unpacked(file: Path, stream: IO[bytes]) -> Any:
 
 def _read_csv(
     file: Path, open_file: Opener, form: TextFormat, texts: set[str]
-) -> tuple[pd.DataFrame, list[str]]:
-    """As `FALLBACK_ENCODING`, with a note, where it is no UTF-8 and nobody said what it is."""
-    wrong: UnicodeDecodeError | None = None
-    for encoding in dict.fromkeys([form.encoding, form.encoding or FALLBACK_ENCODING]):
-        try:
-            with open_file(file) as stream:
-                tried = replace(form, encoding=encoding)
-                table, notes = _parse_csv(file, _unpacked(file, stream), tried, texts)
-        except UnicodeDecodeError as error:
-            wrong = wrong or error
-            continue
-        if wrong is not None:
-            guess = f"{file.name} is not UTF-8: read as {encoding}."
-            notes = [f"{guess} Pass --encoding if names look wrong.", *notes]
-        return table, notes
-    assert wrong is not None
-    raise InputError(
-        f"{file} is not {form.encoding or 'UTF-8'} text (byte {wrong.start} is "
-        f"{wrong.object[wrong.start]:#x}). Name its encoding (--encoding), or save it again as "
-        "UTF-8."
+) -> tuple[pd.DataFrame, Header, list[str]]:
+    """As UTF-8, stray bytes as `FALLBACK_ENCODING`, with a note; or as the user says."""
+    try:
+        with open_file(file) as stream:
+            return _parse_csv(file, _unpacked(file, stream), form, texts)
+    except UnicodeDecodeError as error:
+        wrong = error
+    with open_file(file) as stream:
+        stray, count = _stray_bytes(file, _unpacked(file, stream)), 0
+        if form.encoding is None and stray is not None:
+            line, first, count = stray
+    if not count:
+        raise InputError(
+            f"{file} is not {form.encoding or 'UTF-8'} text (byte {wrong.start} is "
+            f"{wrong.object[wrong.start]:#x}). Name its encoding (--encoding), or save it again as "
+            "UTF-8."
+        )
+    with open_file(file) as stream:
+        unpacked = _unpacked(file, stream)
+        table, header, notes = _parse_csv(file, unpacked, form, texts, STRAY_BYTES)
+    shown = first.decode("utf-8", STRAY_BYTES)
+    bytes_of = "1 line" if count == 1 else f"{count} lines"
+    note = (
+        f"{file.name} is not UTF-8 in {bytes_of}, the first is line {line}: byte {first[0]:#x} is "
+        f"read as {shown!r}, as {FALLBACK_ENCODING} has it. Pass --encoding if names look wrong."
     )
+    return table, header, [note, *notes]
+
+
+def _stray_bytes(file: Path, stream: IO[bytes]) -> tuple[int, bytes, int] | None:
+    """The first line that is not UTF-8, its bytes that are not, and how many such lines there are;
+    None where the file cannot be gone through."""
+    found, count = (0, b""), 0
+    try:
+        for number, line in enumerate(stream, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                count += 1
+                found = found if found[0] else (number, line[error.start : error.end])
+    except (OSError, EOFError, zlib.error):
+        return None
+    return (*found, count)
 
 
 def _parse_csv(
-    file: Path, stream: IO[bytes], form: TextFormat, texts: set[str]
-) -> tuple[pd.DataFrame, list[str]]:
+    file: Path, stream: IO[bytes], form: TextFormat, texts: set[str], errors: str = "strict"
+) -> tuple[pd.DataFrame, Header, list[str]]:
     buffered = io.BufferedReader(stream, 2**20)  # type: ignore[type-var]
     try:
         head = buffered.peek(2**16)
         encoding = _encoding_of(head, form.encoding)
         columns, delimiter, notes = _check_header(file, head, form, encoding)
-        after_comma = len(columns) > 1 and all(name.startswith(" ") for name in columns[1:])
-        named = [name.strip() if after_comma else name for name in columns]
+        header = Header.of(columns)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             table = pd.read_csv(
                 buffered,
                 sep=delimiter,
                 encoding=encoding,
+                encoding_errors=errors,
+                header=0,
+                names=header.names,
                 index_col=False,
                 keep_default_na=False,
                 na_values=["", *form.na],
-                dtype={name: str for name in named if name in texts},
-                skipinitialspace=after_comma,
+                dtype={name: str for name in header.names if name in texts},
+                skipinitialspace=len(columns) > 1 and all(n.startswith(" ") for n in columns[1:]),
                 low_memory=False,
                 **_EXACT_FLOATS,
             )
-        return table, notes
+        return table, header, notes
     except (InputError, UnicodeDecodeError):
         raise
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -258,7 +332,7 @@ def _check_header(
         raise InputError(
             f"{file} is not a text file, whatever its name says. Export the table as CSV."
         )
-    text = head.decode(encoding, errors="ignore")
+    text = head.decode(encoding, errors="ignore" if encoding == "utf-16" else STRAY_BYTES)
 
     def split(delimiter: str) -> list[str]:
         options: Any = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
@@ -271,7 +345,6 @@ def _check_header(
     if other is not None:
         delimiter, columns = other, split(other)
         notes = [f"Read {file.name} with {DELIMITERS[other]} between its columns."]
-    check_names(file, [name for name in columns if name.strip()])
     return columns, delimiter, notes
 
 
@@ -291,7 +364,7 @@ def likely_delimiter(header: str) -> str | None:
     return best if best in header else None
 
 
-def _read_excel(file: Path, stream: IO[bytes]) -> pd.DataFrame:
+def _read_excel(file: Path, stream: IO[bytes]) -> tuple[pd.DataFrame, Header]:
     if find_spec("openpyxl") is None:
         raise InputError(
             f"{file} is a workbook, which needs openpyxl. Install it "
@@ -304,11 +377,12 @@ def _read_excel(file: Path, stream: IO[bytes]) -> pd.DataFrame:
             table = pd.read_excel(book, keep_default_na=False, na_values=[""])
     if not len(header):
         raise InputError(f"{file} is empty: its first sheet holds nothing. Put the table there.")
-    check_names(file, [name for name in header.iloc[0].astype(str) if name.strip()])
-    return table.set_axis([str(name) for name in table.columns], axis=1)
+    first, names = header.iloc[0].astype(str).tolist(), [str(name) for name in table.columns]
+    found = Header.of(first if len(first) == len(names) else names)
+    return table.set_axis(found.names, axis=1), found
 
 
-def _read_parquet(file: Path, stream: IO[bytes]) -> pd.DataFrame:
+def _read_parquet(file: Path, stream: IO[bytes]) -> tuple[pd.DataFrame, Header]:
     require_pyarrow(file)
     from pyarrow import ArrowException, parquet
 
@@ -317,12 +391,15 @@ def _read_parquet(file: Path, stream: IO[bytes]) -> pd.DataFrame:
         content = io.BytesIO(stream.read())
         if not content.getbuffer().nbytes:
             raise InputError(f"{file} is empty. Check the export that wrote it.")
-        check_names(file, [str(name) for name in parquet.read_schema(content).names])
-        content.seek(0)
-        table = parquet.read_table(content).to_pandas()
+        read = parquet.read_table(content)
+        names = [str(name) for name in read.schema.names]
+        if Header.of(names).names != names:  # what pandas wrote beside them speaks of other names
+            read = read.replace_schema_metadata(None).rename_columns(Header.of(names).names)
+        table = read.to_pandas()
     if any(name is not None for name in table.index.names):
-        table = table.reset_index()
-    return table.set_axis([str(name) for name in table.columns], axis=1).reset_index(drop=True)
+        table, names = table.reset_index(), []
+    header = Header.of(names if len(names) == table.shape[1] else map(str, table.columns))
+    return table.set_axis(header.names, axis=1).reset_index(drop=True), header
 
 
 @contextmanager
@@ -353,6 +430,7 @@ def _short(error: Any) -> str:
 
 
 def check_names(file: Path, columns: list[str]) -> None:
+    """Refuse names that cannot be used, of tables that are read in parts."""
     twice = [name for name, count in Counter(columns).items() if count > 1 and name.strip()]
     if twice:
         raise InputError(
@@ -432,17 +510,25 @@ def _numbers(column: pd.Series, thousands: str) -> list[float]:
 
 
 def _without_debris(
-    file: Path, table: pd.DataFrame, texts: set[str], notes: list[str]
+    table: pd.DataFrame, header: Header, texts: set[str], notes: list[str]
 ) -> pd.DataFrame:
-    """The table without what is no part of it, with a note on each; columns need a name."""
-    names = [str(name) for name in table.columns]
-    named = ["" if name.startswith("Unnamed: ") else name.strip() and name for name in names]
-    is_empty = table.isna().all(axis=0).to_numpy() & np.array([not name for name in named])
-    if is_empty.any():
-        columns = "1 column" if is_empty.sum() == 1 else f"{is_empty.sum()} columns"
-        notes.append(f"Dropped {columns} without a name or a value.")
-        table = table.loc[:, ~is_empty]
-    check_names(file, [name for name, empty in zip(named, is_empty) if not empty])
+    """The table without what is no part of it, with a note on each."""
+    is_empty = [name for name in header.nameless if table[name].isna().all()]
+    counters = [name for name in header.nameless if _counts_rows(table[name])]
+    same = [name for name, first in header.again.items() if table[name].equals(table[first])]
+    table = table.drop(columns=[*is_empty, *counters, *same])
+    numbered = [name for name in header.again if name not in same]
+    named = [name for name in header.nameless if name in table]
+    if is_empty:
+        notes.append(f"Dropped {count_columns(is_empty)} without a name or a value.")
+    if counters:
+        notes.append(f"Dropped {count_columns(counters)} without a name that number the rows.")
+    if same:
+        notes.append(f"Dropped copies of columns of the same name: {preview(same)}.")
+    if numbered:
+        notes.append(f"Numbered columns that have the name of another: {preview(numbered)}.")
+    if named:
+        notes.append(f"Columns without a name are called by their place: {preview(named)}.")
     blank = table.isna().all(axis=1)
     if blank.any() and not blank.all():
         notes.append(f"Dropped {int(blank.sum())} rows without a value.")
@@ -462,6 +548,13 @@ def _without_debris(
             if (numbers.isna() == table[name].isna()).all():
                 found[name] = numbers
     return table.assign(**found)
+
+
+def _counts_rows(column: pd.Series) -> bool:
+    """Whether it holds whole numbers, every one another: the index of a data frame."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    whole = not numbers.isna().any() and bool((np.mod(numbers, 1) == 0).all())
+    return whole and bool(numbers.is_unique)
 
 
 def _without_lines(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -24,7 +25,7 @@ from domindex.inputs.preparation import BY_COMMAS, MIN_SHARED, InputRequest, Tab
 from domindex.inputs.streams import is_blank
 from domindex.neural.settings import Training
 from domindex.persistence.paths import usable_path
-from domindex.tables.labels import DomainRule, LabelledRows, Spelling
+from domindex.tables.labels import DomainRule, LabelledRows, Spelling, join_names
 from domindex.tables.reading import AnyPath, TextFormat
 from domindex.vdi.settings import Network
 
@@ -54,6 +55,7 @@ class FitRequest(InputRequest, TextFormat):
     task : "auto" takes texts and few whole numbers for classes
     spelling : what to do with classes that differ in capitals or blanks only: "ask" refuses them,
         "merge" takes them for one, "exact" for several
+    effort : "quick" or "full", the parameter of the estimator
     method : "cross-domain", or "vdi" for the paper's model
     settings : parameters of the estimator
     seed : the same one gives the same model
@@ -71,6 +73,7 @@ class FitRequest(InputRequest, TextFormat):
     sources: Sequence[str] | None = field(default=None, metadata=BY_COMMAS)
     task: Task | Literal["auto"] = "auto"
     spelling: Spelling = "ask"
+    effort: str | None = None
     method: str = "cross-domain"
     settings: Mapping[str, Any] | None = None
     seed: int = 0
@@ -97,6 +100,33 @@ class FitRequest(InputRequest, TextFormat):
                     f"{preview(both)} is named by {option}, to be an input, and by {other}, not to "
                     "be one. Take it out of one of them."
                 )
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those of the estimator."""
+        effort = {} if self.effort is None else {"effort": self.effort}
+        return dict(self.settings or {}) | effort
+
+    def resolved(self, columns: Sequence[str]) -> FitRequest:
+        """With names as a table has them: without blanks around them, and whole where a comma of a
+        name was taken for one between names. Who leaves a column out means all of its name."""
+        known = set(columns)
+
+        def found(names: Sequence[str]) -> list[str]:
+            plain = [name if name in known else name.strip() for name in join_names(names, known)]
+            again = {name.strip(): name for name in columns}
+            return [again.get(name, name) for name in plain]
+
+        named = [one.name for one in fields(InputRequest) if one.metadata.get("by_commas")]
+        changed: dict[str, Any] = {"domain": found([self.domain])[0]}
+        for name in ("target", *named):
+            if value := getattr(self, name):
+                changed[name] = found(value)
+        if self.key is not None:
+            changed["key"] = found([self.key])[0]
+        again = [re.compile(re.escape(one) + r" \(\d+\)") for one in changed.get("exclude", ())]
+        numbered = [name for name in columns if any(one.fullmatch(name) for one in again)]
+        return replace(self, **changed | {"exclude": [*changed.get("exclude", ()), *numbered]})
 
     @property
     def form(self) -> TextFormat:

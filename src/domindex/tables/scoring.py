@@ -18,8 +18,8 @@ from domindex.inputs.names import group_rows
 from domindex.inputs.preparation import MIN_SHARED
 from domindex.inputs.streams import text_of
 from domindex.progress import Progress, show_progress
-from domindex.tables.labels import as_classes, read_labels
-from domindex.tables.predicting import TableRows, predicted_columns, say_off_map
+from domindex.tables.labels import as_classes, classes_as_spelled, read_labels
+from domindex.tables.predicting import TableRows, as_fitted, predicted_columns, say_off_map
 from domindex.tables.reading import (
     AnyPath,
     TextFormat,
@@ -92,7 +92,11 @@ def score_table(
     run = Run.open(run)
     model, said = run.model(), TextFormat(**form).over(run.form)
     with show_progress(progress) as shown:
-        table, read = read_with_notes(data, said, texts=[run.domain], open_file=shown.open_file)
+        spelled = classes_as_spelled(run.targets, run.about["task"])
+        how: dict[str, Any] = {"labels": spelled, "open_file": shown.open_file}
+        how["texts"] = [run.domain]
+        table, read = read_with_notes(data, said, **how)
+        table = as_fitted(table, model)
         require_roles(table.columns, {"target": run.targets, "domain": [run.domain]})
         labels = read_labels(table, run.targets, run.about["task"])
         if not labels.known.any():

@@ -132,6 +132,10 @@ def _deep(kind: str, dataset: DomainDataset, seed: int, **given: Any) -> Any:
     return getattr(baselines, kind)(random_state=seed, **given)
 
 
+def _told_index(kind: str, dataset: DomainDataset, seed: int) -> Any:
+    return _deep(kind, dataset, seed, domain_index=true_index(dataset))
+
+
 def true_index(dataset: DomainDataset) -> dict[Any, np.ndarray]:
     """Where each domain truly lies, by name."""
     assert dataset.true_index is not None
@@ -260,13 +264,14 @@ def _all_methods() -> Iterator[Method]:
     yield own("vdi-options", "VDI, with geodesics and smoothness", build=partial(vdi, **OPTIONS))
     yield own("moment-flow", "MomentFlow", build=_moment_flow, seeded=False)
 
-    yield Method(
-        "cida",
-        "CIDA, told the true index",
-        "given the truth",
-        build=lambda data, seed: _deep("CIDA", data, seed, domain_index=true_index(data)),
-        objection=_needs_index,
-    )
+    for name in ("cida", "pcida"):
+        yield Method(
+            name,
+            f"{name.upper()}, told the true index",
+            "given the truth",
+            build=partial(_told_index, name.upper()),
+            objection=_needs_index,
+        )
     yield Method(
         "grda",
         "GRDA, told the true graph",

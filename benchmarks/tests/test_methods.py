@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from domindex.baselines import PCIDA
 from domindex.datasets import make_circle
 from domindex_bench import METHODS, list_methods
 from domindex_bench.methods import true_graph, true_index
@@ -57,12 +58,16 @@ def test_where_only_an_order_is_known_the_graph_is_a_chain():
 
 def test_oracles_need_the_truth():
     unknown = replace(FAMILY, graph=None, true_index=None)
-    assert METHODS["cida"].objection(unknown) == "the true index of the domains is not known"
+    for name in ("cida", "pcida"):
+        assert METHODS[name].objection(unknown) == "the true index of the domains is not known"
     assert "neither a true graph nor a true order" in METHODS["grda"].objection(unknown)
     plane = replace(FAMILY, graph=None, true_index=np.zeros((6, 2)))
     assert METHODS["grda"].objection(plane)
     assert not METHODS["grda"].objection(replace(FAMILY, graph=None))
     assert not METHODS["cida"].objection(FAMILY)
+    model = METHODS["pcida"].build(FAMILY, 1)
+    assert type(model) is PCIDA
+    assert model.domain_index == true_index(FAMILY)
 
 
 def test_domain2vec_is_for_classes():

@@ -10,14 +10,22 @@ import torch
 from torch import nn
 
 import domindex
-from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
+from domindex import (
+    CrossDomainClassifier,
+    CrossDomainRegressor,
+    Training,
+    VDIClassifier,
+    VDIRegressor,
+)
 from domindex.errors import InputError
+from domindex.estimators.vdi import VariationalEstimator
 from domindex.persistence import stage_cache
 from domindex.persistence.stage_cache import StageCache
 
 N_DOMAINS, N_ROWS = 6, 25
 CANDIDATES = [("flow", "network"), ("encoded", "linear"), ("raw", "linear"), ("raw", "trees")]
 SETTINGS = {"candidates": CANDIDATES, "training": Training(steps=8, index_steps=4)}
+PAPERS_MODEL = {"pretraining_steps": 4, "steps": 6, "refresh_every": 2}
 
 
 def rows(seed=0):
@@ -35,10 +43,11 @@ def fitted(kind=CrossDomainClassifier, folder=None, seed=0, X=None, **changes):
     X = own if X is None else X
     y = (
         (plain[:, 0] > 0).astype(int)
-        if kind is CrossDomainClassifier
+        if kind in (CrossDomainClassifier, VDIClassifier)
         else plain[:, 0] + 0.3 * X[:, 1]
     )
-    model = kind(**SETTINGS | {"random_state": seed} | changes)
+    settings = PAPERS_MODEL if issubclass(kind, VariationalEstimator) else SETTINGS
+    model = kind(**settings | {"random_state": seed} | changes)
     sources = ["d0", "d1", "d2"]
     return model.fit(X, y, sample_domain=names, source_domains=sources, checkpoint=folder)
 
@@ -60,7 +69,7 @@ WITH_BACKBONE = {"backbone": Features(), "candidates": [("raw", "network"), ("ra
 
 def bits(model):
     X, _, names = rows()
-    tables = (model.forecast_, model.candidates_, model.history_)
+    tables = [getattr(model, f"{name}_") for name in model._tables if name != "timings"]
     found = [
         model.predict(X, sample_domain=names).astype(float),
         model.encode(X, sample_domain=names),
@@ -103,16 +112,18 @@ def uninterrupted():
 
 
 @pytest.mark.parametrize(
-    ("kind", "changes", "n_stages"),
+    ("kind", "changes", "n_stages", "min_cuts"),
     [
-        (CrossDomainClassifier, {}, 2),
-        pytest.param(CrossDomainRegressor, {}, 3, marks=pytest.mark.full),
-        pytest.param(CrossDomainClassifier, WITH_BACKBONE, 2, marks=pytest.mark.full),
+        (CrossDomainClassifier, {}, 2, 2),
+        (VDIClassifier, {"geodesics": True}, 1, 1),
+        (VDIRegressor, {}, 1, 1),
+        pytest.param(CrossDomainRegressor, {}, 3, 2, marks=pytest.mark.full),
+        pytest.param(CrossDomainClassifier, WITH_BACKBONE, 2, 2, marks=pytest.mark.full),
     ],
-    ids=["classes", "values", "backbone"],
+    ids=["classes", "papers-classes", "papers-values", "values", "backbone"],
 )
 def test_cut_off_again_and_again_it_ends_as_if_it_had_not_been(
-    kind, changes, n_stages, uninterrupted, tmp_path, monkeypatch
+    kind, changes, n_stages, min_cuts, uninterrupted, tmp_path, monkeypatch
 ):
     whole, n_cuts = uninterrupted(kind, **changes), 0
     while True:
@@ -123,7 +134,7 @@ def test_cut_off_again_and_again_it_ends_as_if_it_had_not_been(
                 break
             except Cut:
                 n_cuts += 1
-    assert n_cuts >= 2
+    assert n_cuts >= min_cuts
     assert bits(model) == whole
     assert "_stages" not in vars(model)
     made = []

@@ -15,6 +15,7 @@ import domindex
 from domindex import Backbone, VDIClassifier, VDIRegressor
 from domindex.datasets import make_circle
 from domindex.errors import InputError, NoDomainWarning, OffMapWarning
+from domindex.neural.builtin_backbones import ResNet18
 from domindex.persistence.model_folder import MANIFEST, write_manifest
 
 SHORT = {"pretraining_steps": 4, "steps": 6, "refresh_every": 3, "random_state": 0}
@@ -335,6 +336,34 @@ def test_features_of_a_frozen_backbone_stand_for_pictures(tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(pictures, **asked), expected)
     with pytest.raises(InputError, match="backbone=MODULE"):
         domindex.load(tmp_path / "model")
+
+
+def test_a_frozen_resnet_18_is_taken_and_saved_whole_and_one_to_be_trained_is_refused(tmp_path):
+    torch.manual_seed(0)
+    torch.save(ResNet18().state_dict(), tmp_path / "weights.pth")
+    frozen = Backbone("resnet18", frozen=True, weights=tmp_path / "weights.pth")
+    few = np.arange(len(NAMES)) % 5 == 0
+    names = [name for name, one in zip(NAMES, few) if one]
+    shade = 0.1 * np.arange(len(names))[:, None, None, None]
+    pictures = np.random.default_rng(0).random((len(names), 3, 32, 32)) + shade
+    given = {"X": pictures, "y": CIRCLE.y[few], "names": names}
+    model = fitted(**given, backbone=frozen)
+    assert model._extractor.n_features == 512
+    model.save(tmp_path / "model")
+    loaded = domindex.load(tmp_path / "model")
+    expected = model.predict_proba(pictures, sample_domain=names)
+    np.testing.assert_array_equal(loaded.predict_proba(pictures, sample_domain=names), expected)
+    for trained in ("resnet18", Backbone("resnet18", weights=tmp_path / "weights.pth")):
+        with pytest.raises(InputError, match=r"is to be trained.* takes features of a frozen one"):
+            fitted(**given, backbone=trained)
+
+
+def test_domains_are_added_to_a_table_behind_a_frozen_backbone():
+    backbone = Backbone(nn.Sequential(nn.Linear(2, 6), nn.Tanh()), frozen=True)
+    model = fitted(backbone=backbone)
+    grown = model.add_domains(CIRCLE.X, sample_domain=NEW)
+    found = grown.predict_proba(CIRCLE.X, sample_domain=NEW)
+    np.testing.assert_allclose(found, model.predict_proba(CIRCLE.X, sample_domain=NEW), atol=1e-6)
 
 
 def test_pictures_without_a_backbone_are_rows_of_numbers():

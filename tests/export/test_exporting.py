@@ -19,10 +19,13 @@ from domindex import (
     CrossDomainRegressor,
     Representation,
     Training,
+    VDIClassifier,
+    VDIRegressor,
     register_representation,
 )
 from domindex.datasets import make_circle
 from domindex.errors import InputError, PreparationWarning
+from domindex.estimators import cross_domain
 from domindex.export import exporting
 from domindex.representations.base import REPRESENTATIONS, Raw
 
@@ -164,6 +167,50 @@ def test_onnx_has_what_scikit_learn_fitted(name, tmp_path):
             np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+PAPERS_MODEL = {"pretraining_steps": 4, "steps": 6, "refresh_every": 3, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    "form", ["torch", pytest.param("onnx", marks=needs_onnx)], ids=["torch", "onnx"]
+)
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        (VDIClassifier, {}),
+        (VDIClassifier, {"encoder": "affine", "local_index": "projection", "aggregation": "mean"}),
+        (VDIRegressor, {}),
+    ],
+    ids=["classes", "options", "values"],
+)
+def test_the_papers_model_is_a_program_too(kind, settings, form, tmp_path):
+    is_class = kind is VDIClassifier
+    y = FAMILY.y if is_class else np.column_stack([FAMILY.X.sum(axis=1), 100 + FAMILY.X[:, 0]])
+    model = kind(**PAPERS_MODEL | settings).fit(FAMILY.X, y, **ROLES)
+    model.export(tmp_path / "e", format=form)
+    exported = domindex.load_exported(tmp_path / "e")
+    assert exported.domains == model.domains_
+    for n_rows in (1, len(FAMILY.X)):
+        X, known = FAMILY.X[:n_rows], {"sample_domain": FAMILY.sample_domain[:n_rows]}
+        if is_class:
+            found, expected = (one.predict_proba(X, **known) for one in (exported, model))
+        else:
+            found, expected = (
+                one.predict(X, return_std=True, **known) for one in (exported, model)
+            )
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_the_papers_model_takes_its_added_domains_and_its_backbone_along(tmp_path):
+    torch.manual_seed(0)
+    backbone = domindex.Backbone(nn.Sequential(nn.Linear(2, 6), nn.Tanh()), frozen=True)
+    model = VDIClassifier(**PAPERS_MODEL, backbone=backbone).fit(FAMILY.X, FAMILY.y, **ROLES)
+    X, new = FAMILY.X[:20] + 0.1, {"sample_domain": ["new"] * 20}
+    grown = model.add_domains(X, **new)
+    grown.export(tmp_path / "e")
+    found = domindex.load_exported(tmp_path / "e").predict_proba(X, **new)
+    np.testing.assert_allclose(found, grown.predict_proba(X, **new), atol=1e-5)
+
+
 def test_without_onnx_the_error_says_what_to_install(classifier, tmp_path, monkeypatch):
     monkeypatch.setattr("domindex.export.onnx_files.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'domindex\[onnx\]'"):
@@ -178,6 +225,8 @@ def test_other_formats_other_paths_and_models_that_are_not_fitted(classifier, fo
         classifier.export(folder)
     with pytest.raises(ValueError, match="not fitted"):
         CrossDomainClassifier().export(tmp_path / "e")
+    with pytest.raises(ValueError, match="not fitted"):
+        VDIClassifier().export(tmp_path / "e")
 
 
 def test_new_domains_and_other_rows_are_refused(folder):
@@ -208,14 +257,14 @@ def test_a_folder_that_was_edited_or_is_something_else_is_refused(classifier, fo
 
 
 def test_a_program_that_disagrees_is_not_written(regressor, tmp_path, monkeypatch):
-    built = exporting.build_program
+    built = cross_domain.build_program
 
     def spoiled(*given):
         program = built(*given)
         program.weights = [1.01 * weight for weight in program.weights]
         return program
 
-    monkeypatch.setattr(exporting, "build_program", spoiled)
+    monkeypatch.setattr(cross_domain, "build_program", spoiled)
     with pytest.raises(InputError, match="differs from predict"):
         regressor.export(tmp_path / "e")
     assert not list(tmp_path.iterdir())

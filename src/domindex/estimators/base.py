@@ -284,8 +284,14 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
 
     def _behind_gate(self, inputs: NDArray, names: Names) -> NDArray:
         """Rows of domains within bounds, and through a frozen backbone, if any."""
-        if self._bounds is not None:
-            inputs = self._bounds.apply(inputs, group_rows(names, len(inputs)))
+        return self._features(self._within(inputs, names))
+
+    def _within(self, inputs: NDArray, names: Names) -> NDArray:
+        if self._bounds is None:
+            return inputs
+        return self._bounds.apply(inputs, group_rows(names, len(inputs)))
+
+    def _features(self, inputs: NDArray) -> NDArray:
         return inputs if self._extractor is None else self._extractor.table(inputs)
 
     def _check_rows(self, X: Any) -> NDArray:
@@ -293,7 +299,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         inputs = self._read_rows(X)
         if self._bounds is not None:
             inputs = self._bounds.apply_by_row(inputs)
-        return inputs if self._extractor is None else self._extractor.table(inputs)
+        return self._features(inputs)
 
     def _read_rows(self, X: Any) -> NDArray:
         """Rows as numbers, with the columns of the fit, without those of domains and labels."""
@@ -330,7 +336,14 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     def _check_query(
         self, X: Any, sample_domain: Any, *, warn: bool = False
     ) -> tuple[NDArray, Names]:
-        """Rows and their domains' names, perhaps with a warning without; of rows on disk, some."""
+        """Rows behind the gate and their domains' names; of rows on disk, some."""
+        inputs, names = self._bounded_query(X, sample_domain, warn=warn)
+        return self._features(inputs), names
+
+    def _bounded_query(
+        self, X: Any, sample_domain: Any, *, warn: bool = False
+    ) -> tuple[NDArray, Names]:
+        """The same before a backbone, perhaps with a warning without names."""
         if is_beyond_memory(X, sample_domain):
             rows = streaming.rows_beyond_memory(self, X, sample_domain)
             X, sampled = rows.sample()
@@ -342,7 +355,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             warn_of_look_alikes(names, self.domains_)
         elif warn:
             frames.warn_without_domain()
-        return self._behind_gate(inputs, names), names
+        return self._within(inputs, names), names
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "domains_")

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from domindex.arrays import Floats
 from domindex.committee import building, index_inference, words
-from domindex.committee.alignments import BackboneAlignment
 from domindex.committee.building import CommitteeBuilder
 from domindex.committee.candidates import ENCODED, NETWORK, check_representation, list_candidates
 from domindex.committee.committee import (
@@ -25,7 +24,7 @@ from domindex.committee.committee import (
     Prediction,
     forecast_table,
 )
-from domindex.committee.context import FitContext, Workers, fit_context, fit_facts, one_thread
+from domindex.committee.context import FitContext, Workers, fit_context, one_thread
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.index_inference import infer_indices
 from domindex.committee.learners.estimators import learner_for
@@ -41,7 +40,7 @@ from domindex.estimators.frames import (
     warn_off_map,
 )
 from domindex.estimators.streaming import streams
-from domindex.export.exporting import Source, export_predictor
+from domindex.export.program import CommitteeProgram, build_program
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.off_map import OffMapTest
 from domindex.inputs import DomainData
@@ -195,12 +194,10 @@ class CrossDomainModel(MappedEstimator):
 
     def _fit_context(self, data: DomainData) -> AbstractContextManager[FitContext]:
         """Settings, random generators and progress of a fit, while it runs."""
-        training, seed = self.training or Training(), self._seed()
+        training, seed = self.training or Training(), self._begin(data)
         quick = self.effort == "quick"
         backbone = self._trained_backbone(data.inputs)
         special = QUICK_TRAINING if quick else {}
-        if self._stages.folder is not None:
-            self._stages.begin(fit_facts(self, data, seed))
         return fit_context(
             data,
             self.network or Network(),
@@ -310,9 +307,6 @@ class CrossDomainModel(MappedEstimator):
         expected = self._forecast(rows, flagged)
         self.forecast_ = pd.concat([self.forecast_, expected], ignore_index=True)
 
-    def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
-        return self._predict(inputs, names).mean
-
     def _predict(self, inputs: NDArray, names: Names) -> Prediction:
         rows = self._indices.placed(inputs, names)
         off_map = self._flag(rows)
@@ -356,44 +350,9 @@ class CrossDomainModel(MappedEstimator):
             settled._committee = replace(committee, label_shift=shares)
         return settled
 
-    def export(
-        self, path: str | os.PathLike[str], *, format: str = "torch", overwrite: bool = False
-    ) -> None:
-        """Write what predicts in known domains to a folder that needs no estimator.
-
-        "torch" writes `torch.export` programs, and skops files of what scikit-learn fitted; "onnx"
-        writes one ONNX file, in which trees compute in single precision. Both take rows and the
-        numbers of their domains in `domains_`; `domindex.load_exported` takes names.
-
-        Examples
-        --------
-        >>> model.export("predictor")
-        """
-        check_is_fitted(self)
-        if self._preparation is not None and not self._preparation.is_numeric:
-            raise InputError(
-                "The model was fitted on a table with texts or dates, whose preparation is no part "
-                "of an exported program. Fit on numbers, or keep the model with model.save(path)."
-            )
-
-        def predict(X: NDArray, names: list[Hashable]) -> tuple[NDArray, ...]:
-            said = self._predict(self._behind_gate(X, names), names)
-            return (said.mean,) if said.deviation is None else (said.mean, said.deviation)
-
-        network = self._committee.network
-        trained = network is not None and isinstance(network.module.alignment, BackboneAlignment)
-        source = Source(
-            self._committee,
-            self._indices,
-            self._extractor,
-            self._bounds,
-            tuple(self._input_shape),
-            self.classes_.tolist() if hasattr(self, "classes_") else None,
-            self._single_output,
-            predict,
-            uses_single=trained or self._extractor is not None,
-        )
-        export_predictor(source, path, format, overwrite=overwrite)
+    def _program(self) -> CommitteeProgram:
+        given = self._committee, self._indices, self._extractor, self._bounds
+        return build_program(*given)
 
     def state(self) -> dict[str, Any]:
         """The fitted model: plain values and arrays, nested.

@@ -21,12 +21,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from domindex.arrays import Floats
 from domindex.committee.committee import Prediction
+from domindex.committee.context import fit_facts
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.record import FitRecord
 from domindex.errors import CollapseWarning, InputError
 from domindex.estimators.base import DomainEstimator, Names
 from domindex.estimators.frames import warn_off_map
 from domindex.estimators.streaming import streams
+from domindex.export.exporting import Source, export_predictor
+from domindex.export.program import Program
 from domindex.geometry import domain_graph
 from domindex.geometry.domain_map import LandmarkError
 from domindex.geometry.neighbors import nearest_points
@@ -226,7 +229,7 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         >>> model.add_domains(new, sample_domain=["new"] * 20).added_domains_
         ['new']
         """
-        inputs, names = self._check_query(X, sample_domain)
+        bounded, names = self._bounded_query(X, sample_domain)
         if names is None:
             raise InputError(
                 "sample_domain is missing, and a domain needs a name to be added. Pass one domain "
@@ -240,6 +243,7 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
                 "known domains out, give new rows another name, or fit anew to learn from them."
             )
         order_names([*self.domains_, *new])  # none is spelled like another
+        inputs = self._features(bounded)
         indices = self._indices.with_domains(inputs, names)
         rows = indices.placed(inputs, names)
         flagged = self._flag(rows)
@@ -248,7 +252,7 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         grown.domains_ = list(indices.domain_map.index.domains)
         grown.source_domains_ = list(self.source_domains_)
         if self._bounds is not None:
-            grown._bounds = self._bounds.with_domains(inputs, names)
+            grown._bounds = self._bounds.with_domains(bounded, names)
         grown.off_map_domains_ = [*self.off_map_domains_, *flagged]
         for name in self._tables:
             setattr(grown, f"{name}_", getattr(self, f"{name}_").copy())
@@ -258,6 +262,20 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
 
     def _grow(self, rows: PlacedRows, flagged: list[Hashable | None]) -> None:
         """Learn what else is held of every domain, of those that were just added."""
+
+    def _begin(self, data: DomainData) -> int:
+        """The seed of a fit; a checkpoint learns which fit it belongs to."""
+        seed = self._seed()
+        if self._stages.folder is not None:
+            self._stages.begin(fit_facts(self, data, seed))
+        return seed
+
+    @abstractmethod
+    def _predict(self, inputs: NDArray, names: Names) -> Prediction:
+        """Probabilities of checked rows, or means and deviations."""
+
+    def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
+        return self._predict(inputs, names).mean
 
     def _settled(self, X: Any, names: list[Hashable]) -> Self:
         return self.add_domains(X, sample_domain=names)
@@ -390,6 +408,44 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
                 "opened."
             )
         save_model(self, path, overwrite=overwrite)
+
+    def export(
+        self, path: str | os.PathLike[str], *, format: str = "torch", overwrite: bool = False
+    ) -> None:
+        """Write what predicts in known domains to a folder that needs no estimator.
+
+        "torch" writes `torch.export` programs, and skops files of what scikit-learn fitted; "onnx"
+        writes one ONNX file, in which trees compute in single precision. Both take rows and the
+        numbers of their domains in `domains_`; `domindex.load_exported` takes names.
+
+        Examples
+        --------
+        >>> model.export("predictor")
+        """
+        check_is_fitted(self)
+        if self._preparation is not None and not self._preparation.is_numeric:
+            raise InputError(
+                "The model was fitted on a table with texts or dates, whose preparation is no part "
+                "of an exported program. Fit on numbers, or keep the model with model.save(path)."
+            )
+
+        def predict(X: NDArray, names: list[Hashable]) -> tuple[NDArray, ...]:
+            said = self._predict(self._behind_gate(X, names), names)
+            return (said.mean,) if said.deviation is None else (said.mean, said.deviation)
+
+        source = Source(
+            self._program,
+            self._indices,
+            tuple(self._input_shape),
+            self.classes_.tolist() if hasattr(self, "classes_") else None,
+            self._single_output,
+            predict,
+        )
+        export_predictor(source, path, format, overwrite=overwrite)
+
+    @abstractmethod
+    def _program(self) -> Program:
+        """What predicts in known domains, in torch."""
 
     def state(self) -> dict[str, Any]:
         """The fitted model: plain values and arrays, nested.
@@ -560,10 +616,6 @@ class MappedRegressor(MappedEstimator):
         assert predicted.deviation is not None
         mean, deviation = self._as_labels(predicted.mean), self._as_labels(predicted.deviation)
         return (mean, deviation) if return_std else mean
-
-    @abstractmethod
-    def _predict(self, inputs: NDArray, names: Names) -> Prediction:
-        """Means and deviations of checked rows."""
 
 
 def warn_of_collapse(coordinates: Floats, z: Floats | None = None, rounding: float = 1e-6) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
@@ -10,18 +11,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
-from torch.distributions import Categorical, Distribution
 
 from domindex.arrays import Floats
 from domindex.committee.committee import Prediction
-from domindex.committee.context import Workers, fit_context
+from domindex.committee.context import FitContext, Workers, fit_context
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.record import FitRecord
 from domindex.errors import InputError
 from domindex.estimators.base import Names
 from domindex.estimators.fitted import MappedEstimator, MappedRegressor, warn_of_collapse
-from domindex.estimators.frames import warn_off_map
+from domindex.estimators.frames import FitArguments, warn_off_map
 from domindex.estimators.streaming import streams
+from domindex.export.program import VariationalProgram, build_variational_program
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.domain_map import DomainMap
 from domindex.geometry.off_map import OffMapTest
@@ -39,10 +40,11 @@ from domindex.neural.backbones import as_backbone
 from domindex.neural.batches import TrainingRows
 from domindex.neural.settings import Training, TrainingSettings, find_device
 from domindex.neural.weights import Sizes, count, counts, network_from_state, network_state
+from domindex.persistence.stage_cache import StageCache
 from domindex.representations import PlacedRows
 from domindex.vdi.adversary import KINDS, Adversary
 from domindex.vdi.aggregation import AGGREGATIONS, as_clouds
-from domindex.vdi.learning import IndexRefresh, encode_domain, train_model
+from domindex.vdi.learning import IndexRefresh, encode_domain, pretrain, train_model
 from domindex.vdi.model import ModelSizes, TermWeights, VariationalModel
 from domindex.vdi.networks import (
     OUTPUT_PREDICTORS,
@@ -249,6 +251,34 @@ class VariationalEstimator(MappedEstimator):
             "some."
         )
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_domain: Any = None,
+        source_domains: Iterable[Hashable] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from all inputs and the sources' labels.
+
+        Parameters
+        ----------
+        X, y, sample_domain, source_domains, checkpoint : as in `CrossDomainClassifier.fit`
+
+        Examples
+        --------
+        >>> vdi.source_domains_
+        [0, 1, 2]
+        """
+        given = FitArguments(X, y, sample_domain, source_domains)
+        with (
+            StageCache.open(checkpoint) as stages,
+            self._copy_to_fit(given, stages) as (model, data),
+        ):
+            model._fit_data(data)
+        return self
+
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         if (self._outputs is None) != (self.task_ == "classification"):
@@ -262,33 +292,48 @@ class VariationalEstimator(MappedEstimator):
             learning_rate=self.learning_rate,
         )
         scaler, self._outputs = InputScaler.fit(data), None
-        scaled = scaler.apply_flat(data.inputs)
-        training = Training(device=self.device)
+        if data.task == "regression":
+            self._outputs = OutputScaler.fit(data.labels[data.row_is_source])
+        given = Training(device=self.device), settings, self._begin(data), self.verbose
         with (
-            fit_context(
-                data, Network(width=self.width), training, settings, self._seed(), self.verbose
-            ) as context,
+            fit_context(data, Network(width=self.width), *given, stages=self._stages) as context,
             context.timings.stage("training"),
         ):
-            rows = TrainingRows.of(data, scaled, context.device)
-            if data.task == "regression":
-                self._outputs = OutputScaler.fit(data.labels[data.row_is_source])
-                rows = rows.with_labels(self._outputs.apply(data.labels))
-            with context.torch_rng.as_default():
-                module = self._build(data)
-                adversary = self._build_adversary(module.sizes, data.n_domains)
-            neighbors = (3,) if self.geodesics else ()
-            how = self.aggregation, neighbors, self.refresh_every
-            chance = context.rng, context.torch_rng
-            refresh = IndexRefresh(module, rows, *how, *chance, settings, self.admission)
-            module, raw = train_model(
-                refresh, self._term_weights(), adversary, context.trainer, self.blocks
-            )
+            stored = context.load_stage("model")
+            if stored is None:
+                indices = self._train(data, scaler, context)
+                context.store_stage("model", {"indices": indices.state()})
+            else:
+                indices = VariationalIndices.from_state(stored["indices"])
         self.history_ = context.history.to_frame()
-        self._set_fitted(VariationalIndices(scaler, module, raw, self.aggregation))
+        self._set_fitted(indices)
         with context.timings.stage("explaining"):
             self._describe(data)
         self.timings_ = context.timings.table()
+
+    def _train(
+        self, data: DomainData, scaler: InputScaler, context: FitContext
+    ) -> VariationalIndices:
+        """First u alone, then everything."""
+        settings, weights = context.training, self._term_weights()
+        rows = TrainingRows.of(data, scaler.apply_flat(data.inputs), context.device)
+        if self._outputs is not None:
+            rows = rows.with_labels(self._outputs.apply(data.labels))
+        with context.torch_rng.as_default():
+            module = self._build(data)
+            adversary = self._build_adversary(module.sizes, data.n_domains)
+        neighbors = (3,) if self.geodesics else ()
+        how = self.aggregation, neighbors, self.refresh_every
+        chance = context.rng, context.torch_rng
+        refresh = IndexRefresh(module, rows, *how, *chance, settings, self.admission)
+        stored = context.load_stage("pretraining")
+        if stored is None:
+            pretrain(refresh, weights, context.trainer)
+            context.store_stage("pretraining", refresh.state())
+        else:
+            refresh.restore(stored)
+        trained = train_model(refresh, weights, adversary, context.trainer, self.blocks)
+        return VariationalIndices(scaler, *trained, self.aggregation)
 
     def _describe(self, data: DomainData) -> None:
         """What is known of the domains' inputs: who is off the map, and how columns differ."""
@@ -356,18 +401,19 @@ class VariationalEstimator(MappedEstimator):
             z[domain.rows] = encode_domain(module, scaled[domain.rows], domain.place).numpy()
         return z
 
-    def _distribution(self, inputs: NDArray, names: Names) -> Distribution:
-        """p(y|z) of every row, of values on their own scale."""
+    def _predict(self, inputs: NDArray, names: Names) -> Prediction:
         rows = self._indices.placed(inputs, names)
         warn_off_map(self._flag(rows))
         with torch.no_grad():
-            return self._indices.module.predict(torch.tensor(self._encode(rows)))
+            predicted: Any = self._indices.module.predict(torch.tensor(self._encode(rows)))
+        if self._outputs is None:
+            return Prediction(predicted.probs.numpy())
+        mean = self._outputs.restore(predicted.mean.numpy())
+        return Prediction(mean, predicted.stddev.numpy() * self._outputs.scale)
 
-    def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
-        predicted = self._distribution(inputs, names)
-        mean = predicted.probs if isinstance(predicted, Categorical) else predicted.mean
-        values = mean.numpy()
-        return values if self._outputs is None else self._outputs.restore(values)
+    def _program(self) -> VariationalProgram:
+        given = self._outputs, self._indices, self._extractor, self._bounds
+        return build_variational_program(self._indices.module, *given)
 
     def _check_parameters(self) -> None:
         check_running(self)
@@ -474,9 +520,3 @@ class VDIRegressor(VariationalEstimator, MappedRegressor):
 
     def _task_to_fit(self) -> Task:
         return "regression"
-
-    def _predict(self, inputs: NDArray, names: Names) -> Prediction:
-        predicted = self._distribution(inputs, names)
-        assert self._outputs is not None
-        mean = self._outputs.restore(predicted.mean.numpy())
-        return Prediction(mean, predicted.stddev.numpy() * self._outputs.scale)

@@ -12,23 +12,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from domindex.committee.committee import Committee
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.learners.estimators import EstimatorPredictor
 from domindex.errors import InputError
 from domindex.export.onnx_files import INPUTS, onnx_session, require_onnx, write_onnx
 from domindex.export.program import (
+    CommitteeProgram,
     Half,
     NotExportableError,
     Program,
     ask,
-    build_program,
     exported_program,
 )
 from domindex.inputs import check_domain_names, check_inputs
-from domindex.inputs.bounds import InputBounds
 from domindex.inputs.messages import preview
-from domindex.neural.backbones import FeatureExtractor
 from domindex.persistence.atomic import check_free, existing_folder, new_folder
 from domindex.persistence.codec import decode, read_json, to_plain, write_json
 from domindex.persistence.model_folder import check_manifest, write_manifest
@@ -50,16 +47,13 @@ Run = Callable[[NDArray, NDArray[np.int64]], tuple[NDArray, ...]]
 class Source:
     """What of a fitted model a program is made from."""
 
-    committee: Committee
+    build: Callable[[], Program]
     indices: FittedIndices
-    extractor: FeatureExtractor | None
-    bounds: InputBounds | None  # how far inputs may lie out
     input_shape: tuple[int, ...]  # of a row, in the user's units
     classes: list[Any] | None  # in the order of the columns; None for values
     single_output: bool
     # rows (n, *input_shape) and a name for each to probabilities, or means and deviations
     predict: Callable[[NDArray, list[Hashable]], tuple[NDArray, ...]]
-    uses_single: bool  # whether a network in single precision is part of it
 
     @property
     def domains(self) -> list[Hashable]:
@@ -83,16 +77,16 @@ def export_predictor(
     if form == "onnx":
         require_onnx()
     try:
-        program = build_program(source.committee, source.indices, source.extractor, source.bounds)
+        program = source.build()
     except NotExportableError as error:
         raise InputError(
             f"The model cannot be exported: {error}. Prescribe other candidates=, or keep it with "
             "model.save(path)."
         ) from None
-    X, numbers = _tried_rows(source)
+    X, numbers = _tried_rows(source, program)
     expected = source.predict(X, [source.domains[number] for number in numbers])
     # sums in another order, onnxruntime's exponentials; backbones and ONNX's trees are single
-    single = source.uses_single or (form == "onnx" and program.estimators)
+    single = program.uses_single or (form == "onnx" and program.estimators)
     tolerance = 1e-4 if single else {"torch": 1e-8, "onnx": 1e-6}[form]
     with new_folder(path, marker=DESCRIPTION, overwrite=overwrite) as folder:
         if form == "torch":
@@ -112,20 +106,18 @@ def export_predictor(
         write_manifest(folder)
 
 
-def _tried_rows(source: Source, n_rows: int = 64) -> tuple[NDArray, NDArray[np.int64]]:
+def _tried_rows(
+    source: Source, program: Program, n_rows: int = 64
+) -> tuple[NDArray, NDArray[np.int64]]:
     """Rows about where those of the fit were, and some far out, dealt out to the domains."""
     rng = np.random.default_rng(0)
     scaler, shape = source.indices.scaler, source.input_shape
     X = rng.normal(size=(n_rows, *shape))
-    if source.extractor is None:
+    if program.extractor is None:
         X = (X.reshape(n_rows, -1) * scaler.scale + scaler.offset).reshape(n_rows, *shape)
-    if source.bounds is not None:
+    if program.limits:
         X[::8] *= 1e3
-    allowed = np.arange(len(source.domains))
-    shift = source.committee.label_shift
-    if shift is not None:  # in sources, shares depend on the rows of a call
-        allowed = np.array([k for k in allowed if source.domains[k] in shift.domains])
-    return X, np.resize(rng.permutation(allowed), n_rows).astype(np.int64)
+    return X, np.resize(rng.permutation(program.steady), n_rows).astype(np.int64)
 
 
 def _write_torch(
@@ -134,7 +126,7 @@ def _write_torch(
     """The files, and what they predict."""
     given: tuple[torch.Tensor, ...] = (torch.tensor(X), torch.tensor(numbers))
     last: torch.nn.Module = program
-    if program.estimators:
+    if isinstance(program, CommitteeProgram) and program.estimators:
         before, last = exported_program(Half(program, "before"), given), Half(program, "after")
         torch.export.save(before, folder / FEATURES)
         found, count = before.module()(*given), len(program.estimators)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from domindex.committee.learners.estimators import EstimatorPredictor
 from domindex.errors import InputError
-from domindex.export.program import Half, Program, exported_program
+from domindex.export.program import CommitteeProgram, Half, Program, exported_program
 
 INPUTS = ("X", "domain")
 
@@ -49,7 +49,7 @@ def write_onnx(program: Program, path: Path, X: NDArray, numbers: NDArray[np.int
 
     given = (torch.tensor(X), torch.tensor(numbers))
     with _quiet():
-        if not program.estimators:
+        if not (isinstance(program, CommitteeProgram) and program.estimators):
             onnx.save(_from_torch(program, given, INPUTS, program.outputs), path)
             return
         found, count = program.before(*given), len(program.estimators)
@@ -69,9 +69,9 @@ def write_onnx(program: Program, path: Path, X: NDArray, numbers: NDArray[np.int
 
 
 class _After(nn.Module):
-    """`Program.after`, given the answers of every single estimator as scikit-learn has them."""
+    """`CommitteeProgram.after`, given the answers of every estimator as scikit-learn has them."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: CommitteeProgram) -> None:
         super().__init__()
         self.program = program
         self.parts = [(len(one.estimators), _columns(one)) for one in program.estimators]

@@ -1,17 +1,18 @@
-"""The committee for known domains as one torch module: all that depends on a domain is a row of a
+"""What predicts in known domains as one torch module: all that depends on a domain is a row of a
 table, by its number. What scikit-learn fitted is no part of it: it is asked between
-`Program.before`, which gives its features, and `Program.after`, which is given its answers."""
+`CommitteeProgram.before`, which gives its features, and `after`, which is given its answers."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from domindex.committee.alignments import BackboneAlignment
 from domindex.committee.committee import (
     Committee,
     EncodedMember,
@@ -22,10 +23,14 @@ from domindex.committee.committee import (
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.learners.estimators import EstimatorPredictor
 from domindex.inputs.bounds import InputBounds
+from domindex.inputs.standardizing import OutputScaler
 from domindex.neural.backbones import FeatureExtractor
 from domindex.neural.layers import Whitening
 from domindex.representations.base import DomainRows, PlacedRows, Representation
 from domindex.vdi.alignments import Alignment
+from domindex.vdi.model import VariationalModel
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 class NotExportableError(Exception):
@@ -97,17 +102,23 @@ class _Represented(nn.Module):
         return z, level, spread
 
 
+def _without_whitening(module: Network) -> Network:
+    """A copy that multiplies by a matrix where the module solves equations."""
+    twin = copy.deepcopy(module)
+    for part in list(twin.modules()):
+        for name, child in part.named_children():
+            if isinstance(child, Whitening):
+                setattr(part, name, child.as_linear())
+    return twin
+
+
 class _Encoder(nn.Module):
     """Represented rows to the mean of q(z|x,u,β). β is the place of the domain, so that all that it
     decides is a table; the mean does not depend on u."""
 
     def __init__(self, alignment: Alignment, places: Tensor) -> None:
         super().__init__()
-        self.alignment = copy.deepcopy(alignment)
-        for part in list(self.alignment.modules()):
-            for name, child in part.named_children():
-                if isinstance(child, Whitening):
-                    setattr(part, name, child.as_linear())
+        self.alignment = _without_whitening(alignment)
         with torch.no_grad():
             maps = alignment.maps(places)
         self.tables = [one.clone(memory_format=torch.contiguous_format) for one in maps]
@@ -169,7 +180,78 @@ class MemberProgram(nn.Module):
 
 
 class Program(nn.Module):
-    """`Committee.predict` of X (n, *input_shape) in domains by number (n,).
+    """What is predicted of X (n, *input_shape) in domains by number (n,).
+
+    Attributes
+    ----------
+    is_class : whether it gives probabilities, or means and deviations
+    uses_single : whether a network in single precision is part of it
+    steady : numbers of the domains in which a prediction depends on its own row alone
+    """
+
+    is_class: bool
+
+    def __init__(
+        self, n_domains: int, extractor: FeatureExtractor | None, bounds: InputBounds | None
+    ) -> None:
+        super().__init__()
+        self.extractor = copy.deepcopy(extractor)
+        limits = {} if bounds is None else bounds.limits()._asdict()
+        self.limits = {name: _constant(value) for name, value in limits.items()}
+        self.uses_single = extractor is not None
+        self.steady = list(range(n_domains))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return ("probabilities",) if self.is_class else ("mean", "deviation")
+
+    @property
+    def estimators(self) -> list[EstimatorPredictor]:
+        """What scikit-learn fitted, in the order in which it is asked."""
+        return []
+
+    def behind_gate(self, X: Tensor, domain: Tensor) -> Tensor:
+        """Flat rows within the bounds of their domains, or a frozen backbone's features of them."""
+        x = X.flatten(1)
+        if self.limits:
+            of_row = {name: table[domain] for name, table in self.limits.items()}
+            inside = torch.where(x > of_row["high"], of_row["highest"], x)
+            x = torch.where(x < of_row["low"], of_row["lowest"], inside)
+        return x if self.extractor is None else self.extractor(x)
+
+
+class VariationalProgram(Program):
+    """The paper's model: u, β and z at their means, then p(y|z)."""
+
+    def __init__(
+        self,
+        module: VariationalModel,
+        outputs: OutputScaler | None,
+        indices: FittedIndices,
+        extractor: FeatureExtractor | None,
+        bounds: InputBounds | None,
+    ) -> None:
+        places = _constant(known_places(indices).index)
+        super().__init__(len(places), extractor, bounds)
+        self.module, self.places = _without_whitening(module), places
+        self.scale, self.is_class = _scale(indices.scaler), outputs is None
+        self.output_scale = None if outputs is None else _scale(outputs)
+
+    def forward(self, X: Tensor, domain: Tensor) -> tuple[Tensor, ...]:
+        """Every row as a batch of one, at the index of its domain."""
+        offset, scale = self.scale
+        x = ((self.behind_gate(X, domain) - offset) / scale)[:, None]
+        found = self.module.infer_indices(x, self.places[domain], sample=False)
+        z = self.module.data_encoder(x, found.u, found.beta).mean[:, 0]
+        predicted: Any = self.module.predict(z)
+        if self.output_scale is None:
+            return (predicted.probs / predicted.probs.sum(dim=1, keepdim=True),)
+        level, spread = self.output_scale
+        return predicted.mean * spread + level, predicted.stddev * spread
+
+
+class CommitteeProgram(Program):
+    """`Committee.predict`.
 
     In a source, `predict` takes the shares of classes from the rows of each call; a program takes
     those of all sources together.
@@ -182,10 +264,7 @@ class Program(nn.Module):
         extractor: FeatureExtractor | None,
         bounds: InputBounds | None,
     ) -> None:
-        super().__init__()
-        self.extractor = copy.deepcopy(extractor)
-        limits = {} if bounds is None else bounds.limits()._asdict()
-        self.limits = {name: _constant(value) for name, value in limits.items()}
+        super().__init__(len(places.domains), extractor, bounds)
         self.members = nn.ModuleList()
         for number, member in enumerate(committee.members, start=1):
             try:
@@ -201,6 +280,11 @@ class Program(nn.Module):
         if shift is not None:
             rows = [shift.domains.get(one.name, shift.sources) for one in places.domains]
             self.shares = _constant(np.stack(rows) / shift.sources)
+            known = enumerate(places.domains)
+            self.steady = [number for number, one in known if one.name in shift.domains]
+        network = committee.network
+        if network is not None and isinstance(network.module.alignment, BackboneAlignment):
+            self.uses_single = True
         ends = committee.output_range
         if ends is None:
             return
@@ -212,12 +296,7 @@ class Program(nn.Module):
         self.least_deviation = float(deviations.least)
 
     @property
-    def outputs(self) -> tuple[str, ...]:
-        return ("probabilities",) if self.is_class else ("mean", "deviation")
-
-    @property
     def estimators(self) -> list[EstimatorPredictor]:
-        """What scikit-learn fitted, in the order in which it is asked."""
         return [one for member in self._programs for one in member.estimators]
 
     @property
@@ -229,13 +308,7 @@ class Program(nn.Module):
 
     def before(self, X: Tensor, domain: Tensor) -> tuple[Tensor, ...]:
         """What `after` needs, and last the features that each of `estimators` is given."""
-        x = X.flatten(1)
-        if self.limits:
-            of_row = {name: table[domain] for name, table in self.limits.items()}
-            inside = torch.where(x > of_row["high"], of_row["highest"], x)
-            x = torch.where(x < of_row["low"], of_row["lowest"], inside)
-        if self.extractor is not None:
-            x = self.extractor(x)
+        x = self.behind_gate(X, domain)
         context, features = [], []
         for member in self._programs:
             known, spread, given = member(x, domain)
@@ -281,9 +354,9 @@ class Program(nn.Module):
 
 
 class Half(nn.Module):
-    """`before` or `after` of a program, alone."""
+    """`before` or `after` of a committee's program, alone."""
 
-    def __init__(self, program: Program, name: str) -> None:
+    def __init__(self, program: CommitteeProgram, name: str) -> None:
         super().__init__()
         self.program, self.name = program, name
 
@@ -309,9 +382,21 @@ def build_program(
     indices: FittedIndices,
     extractor: FeatureExtractor | None,
     bounds: InputBounds | None = None,
-) -> Program:
+) -> CommitteeProgram:
     """The committee for the domains on the map, by their numbers there."""
-    program = Program(committee, known_places(indices), extractor, bounds)
+    program = CommitteeProgram(committee, known_places(indices), extractor, bounds)
+    return program.eval().requires_grad_(False)
+
+
+def build_variational_program(
+    module: VariationalModel,
+    outputs: OutputScaler | None,
+    indices: FittedIndices,
+    extractor: FeatureExtractor | None,
+    bounds: InputBounds | None,
+) -> VariationalProgram:
+    """The paper's model for the domains on the map, by their numbers there."""
+    program = VariationalProgram(module, outputs, indices, extractor, bounds)
     return program.eval().requires_grad_(False)
 
 

@@ -16,7 +16,6 @@ import pandas as pd
 from domindex.cluster import spread_over
 from domindex.datasets import make_domain_graph
 from domindex.errors import ClassNameWarning, DomindexError, InputError
-from domindex.estimators.cross_domain import CrossDomainModel
 from domindex.estimators.frames import PreparedFrame
 from domindex.estimators.models import find_method
 from domindex.evaluation import index_correlation
@@ -174,7 +173,7 @@ def _announce(table: FitTable, progress: Progress) -> None:
 def _fit(model: Any, table: FitTable, kept: RunCheckpoint | None) -> None:
     rows = table.rows
     stages = {}
-    if kept is not None and isinstance(model, CrossDomainModel):  # another begins anew
+    if kept is not None:
         stages["checkpoint"] = kept.folder / "fit"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClassNameWarning)  # spelling="exact" asked for them

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.metrics import euclidean_distances
+from torch import nn
 
 from domindex.arrays import Floats
 from domindex.geometry import geodesic_distances
@@ -16,7 +18,15 @@ from domindex.neural.batches import BatchSampler, TrainingRows
 from domindex.neural.layers import RunningStatistics
 from domindex.neural.rng import TorchRng
 from domindex.neural.settings import TrainingSettings
-from domindex.neural.training import Callback, ParameterGroup, Phase, Trainer, trainable
+from domindex.neural.training import (
+    Callback,
+    Objective,
+    ParameterGroup,
+    Phase,
+    Trainer,
+    trainable,
+)
+from domindex.neural.weights import network_state
 from domindex.vdi.adversary import Adversary
 from domindex.vdi.aggregation import raw_index
 from domindex.vdi.fitting import local_indices
@@ -68,6 +78,17 @@ class IndexRefresh(Callback):
         given = self.rows, self.settings, self.rng, coordinates
         return BatchSampler(*given, torch_rng=self.torch_rng)
 
+    def state(self) -> dict[str, Any]:
+        """The networks and the index as they are now."""
+        index = None if self.current is None else self.current.state()
+        return {"module": network_state(self.module, {}), "index": index}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        weights = state["module"]["weights"]
+        self.module.load_state_dict({name: torch.tensor(one) for name, one in weights.items()})
+        if state["index"] is not None:
+            self.current = DomainMap.from_state(state["index"])
+
     def before_step(self, phase: Phase, step: int) -> None:
         objective = phase.objective
         still = isinstance(objective, VariationalObjective) and objective.blocks
@@ -93,6 +114,25 @@ def distance_rank(places: Floats, sources: NDArray[np.bool_]) -> NDArray[np.int6
     return np.where(sources, -1, rank - sources.sum())
 
 
+def pretrain(refresh: IndexRefresh, weights: TermWeights, trainer: Trainer) -> None:
+    """The first phase: q(u|x) and p(x|u) alone."""
+    n_steps = refresh.settings.index_steps
+    if n_steps:
+        objective = PretrainingObjective(refresh.module, weights)
+        _run("pretraining", objective, n_steps, refresh, trainer)
+
+
+def _run(
+    name: str, objective: Objective, n_steps: int, refresh: IndexRefresh, trainer: Trainer
+) -> nn.Module:
+    """A phase in which the index is drawn anew now and then; its averaged module."""
+    module, settings = refresh.module.to(trainer.device), refresh.settings
+    trainer = Trainer(trainer.device, settings, [*trainer.callbacks, refresh])
+    parameters = [ParameterGroup(trainable(module.parameters()), 1.0)]
+    batches = refresh.batches(module)
+    return trainer.run(Phase(name, objective, parameters, batches, n_steps, settings.learning_rate))
+
+
 def train_model(
     refresh: IndexRefresh,
     weights: TermWeights,
@@ -100,26 +140,13 @@ def train_model(
     trainer: Trainer,
     blocks: bool,
 ) -> tuple[VariationalModel, DomainMap]:
-    """Maximise equation 20; the averaged model, ready to predict, and its raw index.
+    """Maximise equation 20 after the first phase; the averaged model and its raw index.
 
     No target label is read, and the model of the last step counts.
     """
     module, settings = refresh.module, refresh.settings
-    module.to(trainer.device)
-    trainer = Trainer(trainer.device, settings, [*trainer.callbacks, refresh])
-    parameters = [ParameterGroup(trainable(module.parameters()), 1.0)]
-    if settings.index_steps:
-        first = PretrainingObjective(module, weights)
-        batches, n_steps = refresh.batches(module), settings.index_steps
-        trainer.run(
-            Phase("pretraining", first, parameters, batches, n_steps, settings.learning_rate)
-        )
     objective = VariationalObjective(module, weights, adversary, blocks)
-    batches = refresh.batches(module)
-    phase = Phase(
-        "objective", objective, parameters, batches, settings.steps, settings.learning_rate
-    )
-    averaged = trainer.run(phase)
+    averaged = _run("objective", objective, settings.steps, refresh, trainer)
     assert isinstance(averaged, VariationalModel)
     _measure_statistics(averaged, refresh.batches(averaged), settings.norm_batches)
     assert refresh.current is not None

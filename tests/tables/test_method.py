@@ -142,16 +142,15 @@ def test_settings_of_the_paper_are_none_of_the_default_method(data, tmp_path):
         fit_table(data, out=tmp_path / "run", **CLASSES, settings={"aggregation": "mean"})
 
 
-def test_a_fit_that_was_cut_off_begins_anew_as_it_was_asked_for(
-    data, values, tmp_path, monkeypatch
-):
+def test_a_fit_that_was_cut_off_goes_on_after_its_first_phase(data, values, tmp_path, monkeypatch):
     def cut(*given):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(VDIRegressor, "_fit_data", cut)
+        patched.setattr("domindex.estimators.vdi.train_model", cut)
         with pytest.raises(KeyboardInterrupt):
             fit(data, tmp_path / "run", **VALUES, checkpoint=True)
+    monkeypatch.setattr("domindex.estimators.vdi.pretrain", cut)
     run = resume_table(tmp_path / "run")
     found, expected = (one.model().domain_indices_ for one in (run, values))
     np.testing.assert_array_equal(found, expected)

@@ -181,7 +181,7 @@ BAD_TABLES = {
     "mixed types": (b"site,x,outcome\na,1,b\nb,two,\n", "mixes numbers and texts"),
     "dates": (b"site,x,outcome\na,2020-01-02,b\nb,2020-01-03,\n", "Pass --dates"),
     "mixed target": (b"site,x,outcome\na,1,2.5\na,1,high\nb,2,\n", "mixes numbers and texts"),
-    "no target domain": (b"site,x,outcome\na,1,b\nb,2,c\n", "none is left to predict in"),
+    "one domain": (b"site,x,outcome\na,1,b\na,2,c\n", "there is none to predict in"),
     "not text": (bytes(range(256)), "not a text file"),
 }
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from domindex.committee.learners.base import Predictor, list_predictors, register_predictor
     from domindex.datasets import load_dataset
     from domindex.estimators import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, load
+    from domindex.estimators.indexer import DomainIndexer
     from domindex.estimators.vdi import VDIClassifier, VDIRegressor
     from domindex.export import load_exported
     from domindex.neural.backbones import Backbone
@@ -27,6 +28,7 @@ _HOMES = {
     "Backbone": "domindex.neural.backbones",
     "CrossDomainClassifier": "domindex.estimators",
     "CrossDomainRegressor": "domindex.estimators",
+    "DomainIndexer": "domindex.estimators.indexer",
     "MomentFlow": "domindex.estimators",
     "Network": "domindex.vdi.settings",
     "Predictor": "domindex.committee.learners.base",
@@ -49,6 +51,7 @@ __all__ = [
     "Backbone",
     "CrossDomainClassifier",
     "CrossDomainRegressor",
+    "DomainIndexer",
     "MomentFlow",
     "Network",
     "Predictor",

@@ -93,6 +93,20 @@ Decimal = Annotated[Text, option("Before decimals: . or ,  [default: as it looks
 Encoding = Annotated[Text, option("Of a text file, such as cp1252.  [default: utf-8]")]
 WithReport = Annotated[bool, option("Write a report as well.", "--report/--no-report")]
 Force = Annotated[bool, option("Replace what is there.", "--force")]
+DomainColumn = Annotated[Text, option("Column that names the domain of a row.", "--domain")]
+DomainBy = Annotated[Text, option("month or year of dates, or width of number bands.")]
+Features = Annotated[Names, option("Inputs, by commas.  [default: all others]")]
+Exclude = Annotated[Names, option("Columns that are not inputs; by commas, or again and again.")]
+Key = Annotated[Text, option("Column that names rows; kept in predictions.", "--id")]
+Categorical = Annotated[Names, option("Categories that look like numbers, by commas.")]
+KeepColumns = Annotated[
+    Names, option("Columns to use although they seem to name rows or domains.", "--keep-column")
+]
+Dates = Annotated[bool, option("Use year, month, weekday, hour of dates.", "--dates")]
+Missing = Annotated[str, option("Missing inputs: impute or error.")]
+Na = Annotated[Names, option("Values that stand for missing ones, by commas: -200")]
+RunOut = Annotated[Path, option("Folder of the run.")]
+Share = Annotated[bool, option("Hide counts below 5: the run is for others.", "--share")]
 AsJson = Annotated[bool, option("Print JSON for a script.", "--json")]
 Seed = Annotated[int, option("The same seed gives the same result.", min=0)]
 RunFolder = Annotated[Path, Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
@@ -111,36 +125,30 @@ def options(version: Annotated[bool, Version] = False) -> None:
 def fit(
     data: Annotated[File, DATA] = None,
     target: Annotated[Names, option("Column to predict, or several by commas.")] = None,
-    domain: Annotated[Text, option("Column that names the domain of a row.")] = None,
-    domain_by: Annotated[Text, option("month or year of dates, or width of number bands.")] = None,
+    domain: DomainColumn = None,
+    domain_by: DomainBy = None,
     sources: Annotated[Names, option("Labelled domains.  [default: those with any label]")] = None,
-    features: Annotated[Names, option("Inputs, by commas.  [default: all others]")] = None,
-    exclude: Annotated[
-        Names, option("Columns that are not inputs; by commas, or again and again.")
-    ] = None,
-    key: Annotated[Text, option("Column that names rows; kept in predictions.", "--id")] = None,
-    categorical: Annotated[Names, option("Categories that look like numbers, by commas.")] = None,
-    keep_columns: Annotated[
-        Names, option("Columns to use although they seem to name rows or domains.", "--keep-column")
-    ] = None,
-    dates: Annotated[bool, option("Use year, month, weekday, hour of dates.", "--dates")] = False,
+    features: Features = None,
+    exclude: Exclude = None,
+    key: Key = None,
+    categorical: Categorical = None,
+    keep_columns: KeepColumns = None,
+    dates: Dates = False,
     task: Annotated[str, option("auto, classification or regression.")] = "auto",
     spelling: Annotated[str, option("Classes Yes and yes: ask, merge or exact.")] = "ask",
-    missing: Annotated[str, option("Missing inputs: impute or error.")] = "impute",
+    missing: Missing = "impute",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
-    na: Annotated[Names, option("Values that stand for missing ones, by commas: -200")] = None,
-    out: Annotated[Path, option("Folder of the run.")] = Path("run"),
+    na: Na = None,
+    out: RunOut = Path("run"),
     seed: Seed = 0,
     effort: Annotated[Text, option("quick or full.  [default: full]")] = None,
     method: Method = "cross-domain",
     config: Config = None,
     report: WithReport = True,
     dask: Annotated[Text, option("Address of a Dask scheduler to work on.")] = None,
-    share: Annotated[
-        bool, option("Hide counts below 5: the run is for others.", "--share")
-    ] = False,
+    share: Share = False,
     force: Force = False,
     resume: Annotated[File, option("Go on with the fit of this run.", metavar="RUN")] = None,
     as_json: AsJson = False,
@@ -171,9 +179,49 @@ def fit(
         asked["settings"] = None if config is None else read_settings(config)
         how: dict[str, Any] = {"out": out, "report": report, "dask": dask, "force": force}
         run = fit_table(**asked, **how, progress=True, checkpoint=True)
-    drawn = "" if run.report is None else f"\nReport: {run.report}"
-    about = {"run": run.folder, "report": run.report, **run.about}
-    _answer(as_json, about, f"Run: {run.folder}{drawn}")
+    _answer_run(as_json, run)
+
+
+@command
+def map(
+    data: Annotated[Path, DATA],
+    domain: Annotated[str, option("Column that names the domain of a row.")],
+    domain_by: DomainBy = None,
+    features: Features = None,
+    exclude: Exclude = None,
+    key: Key = None,
+    categorical: Categorical = None,
+    keep_columns: KeepColumns = None,
+    dates: Dates = False,
+    missing: Missing = "impute",
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    na: Na = None,
+    out: RunOut = Path("map"),
+    seed: Seed = 0,
+    config: Config = None,
+    report: WithReport = True,
+    share: Share = False,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Map the domains of a table without labels; nothing is predicted.
+
+    Columns that hold labels are inputs too, unless you leave them out (--exclude). `domindex
+    index`, `add` and `report` take the folder that is written.
+
+    \b
+    Example:
+      domindex map readings.csv --domain station --exclude alarm --out map
+      domindex index map --out map.csv
+    """
+    given = dict(locals())
+    from domindex.tables import FitRequest, fit_table, read_settings
+
+    asked = _options(FitRequest, given) | {"method": "map"}
+    asked["settings"] = None if config is None else read_settings(config)
+    _answer_run(as_json, fit_table(**asked, out=out, report=report, force=force, progress=True))
 
 
 @command
@@ -446,6 +494,13 @@ def _known(value: Any) -> Any:
         return [_known(one) for one in value]
     unknown = isinstance(value, float) and not math.isfinite(value)
     return None if unknown or type(value).__name__ == "NAType" else value
+
+
+def _answer_run(as_json: bool, run: Any) -> None:
+    """What was written, and where."""
+    drawn = "" if run.report is None else f"\nReport: {run.report}"
+    about = {"run": run.folder, "report": run.report, **run.about}
+    _answer(as_json, about, f"Run: {run.folder}{drawn}")
 
 
 def _file(out: str) -> Path | None:

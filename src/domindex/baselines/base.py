@@ -266,6 +266,7 @@ class AdaptingBaseline(DeepBaseline):
     parameters are those of `DeepBaseline`.
     """
 
+    _needs_targets = True
     _default_weight: ClassVar[float] = 1.0
 
     def __init__(

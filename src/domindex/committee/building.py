@@ -372,6 +372,8 @@ class CommitteeBuilder:
             return None
         placed = PlacedRows.of_map(self.data, self.geometry.domain_map)
         targets = placed.only(set(self.data.target_domains))
+        if not targets.domains:
+            return LabelShift(source_shares(self.rows), {})
         probabilities = committee.predict(targets, self.indices).mean
         return LabelShift(source_shares(self.rows), {}).with_domains(probabilities, targets)
 

@@ -166,7 +166,7 @@ def _all_of(names: list[str], settings: ChoiceSettings, data: DomainData) -> lis
         kind = Representation if name == ENCODED else representation_named(name)
         tried = [one for one in learners if one.grids != "only" or kind.keeps_grid]
         result += [Candidate(name, one) for one in tried]
-        if kind.may_balance and is_small:
+        if kind.may_balance and is_small and not data.is_source.all():
             result += [Candidate(name, one, balanced=True) for one in tried if one.may_balance]
     return result
 

@@ -327,6 +327,24 @@ class Committee(Saved):
         apart = disagreement(parts, self.weights, mean, self.deviations.unit)
         return Prediction(mean, deviation, apart)
 
+    def by_place(self) -> Committee | None:
+        """Those members alone that need of a domain its place, and no rows; None without any."""
+        measured = Representation.with_domains  # others hold numbers that rows of a domain give
+        some = [type(one.representation).with_domains is measured for one in self.members]
+        if not any(some):
+            return None
+        output_range = self.output_range
+        if output_range is not None and output_range.least.ndim == 2:
+            output_range = OutputRange(output_range.least[some], output_range.largest[some])
+        return replace(
+            self,
+            members=tuple(one for one, kept in zip(self.members, some) if kept),
+            weights=self.weights[some] / self.weights[some].sum(),
+            temperatures=self.temperatures[some],
+            output_range=output_range,
+            label_shift=None,
+        )
+
     def with_domains(self, rows: PlacedRows, indices: FittedIndices) -> Committee:
         """The same committee, knowing the new domains of these rows as it knows the targets."""
         grown = replace(self, members=tuple(one.with_domains(rows) for one in self.members))

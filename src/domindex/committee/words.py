@@ -77,6 +77,28 @@ def describe_left_out(table: pd.DataFrame) -> list[str]:
     return sentences
 
 
+def describe_held_out(table: pd.DataFrame) -> list[str]:
+    """How well sources were predicted by what had not seen their labels, where there is no target.
+
+    `table` has the columns of `held_out_`.
+    """
+    what = table.columns[1]
+    ordered = table.sort_values(what, ascending=what == "accuracy")
+    shown = [
+        f"{readable_name(str(row['domain']))} {row[what]:.3g} ({row['plain']:.3g})"
+        for _, row in ordered.head(MAX_NAMED).iterrows()
+    ]
+    more = (
+        "" if len(ordered) <= len(shown) else f"; {len(ordered) - len(shown)} others are no worse"
+    )
+    return [
+        f"All {len(table)} domains have labels. Each was predicted by what had not seen its "
+        f"labels, with {what} {table[what].mean():.3g} on average (best plain model: "
+        f"{table['plain'].mean():.3g}).",
+        f"The worst, and the plain model there: {', '.join(shown)}{more}.",
+    ]
+
+
 def describe_beyond(forecast: pd.DataFrame) -> list[str]:
     """Which targets are beyond what held-out sources showed, and why."""
     if not len(forecast) or "beyond_experience" not in forecast:

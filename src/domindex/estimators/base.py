@@ -28,6 +28,7 @@ from domindex.inputs import DomainData, check_domain_data, check_domain_names, c
 from domindex.inputs.bounds import InputBounds, warn_of_drawn_in
 from domindex.inputs.domain_data import Task, read_layout
 from domindex.inputs.gate import tame_labels, with_row_weights
+from domindex.inputs.messages import preview
 from domindex.inputs.names import group_rows, warn_of_look_alikes
 from domindex.inputs.streams import is_stream
 from domindex.persistence.stage_cache import StageCache
@@ -59,6 +60,8 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     _domain_column: str | None = None  # of a data frame, that named the domains in `fit`
     _target_column: str | None = None  # that held the labels in `fit`: no input later
     _stages = StageCache()  # of a fit in progress that may be cut off and resumed
+
+    _needs_targets: ClassVar[bool] = False  # whether domains without labels are part of the method
 
     inputs: str = "table"  # parameters of those that take them
     n_jobs: int | None = None
@@ -134,6 +137,19 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         kind = "table" if self._extractor is not None else self.inputs
         data = check_domain_data(inputs, *roles, task=self._task_to_fit(), kind=kind)
         data = with_row_weights(data, given.sample_weight, self.class_weight)
+        if self._needs_targets and data.is_source.all():
+            raise InputError(
+                f"There is no target domain: all {data.n_domains} domains "
+                f"({preview(data.domains)}) are sources, and {type(self).__name__} learns from "
+                "domains without labels too. Leave some out of source_domains (without it, domains "
+                "with a negative number are the targets), or fit a CrossDomainClassifier or a "
+                "CrossDomainRegressor, which need none."
+            )
+        if data.n_domains == 1:
+            raise InputError(
+                f"All rows are of one domain, {data.domains[0]!r}, so there is nothing to map. "
+                "Name what tells domains apart in sample_domain, or add rows of other domains."
+            )
         self._check_data(data)
         data = tame_labels(data)
         if self._extractor is not None:  # a sample of rows on disk went through a backbone
@@ -148,6 +164,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         features = self._extractor.table(data.inputs)  # computed once
         return replace(data, inputs=features, layout=read_layout(features.shape, "table"))
 
+    @available_if(lambda self: self._predicts())
     @streams
     def predict(self, X: Any, *, sample_domain: Any = None) -> NDArray:
         """The likeliest class, or the expected values, of every row.
@@ -210,6 +227,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     @abstractmethod
     def _predict_mean(self, inputs: NDArray, names: Names) -> Floats:
         """Probabilities (rows, classes) or values (rows, outputs) of checked rows."""
+
+    def _predicts(self) -> bool:
+        """Whether there is anything to predict; AttributeError says why not."""
+        return True
 
     def _open_domains(self, present: Iterable[Hashable]) -> list[Hashable]:
         """Those of which a prediction depends on rows beside the one predicted."""

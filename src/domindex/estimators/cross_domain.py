@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from domindex.arrays import Floats
-from domindex.committee import building, index_inference, words
+from domindex.committee import building, words
 from domindex.committee.building import CommitteeBuilder
 from domindex.committee.candidates import ENCODED, NETWORK, check_representation, list_candidates
 from domindex.committee.committee import (
@@ -24,9 +24,8 @@ from domindex.committee.committee import (
     Prediction,
     forecast_table,
 )
-from domindex.committee.context import FitContext, Workers, fit_context, one_thread
+from domindex.committee.context import FitContext, Workers, one_thread
 from domindex.committee.fitted_indices import FittedIndices
-from domindex.committee.index_inference import infer_indices
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
@@ -39,31 +38,27 @@ from domindex.estimators.frames import (
     warn_beyond_experience,
     warn_off_map,
 )
+from domindex.estimators.indexer import IndexingEstimator
 from domindex.estimators.streaming import streams
 from domindex.export.program import CommitteeProgram, build_program
-from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
-from domindex.geometry.off_map import OffMapTest
+from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import DomainData
-from domindex.inputs.domain_data import Task, check_inputs_kind
+from domindex.inputs.domain_data import Task
+from domindex.inputs.messages import preview
 from domindex.inputs.numbers import require_finite_table
-from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts, require_texts
-from domindex.neural.backbones import as_backbone
+from domindex.inputs.parameters import require_texts
 from domindex.neural.settings import Training
 from domindex.persistence.stage_cache import StageCache
 from domindex.progress import Progress
 from domindex.representations import PlacedRows
-from domindex.representations.map_rows import rows_for_map
+from domindex.representations.base import DomainRows
 from domindex.vdi.settings import Network
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-QUICK_TRAINING = {"index_steps": 50}
-QUICK_CHOICES = ChoiceSettings(near_folds=3, far_folds=2, separability_folds=1)
-"""With effort="quick": indices hardly trained, and fewer folds."""
 
-
-class CrossDomainModel(MappedEstimator):
+class CrossDomainModel(IndexingEstimator):
     """A map of the domains, and a committee validated along it, behind scikit-learn's interface."""
 
     _task: ClassVar[Task]
@@ -77,6 +72,7 @@ class CrossDomainModel(MappedEstimator):
 
     _committee: Committee
     _forecaster: Forecaster
+    _at: Any = None  # in a copy that predicts once: the place that was given
     candidates_: pd.DataFrame
     forecast_: pd.DataFrame
 
@@ -169,6 +165,53 @@ class CrossDomainModel(MappedEstimator):
             built = builder.fit_members(weighing)
         self._set_attributes(built, builder)
 
+    @streams
+    def predict(self, X: Any, *, sample_domain: Any = None, at: Any = None, **how: Any) -> Any:
+        """The likeliest class, or the expected values, of every row; deterministic.
+
+        Domains never seen are placed by their rows; without names all rows are one, with a warning.
+
+        Parameters
+        ----------
+        X : whatever `fit` takes
+        sample_domain : a domain name per row, or the name of a column of a data frame
+        at : where the rows lie on the map, in place of a domain that rows tell: coordinates
+            (index_dim,) of all, (rows, index_dim) of each, or a mapping from the names in
+            `sample_domain`. Each row is then predicted by itself, by those members that need the
+            place of a domain and none of its rows
+        **how : `return_std=True` gives values with their deviations
+
+        Examples
+        --------
+        >>> model.predict(data.X, **rows).shape
+        (100,)
+        >>> model.predict(data.X[:1], at=model.domain_indices_[4]).shape
+        (1,)
+        """
+        located = self._located(at)
+        return super(CrossDomainModel, located).predict(X, sample_domain=sample_domain, **how)
+
+    @available_if(lambda self: self._known_task() != "regression")
+    @streams
+    def predict_proba(self, X: Any, *, sample_domain: Any = None, at: Any = None) -> Floats:
+        """Probabilities (rows, classes), in the order of `classes_`; as `predict`.
+
+        Examples
+        --------
+        >>> model.predict_proba(data.X, **rows).shape
+        (100, 2)
+        """
+        located = self._located(at)
+        return super(CrossDomainModel, located).predict_proba(X, sample_domain=sample_domain)
+
+    def _located(self, at: Any) -> Self:
+        """A copy that predicts at a place; this one where none is given."""
+        if at is None:
+            return self
+        located = copy(self)
+        located._at = at
+        return located
+
     def summary(self) -> str:
         """What was chosen and why, and what to expect, in words.
 
@@ -180,56 +223,41 @@ class CrossDomainModel(MappedEstimator):
         check_is_fitted(self)
         lines = [f"Predictions: {words.describe_committee(self.candidates_)}."]
         lines += words.describe_left_out(self.candidates_)
-        domain_map = self._indices.domain_map
-        loop = domain_map.loop
-        if loop is not None:
-            drawn = [self.domains_[number] for number in domain_map.drawn]
-            lines.append(words.describe_loop(loop.persistence, loop.order, drawn))
-        if domain_map.landmark_error is not None:
-            lines.append(str(domain_map.landmark_error))
+        lines += self._said_of_map()
         one_source = len(self.source_domains_) == 1
         forecast = words.describe_forecast(self.forecast_, self._forecast_column, one_source)
+        if len(self.source_domains_) == len(self.domains_):
+            return "\n".join([*lines, *words.describe_held_out(self.held_out_)])
         doubts = words.describe_beyond(self.forecast_) + words.describe_two_ways(self.forecast_)
         return "\n".join([*lines, *forecast, *doubts])
 
-    def _fit_context(self, data: DomainData) -> AbstractContextManager[FitContext]:
-        """Settings, random generators and progress of a fit, while it runs."""
-        training, seed = self.training or Training(), self._begin(data)
-        quick = self.effort == "quick"
-        backbone = self._trained_backbone(data.inputs)
-        special = QUICK_TRAINING if quick else {}
-        return fit_context(
-            data,
-            self.network or Network(),
-            training,
-            training.settings(**special),
-            seed,
-            self.verbose,
-            QUICK_CHOICES if quick else ChoiceSettings(),
-            backbone=backbone,
-            stages=self._stages,
-        )
+    @property
+    def held_out_(self) -> pd.DataFrame:
+        """How well each source was predicted by what had not seen its labels: a row a source.
 
-    def _map_domains(
-        self, data: DomainData, context: FitContext
-    ) -> tuple[FittedIndices, DomainGeometry]:
-        """The map of the closed form, with a flow along it, and indices refined."""
+        Columns: domain; accuracy, or error (root mean squared, as in `forecast_`); and plain, the
+        same of the best plain model. A little too good: weights were chosen on the same rows.
 
-        def closed_form() -> DomainGeometry:
-            how: Any = {"local_dim": self.local_dim, "n_jobs": self.n_jobs}
-            return DomainGeometry.fit(data, self.index_dim, map_rows=rows_for_map(data), **how)
+        Examples
+        --------
+        >>> model.held_out_.columns.tolist()
+        ['domain', 'accuracy', 'plain']
+        """
+        check_is_fitted(self)
+        record = None if self._record is None else self._record.held_out
+        if record is None:
+            raise InputError("The model was saved by a version that kept no scores. Fit it again.")
+        names = [self.domains_[number] for number in record.domains]
+        scores = {self._forecast_column.removeprefix("expected_"): record.scores}
+        found = {"domain": pd.Series(names, dtype=object), **scores, "plain": record.plain_scores}
+        return pd.DataFrame(found)
 
-        with context.timings.stage("mapping"):
-            stored = index_inference.load_map(context)
-            if stored is not None:
-                return stored
-            self._announce_cost(data, context.progress)
-            for _ in context.progress.track("mapping", 1):
-                geometry = context.stages.get("closed form", closed_form)
-                may_refine = self.effort != "quick"
-                drawn = infer_indices(data, geometry, context, may_refine=may_refine)
-            index_inference.store_map(context, *drawn)
-        return drawn
+    def _choices(self, data: DomainData) -> ChoiceSettings:
+        """Without targets each source is held out by itself, of many some together."""
+        choices, n_domains, max_folds = super()._choices(data), data.n_domains, 10
+        if not data.is_source.all():
+            return choices
+        return replace(choices, near_folds=max(choices.near_folds, min(n_domains, max_folds)))
 
     def _announce_cost(self, data: DomainData, progress: Progress) -> None:
         """About how long it will take, where somebody looks on and it is long."""
@@ -273,19 +301,17 @@ class CrossDomainModel(MappedEstimator):
         """What a user can read of the fit: the choice, the forecast, the record."""
         data, geometry, context = builder.data, builder.geometry, builder.context
         with context.timings.stage("forecasting"):
-            clouds = scaled_clouds(data, geometry.scaler)
-            on_map = [cloud[rows] for cloud, rows in zip(clouds, geometry.map_rows)]
-            projection = geometry.projection.matrix
-            self._off_map_test = OffMapTest.fit(data.domains, on_map, projection)
+            self._set_map(data, geometry, builder.indices)
             self._forecaster = built.forecaster
             self._committee = built.committee
-            self._set_fitted(builder.indices)
             self.candidates_ = built.table
             self.history_ = context.history.to_frame()
             self.representation_, self.flow_ = building.chosen_flow(built, geometry)
             self.grid_flow_ = building.grid_flow_facts(built.committee)
             rows = PlacedRows.of_map(data, geometry.domain_map)
-            self.forecast_ = self._forecast(rows.only(set(data.target_domains)))
+            targets = data.target_domains  # without any, a table of no rows
+            self.forecast_ = self._forecast(rows.only(set(targets or data.domains[:1])))
+            self.forecast_ = self.forecast_.head(len(targets))
             network, some = built.committee.network, {one.name for one in rows.domains[:3]}
             z = None  # constant z is so in any three domains
             if network is not None:
@@ -308,6 +334,8 @@ class CrossDomainModel(MappedEstimator):
         self.forecast_ = pd.concat([self.forecast_, expected], ignore_index=True)
 
     def _predict(self, inputs: NDArray, names: Names) -> Prediction:
+        if self._at is not None:
+            return self._predict_at(inputs, names)
         rows = self._indices.placed(inputs, names)
         off_map = self._flag(rows)
         warn_off_map(off_map)
@@ -329,6 +357,52 @@ class CrossDomainModel(MappedEstimator):
             for name, members, _ in rows.domains
         }
         return {name: reason for name, reason in reasons.items() if reason}
+
+    def _check_query(
+        self, X: Any, sample_domain: Any, *, warn: bool = False
+    ) -> tuple[NDArray, Names]:
+        return super()._check_query(X, sample_domain, warn=warn and self._at is None)
+
+    def _predict_at(self, inputs: NDArray, names: Names) -> Prediction:
+        """Of rows whose places are given."""
+        committee, index = self._committee.by_place(), self._indices.domain_map.index
+        if committee is None or index.angles is not None:
+            what = "every member of the committee measures rows of a domain"
+            if committee is not None:
+                what = "the map closes, and a place on it does not say which way round"
+            raise InputError(
+                f"at= names places on the map, and {what}. Leave at= out and pass the domain's "
+                "rows, or fit with candidates that follow the map: "
+                "[('flow', 'linear'), ('with_index', 'linear')]."
+            )
+        places = self._given_places(len(inputs), names)
+        known, numbers = np.unique(places, axis=0, return_inverse=True)
+        numbers = numbers.reshape(-1)
+        pairs = [(n, np.flatnonzero(numbers == n), place) for n, place in enumerate(known)]
+        domains = tuple(DomainRows(("at", n), rows, place) for n, rows, place in pairs)
+        return committee.predict(PlacedRows(inputs, domains), self._indices)
+
+    def _given_places(self, n_rows: int, names: Names) -> Floats:
+        """(rows, index_dim) from what `at` names."""
+        given, size = self._at, self._indices.domain_map.coordinates.shape[1]
+        if isinstance(given, Mapping):
+            absent = [name for name in dict.fromkeys(names or [None]) if name not in given]
+            if absent:
+                raise InputError(
+                    f"at= has no place for {preview(absent)}. Give one for every domain in "
+                    "sample_domain."
+                )
+            given = [given[name] for name in names or [None] * n_rows]
+        try:
+            places = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            places = np.empty(0)
+        if places.shape not in ((size,), (n_rows, size)) or not np.isfinite(places).all():
+            raise InputError(
+                f"at= is {self._at!r:.80}. Pass {size} finite coordinates as in domain_indices_, "
+                f"or a row of them for each of the {n_rows} rows."
+            )
+        return np.broadcast_to(places, (n_rows, size))
 
     def _open_domains(self, present: Iterable[Hashable]) -> list[Hashable]:
         """New domains; where shares of classes are followed, sources as well."""
@@ -380,31 +454,17 @@ class CrossDomainModel(MappedEstimator):
         return self._task
 
     def _check_parameters(self) -> None:
-        check_running(self)
-        require_texts(self, "inputs", "representation", "effort")
-        check_inputs_kind(self.inputs)
+        super()._check_parameters()
+        require_texts(self, "representation")
         if not (isinstance(self.flow, str) and self.flow == "auto"):
             raise InputError(
                 f"flow is {self.flow!r:.60}. Choose 'auto'; for the paper's model use "
                 "VDIClassifier or VDIRegressor."
             )
-        require_counts(self, "index_dim", most=MAX_DIMENSIONS)
-        if self.local_dim is not None:
-            require_counts(self, "local_dim", most=MAX_DIMENSIONS)
         if self.candidates is not None:
             self._check_candidates()
         else:
             self._check_pair(self.representation, self.predictor)
-        if self.effort not in ("full", "quick"):
-            raise InputError(f"effort is {self.effort!r}. Choose one of ('full', 'quick').")
-        for name, kind in (("network", Network), ("training", Training)):
-            given = getattr(self, name)
-            if given is not None and not isinstance(given, kind):
-                wanted = f"Pass a domindex.{kind.__name__}, or None for defaults."
-                raise InputError(f"{name} is {given!r:.60}. {wanted}")
-        (self.network or Network()).check()
-        (self.training or Training()).check()
-        as_backbone(self.backbone)
 
     def _check_pair(self, representation: str, predictor: Any, *, auto: bool = True) -> None:
         """A representation by name and a predictor; "auto" where that is allowed."""

@@ -551,6 +551,10 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
             setattr(self, f"{name}_", table_from_state(state[name]))
         row = np.zeros((1, *shape))
         row = row if extractor is None else extractor.table(row)
+        self._check_restored(row)
+
+    def _check_restored(self, row: NDArray) -> None:
+        """ValueError where the model cannot predict a row, or not one of its classes."""
         found = self._predict_mean(row, self.domains_[:1])
         if not np.isfinite(found).all():
             raise ValueError("it predicts NaN")

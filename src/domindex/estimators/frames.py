@@ -301,8 +301,11 @@ def only_rows(rows: FitArguments, kept: NDArray[np.int64]) -> FitArguments:
 def _by_labels(rows: FitArguments, names: Sequence[Hashable]) -> FitArguments:
     """Domains with a label as sources, if nobody says; their rows without one are left out."""
     hidden = _hidden(rows.y, len(names))
-    if any(isinstance(name, numbers.Integral) and name < 0 for name in names) or not hidden.any():
+    if any(isinstance(name, numbers.Integral) and name < 0 for name in names):
         return rows
+    if not hidden.any():  # no label is missing, so that there is no target yet
+        _refuse_placeholders(rows, names, np.ones(len(names), dtype=bool))
+        return replace(rows, sample_domain=names, source_domains=order_names(names))
     sources = {name for name, gone in zip(names, hidden) if not gone}
     lost = [gone and name in sources for name, gone in zip(names, hidden)]
     rows = replace(rows, sample_domain=names, source_domains=list(sources) or None)
@@ -330,7 +333,9 @@ def _refuse_placeholders(
     sources = {name for name, source in zip(names, is_source) if source}
     nowhere_else = not filled & {name for name, gone in zip(names, marked) if not gone}
     others = np.unique(values[is_source & ~marked])
-    if nowhere_else and filled & sources and filled - sources and len(others) > 1:
+    all_named = bool(is_source.all()) and len(filled) < len(sources)
+    beside_targets = nowhere_else and filled & sources and (filled - sources or all_named)
+    if beside_targets and len(others) > 1:
         empty = [name for name in order_names(names) if name in filled & sources]
         raise InputError(
             f"y is −1, which stands for no label, in all rows of {preview(empty)}, and "

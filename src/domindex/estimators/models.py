@@ -12,6 +12,7 @@ import numpy as np
 from domindex.errors import InputError
 from domindex.estimators.cross_domain import CrossDomainModel
 from domindex.estimators.fitted import MappedEstimator, MappedRegressor
+from domindex.estimators.indexer import DomainIndexer
 from domindex.estimators.vdi import VDIClassifier, VDIRegressor
 from domindex.inputs.domain_data import Task
 from domindex.neural.backbones import Backbone, give_template
@@ -163,8 +164,11 @@ class CrossDomainRegressor(CrossDomainModel, MappedRegressor):
 METHODS: dict[str, tuple[type[MappedEstimator], type[MappedEstimator]]] = {
     "cross-domain": (CrossDomainClassifier, CrossDomainRegressor),
     "vdi": (VDIClassifier, VDIRegressor),
+    "map": (DomainIndexer, DomainIndexer),
 }
 """What the command line calls them: for classes, and for values. All can be saved."""
+MAP = "map"
+"""The method that needs no labels and predicts nothing."""
 
 
 def find_method(method: str, task: Task) -> type[Any]:
@@ -176,7 +180,7 @@ def find_method(method: str, task: Task) -> type[Any]:
 
 def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
     """The estimator that was saved at `path`: of `CrossDomainClassifier`, `CrossDomainRegressor`,
-    `VDIClassifier` and `VDIRegressor` the one that it was.
+    `VDIClassifier`, `VDIRegressor` and `DomainIndexer` the one that it was.
 
     It predicts bit for bit what the saved one did. Opening a folder from a stranger runs no code.
     A representation or predictor of your own must be registered first. A backbone of your own is
@@ -189,7 +193,7 @@ def load(path: str | os.PathLike[str], *, backbone: Any = None) -> Any:
     >>> domindex.load("model").domains_
     [0, 1, 2, 3, 4]
     """
-    kinds = [kind for pair in METHODS.values() for kind in pair]
+    kinds = dict.fromkeys(kind for pair in METHODS.values() for kind in pair)
     return load_model(path, {kind.__name__: partial(_revived, kind, backbone) for kind in kinds})
 
 

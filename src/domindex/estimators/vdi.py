@@ -138,6 +138,7 @@ class VariationalEstimator(MappedEstimator):
         "indices": VariationalIndices,
         "outputs": OutputScaler,
     }
+    _needs_targets = True
     _indices: VariationalIndices
     _outputs: OutputScaler | None = None
 

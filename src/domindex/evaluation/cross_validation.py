@@ -26,7 +26,7 @@ ScoreOn = Literal["both", "sources"]
 
 
 class DomainKFold(BaseCrossValidator):
-    """Holds out whole domains in turn; every side keeps sources and targets.
+    """Holds out whole domains in turn; every side keeps sources, and targets where there are some.
 
     A held-out domain is one that the model has never seen, like those that turn up after a fit.
     For scikit-learn's `cross_val_score`, `GridSearchCV` and the like, with metadata routing
@@ -82,7 +82,9 @@ class DomainKFold(BaseCrossValidator):
         sample_domain: Any = None,
         source_domains: Any = None,
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Numbers of the rows to fit on, and of those held out, fold by fold; y is not read.
+        """Numbers of the rows to fit on, and of those held out, fold by fold.
+
+        Of y is read which rows have none, where nothing else says which domains are sources.
 
         `groups` are the domains where there is no `sample_domain`.
         """
@@ -90,6 +92,11 @@ class DomainKFold(BaseCrossValidator):
         names = check_domain_names(groups if sample_domain is None else sample_domain, n_rows)
         domains = order_names(names)
         row_domains = number_names(names, domains)
+        if source_domains is None and y is not None:  # those with a label, as in a fit
+            hidden = hidden_marks(check_label_array(y, n_rows), minus_one_hides=False)
+            by_number = all(isinstance(name, int) for name in domains)
+            if not by_number:
+                source_domains = [domains[n] for n in np.unique(row_domains[~hidden])]
         fold_of_domain = self._deal(domain_roles(domains, row_domains, source_domains))
         for fold in range(self.n_splits):
             is_test = fold_of_domain[row_domains] == fold
@@ -102,6 +109,8 @@ class DomainKFold(BaseCrossValidator):
         kinds: Sequence[tuple[str, bool]] = (("source", True), ("target", False))
         for what, kind in kinds[: 1 if self.score_on == "sources" else 2]:
             members = np.flatnonzero(is_source == kind)
+            if not kind and not len(members):  # no target yet
+                continue
             if len(members) < self.n_splits:
                 raise InputError(
                     f"n_splits is {self.n_splits}, and there are {len(members)} {what} domains to "
@@ -120,7 +129,7 @@ def cross_validate_domains(
     *,
     sample_domain: Any,
     source_domains: Iterable[Hashable] | None = None,
-    n_splits: int = 5,
+    n_splits: int | None = None,
     random_state: int = 0,
 ) -> pd.DataFrame:
     """How well each source is predicted by a model that was not given its labels.
@@ -136,7 +145,8 @@ def cross_validate_domains(
     y : labels, one per row, or the name of a column of a data frame; read in sources only
     sample_domain : a domain name per row, or the name of a column of a data frame
     source_domains : two labelled domains or more; None takes those with a label that is known
-    n_splits : how many groups the sources are held out in
+    n_splits : how many groups the sources are held out in; None takes 5, or each source alone
+        where there are fewer
     random_state : seed of the groups
 
     Examples
@@ -151,7 +161,10 @@ def cross_validate_domains(
     ['domain', 'fold', 'rows', 'accuracy']
     """
     asked = FitArguments(X, y, sample_domain, source_domains, None)
-    given, names, sources = _labelled(asked, n_splits)
+    given, names, sources = _labelled(asked)
+    n_splits = min(5, len(sources)) if n_splits is None else n_splits
+    if not 2 <= n_splits <= len(sources):
+        raise InputError(f"n_splits is {n_splits}. Choose from 2 to {len(sources)}, the sources.")
     labels = check_label_array(given.y, len(names))
     shuffled = np.random.default_rng(random_state).permutation(len(sources))
     groups = dict(group_rows(names, len(names)))
@@ -183,9 +196,7 @@ def _fitted(model: Any, rows: FitArguments, said: set[str]) -> Any:
     return fitted
 
 
-def _labelled(
-    rows: FitArguments, n_splits: int
-) -> tuple[FitArguments, list[Hashable], list[Hashable]]:
+def _labelled(rows: FitArguments) -> tuple[FitArguments, list[Hashable], list[Hashable]]:
     """Rows without those of sources that have no label, the domain of each, and the sources."""
     given = take_named(rows)
     labels = check_label_array(given.y, len(given.y))
@@ -200,8 +211,6 @@ def _labelled(
             f"source_domains is {preview(sources)}. Name two labelled domains or more, spelled as "
             "in sample_domain."
         )
-    if not 2 <= n_splits <= len(sources):
-        raise InputError(f"n_splits is {n_splits}. Choose from 2 to {len(sources)}, the sources.")
     chosen = set(sources)
     used = known | np.array([name not in chosen for name in names])
     rest = np.flatnonzero(used)

@@ -101,7 +101,7 @@ def check_domain_data(
 def domain_roles(
     domains: Sequence[Hashable], row_domains: Ints, source_domains: Iterable[Hashable] | None
 ) -> Mask:
-    """(domains,) by name, by row, or by the sign of their numbers; of both kinds at least one."""
+    """(domains,) by name, by row, or by the sign of their numbers; one source at least."""
     kind = getattr(getattr(source_domains, "dtype", None), "kind", None)
     if source_domains is None:
         if not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in domains):
@@ -129,12 +129,6 @@ def domain_roles(
             f"There is no source domain: sample_domain holds {preview(domains)}, none with labels. "
             "Name at least one labelled domain in source_domains "
             "(without it, domains with a number of 0 or more are the sources)."
-        )
-    if is_source.all():
-        raise InputError(
-            f"There is no target domain: all {len(domains)} domains ({preview(domains)}) are "
-            "sources. Leave the domains without labels out of source_domains "
-            "(without it, domains with a negative number are the targets)."
         )
     return is_source
 

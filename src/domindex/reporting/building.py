@@ -85,7 +85,8 @@ def report_data(
 
     Parameters
     ----------
-    model : a fitted `CrossDomainClassifier` or `CrossDomainRegressor`, or one of the paper's model
+    model : a fitted `CrossDomainClassifier` or `CrossDomainRegressor`, one of the paper's model, or
+        a `DomainIndexer`
     X : what it was fitted on; without it there are no audit, predictions by domain and pictures
     y : labels, read in source domains only
     sample_domain : a domain name per row
@@ -106,7 +107,7 @@ def report_data(
     if not isinstance(model, MappedEstimator) or not hasattr(model, "domain_index_"):
         raise InputError(
             f"model is {model!r}. A report needs a CrossDomainClassifier, CrossDomainRegressor, "
-            "VDIClassifier or VDIRegressor after fit."
+            "VDIClassifier, VDIRegressor or DomainIndexer after fit."
         )
     rows = fitted_rows(model, FitArguments(X, y, sample_domain, None, None))
     X, y, sample_domain = rows.X, rows.y, rows.sample_domain
@@ -121,7 +122,9 @@ def report_data(
     progress.say("Report: comparing the domains …")
     why = explain(model, _profiles(model, given, table, random_state))
     audit: IndexAudit | str = "The report was written without the data: there is no audit."
-    if given is not None:
+    if not model.source_domains_:
+        audit = "No domain has labels, so there is nothing to audit the index by."
+    elif given is not None:
         progress.say("Report: auditing the index …")
         taken = model.timings_["seconds"].sum() if seconds is None else seconds
         limit = 0.25 * float(taken) if budget is None else budget
@@ -167,7 +170,10 @@ def _given_rows(
     inputs = model._read_rows(X)
     names = check_domain_names(sample_domain, len(inputs))
     task: Task = "classification" if is_classifier(model) else "regression"
-    data = check_domain_data(inputs, y, names, model.source_domains_, task=task)
+    sources = model.source_domains_
+    if not sources:  # a map without labels
+        y, sources = np.zeros(len(inputs)), model.domains_
+    data = check_domain_data(inputs, y, names, sources, task=task)
     if set(data.domains) != set(model.domains_):
         raise InputError(
             f"sample_domain names {data.n_domains} domains, and the model was fitted on "
@@ -185,6 +191,8 @@ def _quality(model: Any, notes: list[str]) -> HeldOutQuality | None:
         )
         return None
     record: HeldOutRecord | None = model._record.held_out
+    if not model.source_domains_:  # a map predicts nothing
+        return None
     if record is None:
         notes.append(
             f"{type(model).__name__} holds no source out while it is fitted: it has no scores on "
@@ -242,9 +250,11 @@ def _facts(
         "sources": n_sources,
         "targets": len(records) - n_sources,
     }
+    if not n_sources:  # a map alone
+        del facts["sources"], facts["targets"]
     if given is not None:
         facts["features"] = int(np.prod(given.data.inputs.shape[1:]))
-        if given.data.classes is None:
+        if n_sources and given.data.classes is None:
             facts["outputs"] = given.data.labels.shape[1]
     if is_classifier(model):
         facts["classes"] = len(model.classes_)
@@ -290,7 +300,7 @@ def _domain_records(
             coordinates=tuple(index.coordinates[number].tolist()),
             deviations=tuple(model.domain_index_std_[number].tolist()),
             neighbours=tuple(str(index.domains[other]) for other in nearest[number]),
-            distance_to_source=float(away[number]),
+            distance_to_source=float(np.nan_to_num(away[number])),
             held_out_score=scores.get(str(name)),
             forecast=forecasts.get(str(name)),
             angle=None if index.angles is None else float(index.angles[number]),

@@ -70,6 +70,8 @@ def _predictions(
     model: Any, X: Any, names: Sequence[Hashable], max_shown: int = 8
 ) -> dict[str, Any]:
     """What the model predicts, a value per row; of many classes or outputs the first few."""
+    if not model.source_domains_:  # a map predicts nothing
+        return {}
     if is_classifier(model):
         chances = model.predict_proba(X, sample_domain=names)
         likeliest = chances.argmax(axis=1)

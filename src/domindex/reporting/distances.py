@@ -41,9 +41,12 @@ def widest_distance(points: Floats) -> float:
 def distances_to_sources(
     index: DomainIndex, source_domains: Collection[Hashable], places: Floats | None = None
 ) -> Floats:
-    """From domains, or `places` on the map, to the nearest source in median spacings."""
+    """From domains, or `places` on the map, to the nearest source in median spacings; NaN where no
+    domain has labels."""
     sources = set(source_domains)
     columns = np.array([name in sources for name in index.domains])
+    if not sources:
+        return np.full(len(index.domains if places is None else places), np.nan)
     if not columns.any():
         raise InputError(
             f"None of the source domains ({preview(source_domains)}) is on the map, which holds "

@@ -229,7 +229,7 @@ class ServedRun:
 
     def __init__(self, run: Run, settings: ServeSettings) -> None:
         self.run, self.settings = run, settings
-        self.model: Any = run.model()
+        self.model: Any = run.predictor()
         self.map: pd.DataFrame = map_table(self.model)[0]
         self.ending = threading.Event()
         self._turn = threading.Lock()

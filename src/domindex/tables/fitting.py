@@ -17,7 +17,8 @@ from domindex.cluster import spread_over
 from domindex.datasets import make_domain_graph
 from domindex.errors import ClassNameWarning, DomindexError, InputError
 from domindex.estimators.frames import PreparedFrame
-from domindex.estimators.models import find_method
+from domindex.estimators.indexer import DomainIndexer
+from domindex.estimators.models import MAP, find_method
 from domindex.evaluation import index_correlation
 from domindex.inputs.columns import require_roles
 from domindex.inputs.preparation import TablePreparation, input_names
@@ -27,7 +28,7 @@ from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting import report_data, write_run_report
 from domindex.reporting.report import CONTENT_FILE
-from domindex.tables.labels import DomainRule, classes_as_spelled, label_rows
+from domindex.tables.labels import DomainRule, LabelledRows, classes_as_spelled, label_rows
 from domindex.tables.large import Data, is_large, name_of, read_sample
 from domindex.tables.predicting import index_table, predict_table
 from domindex.tables.reading import AnyPath, read_with_notes, write_table
@@ -127,6 +128,11 @@ def resume_table(out: AnyPath, *, progress: bool = False, dask: str | None = Non
 
 def _read(request: FitRequest, progress: Progress) -> FitTable:
     if is_large(request.data):
+        if request.method == MAP:
+            raise InputError(
+                f"{name_of(request.data)} is read in parts, and a map without labels is drawn from "
+                "a table in memory. Write a sample of the rows of every domain, and map that."
+            )
         progress.say(f"{name_of(request.data)} is read in parts …")
         return read_sample(request)
     labels = classes_as_spelled(request.target, request.task)
@@ -135,8 +141,11 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     request = request.resolved(list(table.columns))
     require_roles(table.columns, request.roles)
     rule = DomainRule.fit(table[request.domain], request.domain_by)
-    named = (request.domain, request.target, request.sources, request.task)
-    rows = label_rows(table, *named, rule, request.spelling)
+    if request.method == MAP:
+        rows = LabelledRows.without_labels(table, rule.names(table[request.domain]))
+    else:
+        named = (request.domain, request.target, request.sources, request.task)
+        rows = label_rows(table, *named, rule, request.spelling)
     inputs = input_names(list(table.columns), request.reserved, request)
     preparation, notes = TablePreparation.fit(
         rows.table[inputs], domains=rows.domains, is_source=rows.is_source, request=request
@@ -164,21 +173,27 @@ def _announce(table: FitTable, progress: Progress) -> None:
         task += f" and {len(shares) - 6} more" if len(shares) > 6 else ""
     n_rows = table.source["rows"] if "sampled" in table.source else len(rows.domains)
     n_domains = len(set(rows.domains))
+    labelled = f", {len(rows.sources)} of them with labels" if rows.sources else ""
     progress.say(
-        f"{n_rows} rows in {n_domains} domains, {len(rows.sources)} of them with labels; "
-        f"{len(table.preparation.features)} inputs; {task}. Mapping the domains …"
+        f"{n_rows} rows in {n_domains} domains{labelled}; "
+        f"{len(table.preparation.features)} inputs{f'; {task}' if rows.sources else ''}. "
+        "Mapping the domains …"
     )
 
 
 def _fit(model: Any, table: FitTable, kept: RunCheckpoint | None) -> None:
     rows = table.rows
-    stages = {}
+    stages: dict[str, Any] = {}
     if kept is not None:
         stages["checkpoint"] = kept.folder / "fit"
+    inputs = PreparedFrame(table.inputs, table.preparation)
+    if isinstance(model, DomainIndexer):
+        model.fit(inputs, sample_domain=rows.domains, **stages)
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClassNameWarning)  # spelling="exact" asked for them
         model.fit(
-            PreparedFrame(table.inputs, table.preparation),
+            inputs,
             rows.labels.values,
             sample_domain=rows.domains,
             source_domains=rows.sources,
@@ -220,7 +235,7 @@ def report_run(run: Run, model: Any, table: FitTable) -> list[str]:
             table.rows.labels.values,
             table.rows.domains,
             columns=table.others,
-            title=f"{run.about['data']['file']}: {', '.join(run.targets)}",
+            title=f"{run.about['data']['file']}: {', '.join(run.targets) or 'a map'}",
             seconds=run.about["seconds"]["fitting"],
             preparation=run.notes,
         )

@@ -223,11 +223,6 @@ def choose_sources(
             "No row has a target, so there is nothing to learn from. Fill in the target column of "
             "the labelled domains."
         )
-    if len(labelled) == len(present):
-        raise InputError(
-            f"Every domain has labels, so none is left to predict in. Name the labelled ones "
-            f"(--sources {','.join(present[:2])}), or leave the target empty in the others."
-        )
     return [name for name in present if name in labelled]
 
 
@@ -297,9 +292,16 @@ class LabelledRows:
     sources: list[str]
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def without_labels(cls, table: pd.DataFrame, domains: list[str]) -> LabelledRows:
+        """For a map alone: every row counts, and no domain is a source."""
+        nothing = np.zeros(len(table))
+        return cls(table, domains, TableLabels(nothing, nothing > 0, "regression"), [])
+
     @property
     def is_source(self) -> NDArray[np.bool_]:
-        chosen = set(self.sources)
+        """(rows,) those that columns are judged by: of sources, or all where none has labels."""
+        chosen = set(self.sources or self.domains)
         return np.array([name in chosen for name in self.domains])
 
 

@@ -114,7 +114,11 @@ def predict_table(
     """
     check_table_path(out, overwrite=force)
     run = Run.open(run)
-    model, said, kept = run.model(), TextFormat(**form).over(run.form), columns_to_keep(run, keep)
+    model, said, kept = (
+        run.predictor(),
+        TextFormat(**form).over(run.form),
+        columns_to_keep(run, keep),
+    )
     with show_progress(progress) as shown:
         if is_large(data):
             if out is None:

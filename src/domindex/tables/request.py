@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from domindex.errors import InputError
-from domindex.estimators.models import find_method
+from domindex.estimators.models import MAP, find_method
 from domindex.inputs.columns import SETTINGS
 from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import did_you_mean, preview
@@ -48,7 +48,7 @@ class FitRequest(InputRequest, TextFormat):
     ----------
     data : a CSV, Parquet or Excel file, or what is read in parts: a large file, a folder of
         Parquet files, a pyarrow dataset, a polars LazyFrame, a Dask data frame
-    target : the column to predict, or several for values
+    target : the column to predict, or several for values; none for the method "map"
     domain : the column that names the domain of every row
     domain_by : "month" or "year" for a domain column of dates, or the width of bands for numbers
     sources : the labelled domains; None takes those with a label in any row
@@ -56,7 +56,7 @@ class FitRequest(InputRequest, TextFormat):
     spelling : what to do with classes that differ in capitals or blanks only: "ask" refuses them,
         "merge" takes them for one, "exact" for several
     effort : "quick" or "full", the parameter of the estimator
-    method : "cross-domain", or "vdi" for the paper's model
+    method : "cross-domain", "vdi" for the paper's model, or "map" for the map alone
     settings : parameters of the estimator
     seed : the same one gives the same model
 
@@ -67,7 +67,7 @@ class FitRequest(InputRequest, TextFormat):
     """
 
     data: Any
-    target: Sequence[str] = field(metadata=BY_COMMAS)
+    target: Sequence[str] = field(default=(), metadata=BY_COMMAS)
     domain: str
     domain_by: str | None = None
     sources: Sequence[str] | None = field(default=None, metadata=BY_COMMAS)
@@ -82,10 +82,11 @@ class FitRequest(InputRequest, TextFormat):
         InputRequest.__post_init__(self)
         TextFormat.__post_init__(self)
         find_method(self.method, "classification")
-        if not self.target or self.domain in self.target:
+        if (self.method == MAP) != (not self.target) or self.domain in self.target:
             raise InputError(
                 f"The targets are {list(self.target)} and the domain is {self.domain!r}. "
-                "Name at least one column to predict, and another for the domain."
+                "Name at least one column to predict, and another for the domain; none to predict "
+                "for a map alone."
             )
         used = {
             "--features": self.features or (),

@@ -19,6 +19,7 @@ import numpy as np
 from domindex.errors import InputError, PredictorError, TrainingDiverged
 from domindex.estimators import load
 from domindex.estimators.fitted import MappedEstimator
+from domindex.estimators.indexer import DomainIndexer
 from domindex.inputs.domain_data import Task
 from domindex.inputs.preparation import TablePreparation
 from domindex.persistence.atomic import new_folder
@@ -79,7 +80,8 @@ class Run:
             about["rule"] = prepared.get("rule", {})
         wrong = [name for name, kinds in KINDS.items() if not isinstance(about.get(name), kinds)]
         texts = [] if wrong else [*about["targets"], *about["notes"]]
-        if not all(isinstance(one, str) for one in texts) or about.get("targets") == []:
+        is_map = about.get("estimator") == DomainIndexer.__name__
+        if not all(isinstance(one, str) for one in texts) or is_map == bool(about.get("targets")):
             wrong = ["targets or notes"]
         if wrong:
             raise _damaged(path / RUN, f"{', '.join(wrong)}: not as domindex writes it")
@@ -126,7 +128,7 @@ class Run:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The columns that are predicted."""
+        """The columns that are predicted; none of a map alone."""
         return tuple(self.about["targets"])
 
     @property
@@ -165,6 +167,15 @@ class Run:
         if model._preparation is None:
             raise _damaged(self.folder / MODEL, "it does not know how to prepare a table")
         return model
+
+    def predictor(self) -> Any:
+        """The fitted estimator, which predicts; a map alone is refused."""
+        if not self.targets:
+            raise InputError(
+                f"{self.folder} is a map alone, and predicts nothing. `domindex index` writes the "
+                "map; fit a table with labels (domindex fit --target) to predict."
+            )
+        return self.model()
 
     def _first_preparation(self, n_features: int) -> TablePreparation:
         """Of a run of format 1, from a file of its own."""

@@ -90,7 +90,7 @@ def score_table(
     """
     check_table_path(out, overwrite=force)
     run = Run.open(run)
-    model, said = run.model(), TextFormat(**form).over(run.form)
+    model, said = run.predictor(), TextFormat(**form).over(run.form)
     with show_progress(progress) as shown:
         spelled = classes_as_spelled(run.targets, run.about["task"])
         how: dict[str, Any] = {"labels": spelled, "open_file": shown.open_file}

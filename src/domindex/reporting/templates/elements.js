@@ -18,6 +18,8 @@ function unpacked(packed) {
   }));
 }
 const domains = unpacked(report.domains);
+/* A map alone has no sources, and nothing lies near or far from them. */
+const HAS_SOURCES = domains.some((domain) => domain.role === "source");
 const MANY = 1500; /* domains beyond which a map shows how many there are, not each one */
 
 /* "etienne" finds "Étienne", and "strasse" "Straße". */
@@ -146,8 +148,8 @@ const ROLE = "own:role", ROWS = "own:rows", DISTANCE = "own:distance", HELD_OUT 
 const columns = new Map([
   [ROLE, { label: "role", values: domains.map((domain) => domain.role) }],
   [ROWS, { label: "rows", values: domains.map((domain) => domain.rows) }],
-  [DISTANCE, { label: "distance to the nearest source", values: domains.map((domain) => domain.distance_to_source) }],
 ]);
+if (HAS_SOURCES) columns.set(DISTANCE, { label: "distance to the nearest source", values: domains.map((domain) => domain.distance_to_source) });
 if (report.held_out) columns.set(HELD_OUT, { label: "held-out " + report.held_out.score_name, values: domains.map((domain) => domain.held_out_score) });
 if (domains.some((domain) => domain.forecast)) columns.set(EXPECTED, { label: "expected " + forecastName(), values: domains.map((domain) => (domain.forecast ? domain.forecast.expected : null)) });
 for (const [name, values] of Object.entries(report.columns)) columns.set("data:" + name, { label: name, values });

@@ -340,7 +340,7 @@ function drawSelected() {
   const domain = domains[choice.selected];
   const facts = [["role", domain.role], ["rows", number(domain.rows)],
     ["index", domain.coordinates.map(number).join(", ")], ["uncertainty", "± " + domain.deviations.map((value) => number(Number(value.toPrecision(2)))).join(", ")],
-    ["to a source", number(domain.distance_to_source)]];
+    ...(HAS_SOURCES ? [["to a source", number(domain.distance_to_source)]] : [])];
   if (closes()) facts.splice(3, 0, ["angle", degrees(domain.angle)]);
   if (domain.held_out_score !== null) facts.push(["held out", score(domain.held_out_score)]);
   if (domain.forecast) facts.push([sharesExpected() ? "expected accuracy" : "expected error", expectedText(domain.forecast)]);

@@ -2,10 +2,10 @@
 function heading(id, text) { return element("h2", { id: id + "-title" }, text); }
 
 function drawHead() {
-  const kind = report.task === "classification" ? "classifies" : "predicts values";
+  const predicts = "A " + report.estimator + " that " + (report.task === "classification" ? "classifies" : "predicts values") + " in domains without labels, and the map of the domains that it inferred.";
   byId("head").append(
     element("h1", {}, report.title),
-    element("p", { class: "lead" }, "A " + report.estimator + " that " + kind + " in domains without labels, and the map of the domains that it inferred."),
+    element("p", { class: "lead" }, HAS_SOURCES ? predicts : "A map of the domains, drawn from inputs alone."),
     element("dl", { class: "facts" }, ...Object.entries(report.facts).map(([name, value]) =>
       element("div", { class: typeof value === "string" && value.length > 6 ? "text" : null }, element("dt", {}, name), element("dd", {}, value === null ? "none" : typeof value === "string" ? spaced(value) : number(value))))));
 }

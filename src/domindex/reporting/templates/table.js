@@ -12,7 +12,7 @@ function tableColumns() {
   ];
   if (domains[0].coordinates.length > 1) shown.push({ key: "index 2", label: "index 2", values: domains.map(y), show: number });
   if (closes()) shown.push({ key: "ring angle", label: "angle", values: domains.map((domain) => domain.angle), show: degrees });
-  shown.push({ key: "distance", label: "distance", values: domains.map((domain) => domain.distance_to_source), show: number });
+  if (HAS_SOURCES) shown.push({ key: "distance", label: "distance", values: domains.map((domain) => domain.distance_to_source), show: number });
   if (report.held_out) {
     const plain = new Map(report.held_out.scores.map((one) => [one.name, one.baseline]));
     shown.push({ key: "held out", label: "held out", values: domains.map((domain) => domain.held_out_score), show: score });

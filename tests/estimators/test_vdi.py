@@ -372,3 +372,15 @@ def test_pictures_without_a_backbone_are_rows_of_numbers():
     assert model.predict(pictures, sample_domain=NAMES).shape == (len(NAMES),)
     with pytest.raises(InputError, match=r"X has rows of shape \(16,\), but fit saw \(4, 4\)"):
         model.predict(pictures.reshape(-1, 16), sample_domain=NAMES)
+
+
+def test_by_default_there_is_no_adversary_where_labels_depend_on_the_source(classifier, regressor):
+    """The regressor's values move with the domain; the classes have the same shares everywhere."""
+    assert "adversary" in classifier.history_
+    assert "without an adversary" not in classifier.summary()
+    assert "adversary" not in regressor.history_
+    assert "without an adversary" in regressor.summary()
+    assert "adversary" in fitted(VDIRegressor, adversary="graph").history_
+    asked = fitted(adversary=None)
+    assert "adversary" not in asked.history_
+    assert "without an adversary" not in asked.summary()

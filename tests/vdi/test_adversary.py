@@ -1,12 +1,21 @@
 """The adversary's losses are 1 where z tells nothing and 0 where it tells all."""
 
+import numpy as np
 import pytest
 import torch
 
 from domindex.errors import InputError
+from domindex.inputs import check_domain_data
 from domindex.neural.batches import DomainFacts
 from domindex.vdi import adversary
-from domindex.vdi.adversary import KINDS, Adversary, domain_loss, graph_loss, index_loss
+from domindex.vdi.adversary import (
+    KINDS,
+    Adversary,
+    domain_loss,
+    graph_loss,
+    index_loss,
+    labels_depend_on_source,
+)
 
 
 def facts_of(n_domains, n_joined=None) -> DomainFacts:
@@ -120,3 +129,61 @@ def test_unknown_adversaries_are_refused_by_name(kinds):
     with pytest.raises(InputError, match="Choose one or more of") as caught:
         Adversary(kinds, latent_dim=3, n_domains=5, index_dim=2, width=8)
     assert all(kind in str(caught.value) for kind in kinds)
+
+
+def labelled(labels, n_sources=4, task="classification"):
+    """Forty rows of every domain; the sources and one target more."""
+    names = np.repeat(np.arange(n_sources + 1), 40)
+    X = np.random.default_rng(0).normal(size=(len(names), 2))
+    return check_domain_data(X, labels[: len(names)], names, range(n_sources), task=task)
+
+
+BALANCED = np.tile([0, 1], 200)
+
+
+def test_balanced_classes_do_not_depend_on_the_source():
+    assert not labels_depend_on_source(labelled(BALANCED))
+
+
+def test_shares_of_classes_that_change_depend_on_the_source():
+    labels = BALANCED.copy()
+    labels[:40] = 1
+    labels[0] = 0
+    assert labels_depend_on_source(labelled(labels))
+
+
+def test_labels_of_targets_are_not_looked_at():
+    labels = BALANCED.copy()
+    labels[160:] = 1
+    assert not labels_depend_on_source(labelled(labels))
+
+
+@pytest.mark.parametrize("level, expected", [(0.0, False), (3.0, True)])
+def test_values_depend_on_the_source_where_their_levels_do(level, expected):
+    noise = np.random.default_rng(1).normal(size=(200, 2))
+    values = noise + level * (np.arange(200) >= 80)[:, None] * [0.0, 1.0]
+    assert labels_depend_on_source(labelled(values, task="regression")) is expected
+
+
+def test_by_chance_one_family_in_a_hundred_is_taken_to_depend():
+    draws = np.random.default_rng(2).integers(0, 3, size=(300, 200))
+    found = [labels_depend_on_source(labelled(one)) for one in draws]
+    assert sum(found) <= 10
+
+
+@pytest.mark.parametrize(
+    "labels, n_sources, task",
+    [
+        (BALANCED, 1, "classification"),
+        (np.ones((200, 1)), 4, "regression"),
+        (np.arange(200.0)[:, None], 1, "regression"),
+    ],
+    ids=["one source", "a constant", "values of one source"],
+)
+def test_what_cannot_be_compared_does_not_depend(labels, n_sources, task):
+    assert not labels_depend_on_source(labelled(labels, n_sources, task))
+
+
+def test_levels_without_any_spread_depend_on_the_source():
+    levels = np.repeat(np.arange(5.0), 40)[:, None]
+    assert labels_depend_on_source(labelled(levels, task="regression"))

@@ -117,7 +117,7 @@ def test_a_new_domain_is_placed_by_its_rows(circle, vdi):
     [
         {"aggregation": "exact"},
         {"aggregation": "sinkhorn"},
-        {"aggregation": "mean"},
+        {"aggregation": "sliced"},
         {"adversary": "domain"},
         {"adversary": "graph+index"},
         {"adversary": None},

@@ -42,7 +42,7 @@ from domindex.neural.settings import Training, TrainingSettings, find_device
 from domindex.neural.weights import Sizes, count, counts, network_from_state, network_state
 from domindex.persistence.stage_cache import StageCache
 from domindex.representations import PlacedRows
-from domindex.vdi.adversary import KINDS, Adversary
+from domindex.vdi.adversary import KINDS, Adversary, labels_depend_on_source
 from domindex.vdi.aggregation import AGGREGATIONS, as_clouds
 from domindex.vdi.learning import IndexRefresh, encode_domain, pretrain, train_model
 from domindex.vdi.model import ModelSizes, TermWeights, VariationalModel
@@ -149,8 +149,8 @@ class VariationalEstimator(MappedEstimator):
         local_dim: int | None = None,
         latent_dim: int | None = None,
         width: int = 128,
-        aggregation: str = "sliced",
-        adversary: str | None = "graph+domain",
+        aggregation: str = "mean",
+        adversary: str | None = "auto",
         adversary_weight: float = 2.0,
         input_weight: float = 10.0,
         label_weight: float = 1.0,
@@ -245,8 +245,14 @@ class VariationalEstimator(MappedEstimator):
         """
         check_is_fitted(self)
         other = type(self).__name__.replace("VDI", "CrossDomain")
+        no_adversary = (
+            "It was fitted without an adversary: labels differ from source to source, and no "
+            "encoding that hides the domain could predict them.\n"
+        )
+        left_out = self.adversary == "auto" and "adversary" not in self.history_
         return (
             f"Predictions: {type(self).__name__}, the paper's model, alone.\n"
+            f"{no_adversary if left_out else ''}"
             "No source was held out while it was fitted, so there is no forecast of how well it "
             f"predicts in the targets. {other} forecasts; or compare with labels once there are "
             "some."
@@ -322,7 +328,7 @@ class VariationalEstimator(MappedEstimator):
             rows = rows.with_labels(self._outputs.apply(data.labels))
         with context.torch_rng.as_default():
             module = self._build(data)
-            adversary = self._build_adversary(module.sizes, data.n_domains)
+            adversary = self._build_adversary(module.sizes, data)
         neighbors = (3,) if self.geodesics else ()
         how = self.aggregation, neighbors, self.refresh_every
         chance = context.rng, context.torch_rng
@@ -355,7 +361,7 @@ class VariationalEstimator(MappedEstimator):
             )
         sizes = ModelSizes(
             n_features,
-            self.local_dim or 4,
+            self.local_dim or 12,
             self.index_dim,
             self.latent_dim or (min(n_features, 16) if self.encoder == "affine" else 32),
             self.width,
@@ -375,11 +381,14 @@ class VariationalEstimator(MappedEstimator):
             module.local_encoder.start_at(padded)
         return module
 
-    def _build_adversary(self, sizes: ModelSizes, n_domains: int) -> Adversary | None:
-        if self.adversary is None:
+    def _build_adversary(self, sizes: ModelSizes, data: DomainData) -> Adversary | None:
+        kinds = self.adversary
+        if kinds == "auto":
+            kinds = None if labels_depend_on_source(data) else "graph+domain"
+        if kinds is None:
             return None
-        kinds = self.adversary.split("+")
-        return Adversary(kinds, sizes.latent_dim, n_domains, sizes.index_dim, sizes.width)
+        given = kinds.split("+"), sizes.latent_dim, data.n_domains, sizes.index_dim, sizes.width
+        return Adversary(*given)
 
     def _term_weights(self) -> TermWeights:
         return TermWeights(
@@ -431,11 +440,11 @@ class VariationalEstimator(MappedEstimator):
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}. Choose one of {known}.")
-        kinds = [] if self.adversary is None else self.adversary.split("+")
+        kinds = [] if self.adversary in (None, "auto") else self.adversary.split("+")
         if any(kind not in KINDS for kind in kinds):
             raise InputError(
-                f"adversary is {self.adversary!r}. Choose one of {KINDS}, several joined by '+', "
-                "or None."
+                f"adversary is {self.adversary!r}. Choose 'auto', one of {KINDS}, several joined "
+                "by '+', or None."
             )
         find_device(self.device)
         backbone = as_backbone(self.backbone)
@@ -458,13 +467,15 @@ class VDIClassifier(VariationalEstimator):
     Parameters
     ----------
     index_dim : components of the global index β
-    local_dim : components of the local index u; None is 4
+    local_dim : components of the local index u; None is 12
     latent_dim : components of z; None is 32
     width : size of hidden layers
-    aggregation : from u to the raw index: "sliced", "exact" or "sinkhorn" transport and scaling, or
-        the "mean" of u
+    aggregation : from u to the raw index: distances between the "mean" of u of each domain, as the
+        authors take them on Circle, or "sliced", "exact" or "sinkhorn" transport; then scaling
     adversary : what the discriminator reads off z: the "domain", its "index", or the "graph" of
-        domains that are close; several joined by "+", or None
+        domains that are close; several joined by "+", or None. "auto" is "graph+domain", and None
+        where the sources' labels differ from source to source by more than chance: no z that hides
+        the domain predicts those
     adversary_weight : λ_d of the paper; each discriminator's loss is 1 where it can only guess
     input_weight, label_weight : of E[log p(x|u)] and of E[log p(y|z)]
     local_weight, entropy_weight : of E[log p(u|β)] and of −E[log q(u|x)]

@@ -9,14 +9,41 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
+from scipy.stats import chi2_contingency
+from sklearn.feature_selection import f_classif
 from torch import Tensor, nn
 from torch.nn import functional
 
 from domindex.errors import InputError
+from domindex.inputs import DomainData
 from domindex.neural.batches import DomainFacts
 
 KINDS = ("graph", "domain", "index")
+
+
+def labels_depend_on_source(data: DomainData, level: float = 0.01) -> bool:
+    """Whether labels differ from source to source by more than chance.
+
+    If they do, no z that hides the domain predicts them: part 1 of Definition 3.1 stands against
+    part 3. Chi-squared of classes, analysis of variance of values, both of the sources alone.
+    """
+    labels = data.labels[data.row_is_source]
+    sources = data.row_domains[data.row_is_source]
+    if data.classes is not None:
+        _, kinds = np.unique(labels, return_inverse=True)
+        _, places = np.unique(sources, return_inverse=True)
+        counts = np.zeros((places.max() + 1, kinds.max() + 1))
+        np.add.at(counts, (places, kinds), 1)
+        return min(counts.shape) > 1 and bool(chi2_contingency(counts).pvalue < level)
+    values = labels[:, labels.std(axis=0) > 0]
+    n_sources = len(np.unique(sources))
+    if n_sources < 2 or len(values) <= n_sources or not values.shape[1]:
+        return False
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chances = f_classif(values, sources)[1]
+    return bool((chances * values.shape[1] < level).any())
 
 
 def reader(n_inputs: int, n_outputs: int, width: int) -> nn.Sequential:

@@ -253,7 +253,7 @@ def test_it_shows_its_map_and_says_that_it_forecasts_nothing(classifier, tmp_pat
     assert "VDIClassifier" in classifier._html_repr()
     assert classifier.report(tmp_path / "report.html").stat().st_size > 0
     assert classifier.timings_["stage"].tolist() == ["training", "explaining"]
-    names = [f"vdiclassifier{number}" for number in range(4)]
+    names = [f"vdiclassifier{number}" for number in range(12)]
     assert classifier.get_feature_names_out().tolist() == names
 
 

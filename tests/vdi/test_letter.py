@@ -69,7 +69,7 @@ def test_both_indices_and_probabilities_come_out(circle, vdi):
     rows = {"sample_domain": circle.sample_domain}
     assert vdi.domain_indices_.shape == vdi.domain_index_std_.shape == (6, 2)
     assert (vdi.domain_index_std_ > 0).all()
-    assert vdi.transform(circle.X).shape == (180, 4)
+    assert vdi.transform(circle.X).shape == (180, 12)
     assert vdi.encode(circle.X, **rows).shape == (180, 32)
     np.testing.assert_allclose(vdi.predict_proba(circle.X, **rows).sum(axis=1), 1.0)
     assert {"label_prediction", "adversary", "contrastive"} <= set(vdi.history_.columns)
@@ -169,7 +169,7 @@ def test_presets_are_the_authors_settings(name):
     ("wrong", "words"),
     [
         ({"aggregation": "middle"}, "aggregation is 'middle'. Choose one of"),
-        ({"adversary": "nobody"}, "adversary is 'nobody'. Choose one of"),
+        ({"adversary": "nobody"}, "adversary is 'nobody'. Choose 'auto', one of"),
         ({"encoder": None}, "encoder is None"),
         ({"contrastive_weight": -1.0}, "contrastive_weight is -1.0"),
         ({"local_dim": 0}, "local_dim is 0"),

@@ -328,7 +328,7 @@ def test_features_of_a_frozen_backbone_stand_for_pictures(tmp_path):
     before = [one.detach().clone() for one in network.parameters()]
     model = fitted(X=pictures, backbone=Backbone(network, frozen=True))
     assert all(torch.equal(*pair) for pair in zip(before, network.parameters()))
-    assert model.transform(pictures).shape == (len(NAMES), 4)
+    assert model.transform(pictures).shape == (len(NAMES), 12)
     model.save(tmp_path / "model")
     loaded = domindex.load(tmp_path / "model", backbone=network)
     asked = {"sample_domain": NAMES}

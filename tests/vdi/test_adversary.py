@@ -158,7 +158,7 @@ def test_labels_of_targets_are_not_looked_at():
     assert not labels_depend_on_source(labelled(labels))
 
 
-@pytest.mark.parametrize("level, expected", [(0.0, False), (3.0, True)])
+@pytest.mark.parametrize(("level", "expected"), [(0.0, False), (3.0, True)])
 def test_values_depend_on_the_source_where_their_levels_do(level, expected):
     noise = np.random.default_rng(1).normal(size=(200, 2))
     values = noise + level * (np.arange(200) >= 80)[:, None] * [0.0, 1.0]
@@ -172,7 +172,7 @@ def test_by_chance_one_family_in_a_hundred_is_taken_to_depend():
 
 
 @pytest.mark.parametrize(
-    "labels, n_sources, task",
+    ("labels", "n_sources", "task"),
     [
         (BALANCED, 1, "classification"),
         (np.ones((200, 1)), 4, "regression"),

@@ -6,7 +6,7 @@
 # make tutorials  run the notebooks and draw the gallery again, keeping what they show
 # make audit  ask for known holes in what is installed; needs a network
 # make bench  measure all suites, as far as the record lacks them; benchmarks/results/record.jsonl
-# make bench-tables  render the record: benchmarks/results/*.md and the README's table
+# make bench-tables  render the record: benchmarks/results/*.md, docs/results.md and the README's chart
 # make bench-constants  measure the committee's constants: constants.json, benchmarks/results/constants.md
 PYTHON ?= python3
 VENV := .venv
@@ -57,7 +57,7 @@ audit: $(STAMP)
 	$(BIN)/pip-audit --skip-editable
 
 bench-tables: $(STAMP)
-	$(BIN)/domindex-bench render --out benchmarks/results --readme README.md
+	$(BIN)/domindex-bench render --out benchmarks/results --readme docs/results.md
 
 bench-constants: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m domindex_bench.constants --out benchmarks/results --page benchmarks/results/constants.md

@@ -27,6 +27,7 @@ MEASUREMENTS = (
     "growth",
     "kills",
     "loops",
+    "messy",
     "new_domains",
     "skada",
     "speed",

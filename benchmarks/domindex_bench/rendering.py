@@ -53,6 +53,54 @@ def render_readme(results: Sequence[CellResult], tree: str | None = None) -> str
     return "\n\n".join(parts)
 
 
+def results_chart(results: Sequence[CellResult]) -> str:
+    """An SVG of the suite `real`: what is wrong of this library and of two plain models.
+
+    Of classes the share of rows, of values that of the variance; means over target domains, seeds.
+    """
+    summary = Summary(find_suite("real"), of_suite(results, "real"), "")
+    rows = []
+    for dataset in summary.datasets:
+        figure = summary.headline(dataset)
+        is_class = figure == "domain_accuracy"
+
+        def wrong(method: str, dataset: str = dataset, figure: str = figure) -> float | None:
+            spread = summary.spread(dataset, method, figure)
+            return None if spread is None else sum(spread.values) / len(spread.values)
+
+        own = wrong("cross-domain")
+        plain = [wrong(name) for name in ("logistic" if is_class else "ridge", "boosting")]
+        known = [one for one in plain if one is not None]
+        if own is None or not known:
+            continue
+        scores = [own, max(known) if is_class else min(known)]
+        shares = [1.0 - one / (100.0 if one > 1 else 1.0) if is_class else one for one in scores]
+        rows.append((summary.suite.title_of(dataset), *shares))
+    left, width, step = 150, 430, 34
+    height = 44 + step * len(rows)
+    most = max((max(own, plain) for _, own, plain in rows), default=1.0)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 70} {height}" '
+        'font-family="sans-serif" font-size="13" role="img">',
+        f'<rect width="{left + width + 70}" height="{height}" fill="#ffffff"/>',
+        f'<rect x="{left}" y="10" width="12" height="12" fill="#0072b2"/>',
+        f'<text x="{left + 18}" y="21">domindex</text>',
+        f'<rect x="{left + 110}" y="10" width="12" height="12" fill="#c8ccd2"/>',
+        f'<text x="{left + 128}" y="21">better of plain linear and plain boosting</text>',
+    ]
+    for number, (title, own, plain) in enumerate(rows):
+        top = 36 + step * number
+        parts.append(f'<text x="{left - 8}" y="{top + 17}" text-anchor="end">{title}</text>')
+        for place, (share, colour) in enumerate(((own, "#0072b2"), (plain, "#c8ccd2"))):
+            long, y = width * share / most, top + 13 * place
+            parts.append(
+                f'<rect x="{left}" y="{y}" width="{long:.1f}" height="11" fill="{colour}"/>'
+                f'<text x="{left + long + 5:.1f}" y="{y + 10}" font-size="11">{100 * share:.1f} %'
+                "</text>"
+            )
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
 def write_figures(
     dataset: str,
     methods: Sequence[str] | None = None,
@@ -95,6 +143,9 @@ def write_documents(
     if readme is not None:
         table = render_readme(results)
         documents[Path(readme)] = between_marks(Path(readme), table, START, END)
+        pictures = Path(readme).parent / "pictures"
+        if pictures.is_dir():
+            documents[pictures / "results.svg"] = results_chart(results)
     for path, text in documents.items():
         path.write_text(text, encoding="utf-8")
     return list(documents)

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from domindex_bench import Record, find_suite, list_suites, render_suite
-from domindex_bench.rendering import END, START, between_marks, of_suite, render_readme
+from domindex_bench.rendering import (
+    END,
+    START,
+    between_marks,
+    of_suite,
+    render_readme,
+    results_chart,
+)
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks" / "results"
@@ -45,10 +52,13 @@ def test_a_suites_tables_are_rendered_from_the_record(rows, name):
     assert text == rendered, "run make bench-tables"
 
 
-def test_the_readmes_table_is_rendered_from_the_record(rows):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_page_of_results_is_rendered_from_the_record(rows):
+    page = ROOT / "docs" / "results.md"
+    text = page.read_text(encoding="utf-8")
     table = render_readme(rows, tree_of(text))
-    assert text == between_marks(ROOT / "README.md", table, START, END), "run make bench-tables"
+    assert text == between_marks(page, table, START, END), "run make bench-tables"
+    chart = (ROOT / "docs" / "pictures" / "results.svg").read_text(encoding="utf-8")
+    assert chart == results_chart(rows), "run make bench-tables"
 
 
 def test_every_document_is_of_a_suite():

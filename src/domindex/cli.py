@@ -28,7 +28,6 @@ STANDARD_OUTPUT = "-"
 app = typer.Typer(
     help="A map of your data's domains, and predictions in the ones without labels.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help takes half the time to draw
 )
@@ -284,7 +283,7 @@ def score(
     how = _options(TextFormat, given) | {"out": _file(out), "force": force}
     result = score_table(run, data, progress=True, **how)
     if not as_json:
-        _print_table(result.table, out)
+        _print_table(result.table.round(4), out)
     about = {"overall": result.overall, "domains": result.table.to_dict("records")}
     _answer(as_json, about, f"Scores: {result.summary()}", err=True)
 
@@ -448,6 +447,7 @@ def figures(
     seed: Seed = 0,
     method: Method = "cross-domain",
     data_home: DataHome = None,
+    as_json: AsJson = False,
 ) -> None:
     """Fit a dataset of the paper and draw the paper's figures of it.
 
@@ -458,8 +458,8 @@ def figures(
     """
     from domindex.reporting.paper_figures import paper_figures
 
-    for path in paper_figures(dataset, out, data_home, seed, method=_names([method])):
-        typer.echo(path)
+    drawn = list(paper_figures(dataset, out, data_home, seed, method=_names([method])))
+    _answer(as_json, {"figures": drawn}, "\n".join(str(one) for one in drawn))
 
 
 def _options(kind: Any, given: dict[str, Any]) -> dict[str, Any]:

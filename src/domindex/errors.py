@@ -54,5 +54,9 @@ class ExtremeValueWarning(UserWarning):
     """Values far outside all others of their column, which are left out or drawn in."""
 
 
+class FlowWarning(UserWarning):
+    """A flow behind which held-out sources are predicted worse than as they are."""
+
+
 class CollapseWarning(UserWarning):
     """A map or an encoding in which all domains or rows look the same."""

@@ -45,8 +45,21 @@ def test_the_rest_of_a_large_committee_is_counted():
 def test_a_representation_that_nobody_uses_has_a_reason(left_out, word):
     used = ("linear on raw", "raw", 0.3, 0.4, 0.35, 1.0, "")
     (sentence,) = describe_left_out(table(used, left_out))
-    assert sentence.startswith("Inputs aligned by the flow: tried and left out; ")
+    assert sentence.startswith("Tried and left out: inputs aligned by the flow")
     assert word in sentence
+
+
+def test_what_was_left_out_for_one_reason_is_one_sentence():
+    used = ("linear on raw", "raw", 0.3, 0.4, 0.35, 1.0, "")
+    others = [
+        (f"linear on {name}", name, 0.3, 0.4, 0.35, 0.0, "it harms") for name in ("flow", "x")
+    ]
+    told = describe_left_out(table(used, *others))
+    assert told == ["Tried and left out: inputs aligned by the flow, x; it harms."]
+    worse = [("linear on x", "x", 0.3, 4000.0, 0.6, 0.0, "")]
+    assert describe_left_out(table(used, *worse)) == [
+        "Tried and left out: x (4,000); far sources are predicted worse than with a loss of 0.4."
+    ]
 
 
 def test_one_that_is_used_is_not_said_to_be_left_out():

@@ -168,11 +168,59 @@ def named(table):
     )
     late.loc[~late["site"].isin(SOURCES), "outcome"] = None
     with pytest.warns(
-        PreparationWarning, match=r"code.*before fit.*seen.*such as the month"
+        PreparationWarning, match=r"code.*'keep_columns'.*seen.*'dates': True"
     ) as said:
         model = make().fit(late, "outcome", sample_domain="site")
     assert not any("--" in str(one.message) for one in said)  # no options of the command line
     return model
+
+
+def test_columns_are_kept_left_out_and_taken_apart_as_on_the_shell(table, named):
+    late = table.assign(seen=pd.Timestamp("2020-01-01"), code=table["site"].str.upper())
+    late["seen"] += pd.to_timedelta(np.arange(len(late)) % 90, unit="D")
+    late.loc[~late["site"].isin(SOURCES), "outcome"] = None
+    how = {"keep_columns": ["code"], "dates": True, "exclude": ["color"]}
+    with pytest.warns(PreparationWarning):
+        model = make().fit(late, "outcome", sample_domain="site", columns=how)
+    names = model._preparation.names
+    assert "seen" in names
+    assert "color" not in names
+    assert len(model.predict(late)) == len(late)
+    assert any("One-hot encoded" in note for note in named.preparation_)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"keep_column": ["x"]}, "Did you mean 'keep_columns'"),
+        ({"exclude": "x"}, "exclude is 'x'. Pass a list"),
+        ({"dates": "yes"}, "Pass True or False"),
+        ({"exclude": ["w"]}, "no column 'w' for the columns to leave out"),
+        (["x"], "Pass a dictionary"),
+    ],
+)
+def test_wrong_wishes_about_columns_are_refused(table, columns, message):
+    with pytest.raises(InputError, match=message):
+        make().fit(table, "outcome", sample_domain="site", columns=columns)
+    roles = {"sample_domain": table["site"].tolist(), "source_domains": SOURCES}
+    with pytest.raises(InputError, match="for data frames"):
+        make().fit(table[["x"]].to_numpy(), table["outcome"], **roles, columns={})
+
+
+def test_labels_of_another_length_are_what_is_said_of_a_frame_with_texts(table):
+    with pytest.raises(InputError, match=r"y has 3 entries, but X has"):
+        make().fit(table[INPUTS], ["ill", "well", "ill"], sample_domain=table["site"])
+
+
+def test_a_long_list_of_what_was_done_is_cut_and_kept(table):
+    more = {f"c{k}": 1 for k in range(2)}
+    late = table.assign(**more, code=table["site"].str.upper(), note=[f"n{k}" for k in table.index])
+    late["seen"] = "2020-01-01"
+    late.loc[~late["site"].isin(SOURCES), "outcome"] = None
+    with pytest.warns(PreparationWarning, match=r"And \d more, in model.preparation_") as said:
+        model = make().fit(late, "outcome", sample_domain="site")
+    assert len(model.preparation_) > 4
+    assert model.preparation_[-1] not in str(said[0].message)
 
 
 def test_a_later_frame_may_have_more_columns_in_another_order(named, table):
@@ -224,7 +272,8 @@ def test_a_column_of_categories_says_so_itself(table):
         fitted = make().fit(
             frame, table["outcome"], sample_domain=table["site"], source_domains=SOURCES
         )
-    assert fitted._preparation.features == ["x", "z", "color=3", "color=7"]
+    named = ["x", "z", "z (missing)", "color=3", "color=7"]
+    assert fitted._preparation.features == named
 
 
 def test_classes_that_read_alike_are_warned_about(table):

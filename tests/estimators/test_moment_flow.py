@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from domindex import MomentFlow
 from domindex.datasets import load_dataset, make_circle
-from domindex.errors import InputError, NoDomainWarning
+from domindex.errors import FlowWarning, InputError, NoDomainWarning
 from domindex.evaluation import index_correlation
 
 
@@ -193,3 +193,21 @@ def test_it_scores_with_an_estimator_and_says_what_is_missing_without(family, fi
     with pytest.raises(AttributeError) as raised:
         bare.predict(family.X, **rows)
     assert "MomentFlow(LogisticRegression())" in str(raised.value.__cause__)
+
+
+def test_it_warns_where_held_out_sources_say_that_the_flow_does_harm(family, fitted):
+    """Levels of the domains that carry over: taken out, nothing is left to predict from."""
+    rng = np.random.default_rng(0)
+    names = np.repeat(np.arange(9), 40)
+    level = np.repeat(rng.normal(0.0, 3.0, 9), 40)
+    rows = np.stack([level + rng.normal(size=360), rng.normal(size=360)], axis=1)
+    how = {"sample_domain": names, "source_domains": [0, 1, 2, 3, 4, 5]}
+    with pytest.warns(FlowWarning, match=r"Ridge predicts less behind it .*Fit it without") as said:
+        model = MomentFlow(Ridge()).fit(rows, rows[:, 0], **how)
+    assert said[0].filename == __file__
+    behind, plain = model.held_out_scores_
+    assert behind < 0.5 < plain
+    assert fitted.held_out_scores_[0] >= fitted.held_out_scores_[1]
+    alone = MomentFlow(Ridge()).fit(rows, rows[:, 0], **how | {"source_domains": [0]})
+    assert alone.held_out_scores_ is None
+    assert MomentFlow().fit(rows, rows[:, 0], **how).held_out_scores_ is None

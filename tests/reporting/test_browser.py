@@ -261,6 +261,7 @@ def test_questions_come_in_the_order_in_which_they_are_asked(shown):
         "Why is this domain far?",
         "What drives predictions?",
         "How good on held-out sources?",
+        "What was chosen, and why?",
         "Is it a domain index?",
         "Training",
         "Configuration and versions",
@@ -474,7 +475,7 @@ def test_what_was_done_to_the_table_is_shown_with_gaps_by_domain(open_other, dat
     place = headings.index("What was done to my table?")
     assert headings[place - 1 : place + 2 : 2] == [
         "How good on held-out sources?",
-        "Is it a domain index?",
+        "What was chosen, and why?",
     ]
     assert page.locator("#prepared li").all_text_contents() == [note]
     assert page.locator("#gaps thead th").all_text_contents() == ["domain", name]
@@ -538,3 +539,59 @@ def test_with_one_source_no_domain_is_said_to_have_been_held_out(open_other, dat
     assert "held-out rows of the source" in text
     assert "held-out sources" not in text
     assert "8 of 10 targets" not in text
+
+
+@pytest.mark.full
+def test_the_first_screen_says_how_good_where_not_to_trust_it_and_compared_with_what(
+    open_other, data
+):
+    target = next(number for number, one in enumerate(data.domains) if one.forecast)
+    named = data.domains[target]
+    forecast = replace(named.forecast, reason="income is 3.1 or more; no source exceeds 0.2")
+    domains = list(data.domains)
+    domains[target] = replace(named, forecast=forecast)
+    page = open_other(replace(data, domains=tuple(domains)))
+    seen = page.locator("#rely").inner_text()
+    for text in ("expected accuracy", "best plain model", "Where not to trust it"):
+        assert text in seen
+    assert f"{named.name}: income is 3.1 or more; no source exceeds 0.2" in seen
+    assert page.locator("#warnings").bounding_box()["y"] < SIZES["desktop"][1]
+    assert f"{named.name} ⚠" in "".join(page.locator("#forecast-plot .ytick").all_text_contents())
+    folded = page.locator("details")
+    assert folded.count() >= 3
+    assert not any(one.get_attribute("open") is not None for one in folded.all())
+    assert not page.locator("#trials").is_visible()
+    page.locator("#chosen summary").click()
+    assert page.locator("#trials").is_visible()
+
+
+@pytest.mark.full
+def test_one_small_domain_far_out_does_not_decide_how_large_the_map_is(open_other, data):
+    lone = replace(data.domains[-1], rows=1, coordinates=(900.0, 0.0))
+    page = open_other(replace(data, domains=(*data.domains[:-1], lone)))
+    _, high = page.evaluate("document.getElementById('map')._fullLayout.xaxis.range")
+    assert high < 100.0
+    assert f"{lone.name} at 900" in page.locator("#scale-note").text_content()
+
+
+@pytest.mark.full
+def test_a_phone_shows_what_is_expected_beside_the_name(open_report):
+    page = open_report("phone")
+    heads = page.locator("#domains thead th").all_text_contents()
+    assert heads[:2] == ["domain", "expected"]
+
+
+@pytest.mark.full
+def test_nothing_moves_when_the_figures_come(open_other, data, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    watch = (
+        "window.shifts = 0; new PerformanceObserver((list) => { for (const one of "
+        "list.getEntries()) window.shifts += one.value; })"
+        ".observe({ type: 'layout-shift', buffered: true });"
+    )
+    page.add_init_script(watch)
+    other = open_other(data)
+    page.goto(other.url)
+    page.wait_for_selector("#map[data-ready=true]", timeout=PATIENCE)
+    assert page.evaluate("window.shifts") < 0.05
+    page.close()

@@ -12,13 +12,14 @@ def test_candidates_that_predict_become_plain_values():
     table = pd.DataFrame(
         {
             "candidate": ["linear on raw", "trees on raw"],
+            "representation": ["raw", "raw"],
             "weight": [1.0, 0.0],
             "near_loss": [0.5, 0.7],
             "far_loss": [np.nan, np.nan],
         }
     )
     assert member_records(table) == (
-        {"candidate": "linear on raw", "weight": 1.0, "near loss": 0.5, "far loss": None},
+        {"candidate": "linear on raw inputs", "weight": 1.0, "near loss": 0.5, "far loss": None},
     )
 
 

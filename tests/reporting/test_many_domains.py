@@ -9,7 +9,7 @@ from domindex.reporting import write_report
 
 HERE = Path(__file__).parent
 N_DOMAINS, N_SOURCES = 10_000, 600
-MOST_BYTES = 10_000_000
+MOST_BYTES = 7_000_000
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.full]
 

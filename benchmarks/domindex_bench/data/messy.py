@@ -191,7 +191,7 @@ def _life(rng: np.random.Generator) -> MessyFile:
     mortality = np.round(np.maximum(170 - 60 * wealth + rng.normal(0, 15, n), 5))
     life = np.round(69 + 0.9 * (schooling - 11) - 0.05 * (mortality - 170) + rng.normal(0, 1, n), 1)
     table = pd.DataFrame({"Country": country, "Year": np.tile(np.arange(2000, 2016), 16)})
-    table["Status"] = np.where(wealth > 0.8, "Developed", "Developing")
+    table["Status"] = np.where(wealth > 0.2, "Developed", "Developing")
     table["Life expectancy "] = life
     table["Adult Mortality"] = mortality
     table[" BMI "] = _gaps(rng, pd.Series(np.round(rng.normal(38, 15, n), 1)), 0.1)

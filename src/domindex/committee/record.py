@@ -281,7 +281,7 @@ class FitRecord(Saved):
 
 def column_groups(names: Sequence[str]) -> list[tuple[str, NDArray[np.int64]]]:
     """Labels and numbers of columns that belong together: "kind=a", "kind=b" and, of all rare
-    categories, "kind (others)" are one, "kind"."""
+    categories, "kind (others)" are one, "kind"; so are "age" and "age (missing)"."""
     groups: dict[tuple[str, bool], list[int]] = {}
     for number, name in enumerate(names):
         label, equals, level = name.partition("=")
@@ -289,6 +289,9 @@ def column_groups(names: Sequence[str]) -> list[tuple[str, NDArray[np.int64]]]:
         pooled = name.removesuffix(" (others)")
         if pooled != name and (pooled, True) in groups:
             label, is_level = pooled, True
+        marked = name.removesuffix(" (missing)")
+        if marked != name and (marked, False) in groups:
+            name, is_level = marked, False
         groups.setdefault((label if is_level else name, is_level), []).append(number)
     return [(label, np.array(columns)) for (label, _), columns in groups.items()]
 
@@ -311,6 +314,9 @@ def profile_features(
             codes = np.where(is_one.any(axis=1), is_one.argmax(axis=1), len(levels))
             every = np.ones(len(codes), dtype=bool)
             found.append(ColumnProfile.of_categories(label, levels, codes, every, *of_domains))
+        elif len(named) == 2 and named[1] == f"{label} (missing)":
+            known = np.where(values[:, 1] == 0.0, values[:, 0], np.nan)
+            found.append(ColumnProfile.of_numbers(label, known, *of_domains))
         else:
             pairs = zip(named, values.T)
             found += [ColumnProfile.of_numbers(name, one, *of_domains) for name, one in pairs]

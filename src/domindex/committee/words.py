@@ -8,7 +8,7 @@ import pandas as pd
 
 from domindex.committee.candidates import ENCODED
 from domindex.committee.committee import CLEARLY_APART
-from domindex.inputs.messages import readable_name
+from domindex.inputs.messages import number_text, readable_name
 from domindex.representations import representation_label
 
 MAX_NAMED = 4  # members or domains that a sentence names; the table has them all
@@ -18,13 +18,18 @@ def _label(name: str) -> str:
     return "what the network encodes" if name == ENCODED else representation_label(name)
 
 
+def candidate_label(candidate: str, representation: str) -> str:
+    """A candidate in words: the learner, and the rows it is given."""
+    return f"{candidate.split(' on ')[0]} on {_label(representation)}"
+
+
 def describe_committee(table: pd.DataFrame) -> str:
     """Who predicts, and with what weight."""
     members = table[table["weight"] > 0]
     named = []
     for _, row in members.head(MAX_NAMED).iterrows():
-        learner, where = row["candidate"].split(" on ")[0], _label(row["representation"])
-        named.append(f"{learner} on {where} {100 * row['weight']:.0f} %")
+        label = candidate_label(row["candidate"], row["representation"])
+        named.append(f"{label} {100 * row['weight']:.0f} %")
     n_others, rest = len(members) - MAX_NAMED, members["weight"].iloc[MAX_NAMED:].sum()
     if n_others > 0:
         named.append(f"{n_others} other{'s' if n_others > 1 else ''} {100 * rest:.0f} %")
@@ -59,10 +64,10 @@ def describe_two_ways(forecast: pd.DataFrame) -> list[str]:
 
 
 def describe_left_out(table: pd.DataFrame) -> list[str]:
-    """Why each representation that nobody predicts from was left out, a sentence each."""
+    """Why representations that nobody predicts from were left out, a sentence a reason."""
     used = set(table.loc[table["weight"] > 0, "representation"])
     best = table.sort_values("loss").iloc[0]
-    sentences = []
+    reasons: dict[str, list[str]] = {}
     for name, part in table.groupby("representation", sort=False):
         if name in used:
             continue
@@ -70,11 +75,13 @@ def describe_left_out(table: pd.DataFrame) -> list[str]:
         reason = "it is as good, and not better by enough to pay for the risk"
         for kind, whose in (("near_loss", "held-out"), ("far_loss", "far")):
             if tried[kind] > 1.05 * best[kind]:
-                losses = f"loss {tried[kind]:.3g} against {best[kind]:.3g}"
-                reason = f"{whose} sources are predicted worse ({losses})"
-        reason = tried["left_out"] or reason
-        sentences.append(f"{where[:1].upper()}{where[1:]}: tried and left out; {reason}.")
-    return sentences
+                loss = number_text(float(best[kind]))
+                reason = f"{whose} sources are predicted worse than with a loss of {loss}"
+                where = f"{_label(str(name))} ({number_text(float(tried[kind]))})"
+        if tried["left_out"]:
+            reason, where = tried["left_out"], _label(str(name))
+        reasons.setdefault(reason, []).append(where)
+    return [f"Tried and left out: {', '.join(names)}; {why}." for why, names in reasons.items()]
 
 
 def describe_held_out(table: pd.DataFrame) -> list[str]:
@@ -123,10 +130,14 @@ def describe_forecast(forecast: pd.DataFrame, column: str, one_source: bool) -> 
     names = [readable_name(str(name)) for name in ordered["domain"]]
     expected, last = ordered[column].tolist(), ordered.iloc[-1]
     what = column.replace("expected_", "")
+
+    def text(value: float) -> str:
+        return f"{100 * value:.1f} %" if what == "accuracy" else number_text(value)
+
     said = [
-        f"Expected {what} by target domain: {ordered[column].mean():.3g} on average, from "
-        f"{expected[0]:.3g} ({names[0]}) to {expected[-1]:.3g} ({names[-1]}, "
-        f"80 % interval {last['low']:.3g} to {last['high']:.3g})."
+        f"Expected {what} by target domain: {text(float(ordered[column].mean()))} on average, from "
+        f"{text(expected[0])} ({names[0]}) to {text(expected[-1])} ({names[-1]}, "
+        f"80 % interval {text(last['low'])} to {text(last['high'])})."
     ]
     if one_source:
         said.append(

@@ -117,6 +117,11 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         """One gate for rows in memory, on disk and in a stream: of the latter two, a sample."""
         self._extractor = self._preparation = self._bounds = None
         in_memory = not is_beyond_memory(given.X)
+        if given.columns is not None and not in_memory:
+            raise InputError(
+                "columns is given, which is for data frames in memory, and X is read in parts. "
+                "Leave it out, or choose columns before."
+            )
         if in_memory:
             given = frames.complete_arguments(given)
             self._preparation = frames.frame_preparation(given)
@@ -163,6 +168,18 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             return data
         features = self._extractor.table(data.inputs)  # computed once
         return replace(data, inputs=features, layout=read_layout(features.shape, "table"))
+
+    @property
+    def preparation_(self) -> tuple[str, ...]:
+        """What was done to the columns of a data frame with texts or gaps, a sentence each.
+
+        Examples
+        --------
+        >>> model.preparation_
+        ()
+        """
+        check_is_fitted(self, "domains_")
+        return () if self._preparation is None else self._preparation.notes
 
     @available_if(lambda self: self._predicts())
     @streams

@@ -122,6 +122,7 @@ class CrossDomainModel(IndexingEstimator):
         source_domains: Iterable[Hashable] | None = None,
         sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        columns: Mapping[str, Any] | None = None,
     ) -> Self:
         """Learn from all inputs and the sources' labels.
 
@@ -138,13 +139,16 @@ class CrossDomainModel(IndexingEstimator):
         sample_weight : how much each row counts in learning; not read in rows of targets
         checkpoint : a folder for what is finished of the fit; the same fit with the same folder
             goes on where it was cut off. It stays there until you remove it
+        columns : what to do to columns of a data frame, as options of `domindex fit`: "features",
+            "exclude", "keep_columns" and "categorical" with lists of names, "dates", "missing"
 
         Examples
         --------
         >>> model.domains_, model.source_domains_
         ([0, 1, 2, 3, 4], [0, 1, 2])
         """
-        given = FitArguments(X, y, sample_domain, source_domains, sample_weight)
+        roles = (sample_domain, source_domains, sample_weight)
+        given = FitArguments(X, y, *roles, columns=columns)
         with (
             StageCache.open(checkpoint) as stages,
             self._copy_to_fit(given, stages) as (model, data),

@@ -23,9 +23,10 @@ from domindex.arrays import Floats
 from domindex.committee.committee import Prediction
 from domindex.committee.context import fit_facts
 from domindex.committee.fitted_indices import FittedIndices
-from domindex.committee.record import FitRecord
-from domindex.errors import CollapseWarning, InputError
+from domindex.committee.record import FitRecord, column_groups
+from domindex.errors import CollapseWarning, InputError, OffMapWarning
 from domindex.estimators.base import DomainEstimator, Names
+from domindex.estimators.contributions import shapley_values
 from domindex.estimators.frames import warn_off_map
 from domindex.estimators.streaming import streams
 from domindex.export.exporting import Source, export_predictor
@@ -36,10 +37,11 @@ from domindex.geometry.neighbors import nearest_points
 from domindex.geometry.off_map import OffMapTest
 from domindex.inputs import DomainData, order_names
 from domindex.inputs.bounds import InputBounds
+from domindex.inputs.columns import InputChanges
 from domindex.inputs.gate import class_array
 from domindex.inputs.messages import frames_inside, preview
 from domindex.inputs.numbers import require_finite_table
-from domindex.inputs.preparation import TablePreparation
+from domindex.inputs.preparation import PreparedInputs, TablePreparation
 from domindex.neural.backbones import OWN, Backbone, FeatureExtractor, as_backbone
 from domindex.neural.settings import Training
 from domindex.persistence.codec import table_from_state, table_state
@@ -354,6 +356,96 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         """
         check_is_fitted(self)
         return _reporting("map_figures").plot_domain_map(self, ax=ax, **details)
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        sample_domain: Any = None,
+        background: Any = None,
+        output: Any = None,
+        n_draws: int = 16,
+        random_state: int = 0,
+    ) -> pd.DataFrame:
+        """What the prediction of each row rests on: contributions of its columns, a row a row.
+
+        Shapley values, by `n_draws` orders in which the columns of a row replace those of a row of
+        the background; they add up to the prediction beside `baseline`. The domain of a row stays
+        what it is. This says what the model uses, not what causes what.
+
+        Parameters
+        ----------
+        X, sample_domain : the rows, as in `predict`
+        background : rows to compare with, as X; None takes X itself
+        output : the class whose probability is explained, or the number of the output; None takes
+            the last of two classes, the likeliest class of each row, or the first output
+        n_draws : more are slower, and surer
+        random_state : seed of the draws
+
+        Examples
+        --------
+        >>> found = model.explain(data.X[:3], sample_domain=data.sample_domain[:3], n_draws=2)
+        >>> found.columns.tolist()
+        ['input 1', 'input 2', 'baseline', 'prediction']
+        """
+        inputs, names = self._check_query(X, sample_domain, warn=True)
+        if self._extractor is not None or inputs.ndim != 2:
+            raise InputError(
+                "Rows are pictures, signals or features of a backbone, which have no columns to "
+                "explain a prediction by. explain() is for rows of a table."
+            )
+        whole = isinstance(n_draws, int) and not isinstance(n_draws, bool)
+        if not whole or not 1 <= n_draws <= 10_000:
+            raise InputError(f"n_draws is {n_draws!r:.40}. Choose a whole number of 1 or more.")
+        others = inputs if background is None else self._check_rows(background)
+        settled, known = self, set(self.domains_)
+        names = [None] * len(inputs) if names is None else list(names)
+        new = np.array([name not in known for name in names])
+        if new.any():  # placed once, by the rows as they are
+            shown = ["rows without a domain" if name is None else name for name in names]
+            given = inputs[new] if self._preparation is None else self._as_prepared(inputs[new])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", OffMapWarning)
+                settled = self.add_domains(
+                    given, sample_domain=[name for name, is_new in zip(shown, new) if is_new]
+                )
+            names = shown
+        labels = [f"input {n + 1}" for n in range(inputs.shape[1])]
+        groups = column_groups([str(name) for name in self._input_names() or labels])
+        wanted = self._explained_output(settled._predict_mean(inputs, names), output)
+        rows = np.arange(len(inputs))
+
+        def predict(changed: NDArray) -> Floats:
+            return np.asarray(settled._predict_mean(changed, names)[rows, wanted], dtype=np.float64)
+
+        drawn = np.random.default_rng(random_state)
+        found, start = shapley_values(
+            predict, inputs, others, [columns for _, columns in groups], n_draws, drawn
+        )
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        table = pd.DataFrame(found, columns=[name for name, _ in groups], index=index)
+        return table.assign(baseline=start, prediction=start + found.sum(axis=1))
+
+    def _explained_output(self, predicted: Floats, output: Any) -> NDArray[np.int64]:
+        """(rows,) the number of the class or output whose prediction is explained."""
+        n_outputs = predicted.shape[1]
+        if self.task_ != "classification":
+            number = 0 if output is None else output
+            if not isinstance(number, int) or not 0 <= number < n_outputs:
+                raise InputError(
+                    f"output is {output!r:.40}; there are outputs 0 to {n_outputs - 1}."
+                )
+            return np.full(len(predicted), number)
+        classes = self.classes_.tolist()
+        if output is None:
+            binary = np.full(len(predicted), 1)
+            return binary if n_outputs == 2 else predicted.argmax(axis=1)
+        if output not in classes:
+            raise InputError(f"output is {output!r:.40}, and the classes are {preview(classes)}.")
+        return np.full(len(predicted), classes.index(output))
+
+    def _as_prepared(self, inputs: NDArray) -> PreparedInputs:
+        return PreparedInputs(inputs, InputChanges())
 
     def explain_domain(self, name: Hashable) -> pd.DataFrame:
         """Why a domain lies where it does: a row a column of the inputs, largest difference first.

@@ -25,11 +25,17 @@ from domindex.errors import (
 )
 from domindex.geometry.settings import OFF_MAP
 from domindex.inputs import check_domain_names
+from domindex.inputs.columns import require_roles
 from domindex.inputs.domain_data import HIDDEN_CLASS
 from domindex.inputs.gate import check_label_array, domain_roles, hidden_marks
 from domindex.inputs.messages import did_you_mean, frames_inside, preview
 from domindex.inputs.names import is_missing, number_names, order_names
-from domindex.inputs.preparation import InputRequest, PreparedInputs, TablePreparation
+from domindex.inputs.preparation import (
+    InputRequest,
+    PreparedInputs,
+    TablePreparation,
+    input_names,
+)
 from domindex.inputs.streams import is_stream
 
 
@@ -53,6 +59,7 @@ class FitArguments:
     domain_column: str | None = None  # of X, if one named the domains
     target_column: str | None = None  # of X, if one held the labels
     preparation: TablePreparation | None = None  # where it was learned before
+    columns: Mapping[str, Any] | None = None  # what to do to columns of a frame: of `InputRequest`
 
 
 def is_dataset(X: Any) -> bool:
@@ -183,11 +190,17 @@ def _named_frame(X: Any) -> nw.DataFrame[Any]:
     return frame
 
 
-def frame_preparation(rows: FitArguments) -> TablePreparation | None:
+def frame_preparation(rows: FitArguments, most_said: int = 4) -> TablePreparation | None:
     """How a frame with texts or gaps becomes numbers, with a warning; None where it is numbers."""
     if rows.preparation is not None or not is_frame(rows.X):
+        if rows.columns is not None:
+            raise InputError(
+                f"columns is {rows.columns!r:.60}, which is for data frames in memory, and X is a "
+                f"{type(rows.X).__name__}. Pass a data frame, or leave columns out."
+            )
         return rows.preparation
-    if not any(  # texts, dates or gaps
+    check_label_array(rows.y, len(rows.X))
+    if rows.columns is None and not any(  # texts, dates or gaps
         not (values.dtype.is_numeric() or values.dtype == nw.Boolean)
         or values.null_count()
         or (values.dtype.is_float() and values.is_nan().any())
@@ -196,18 +209,48 @@ def frame_preparation(rows: FitArguments) -> TablePreparation | None:
         return None
     names = check_domain_names(rows.sample_domain, len(rows.X))
     table = pandas_frame(rows.X)
+    request = _input_request(rows.columns)
     categories = [str(name) for name in table.select_dtypes("category").columns]
+    roles = {"inputs": request.features or (), "columns to leave out": request.exclude}
+    roles |= {"columns to keep": request.keep_columns, "categories": request.categorical}
+    require_roles(table.columns, roles)
     preparation, notes = TablePreparation.fit(
-        table,
+        table[input_names(list(table.columns), [], request)],
         domains=[str(name) for name in names],
         is_source=_row_is_source(names, rows.source_domains),
-        request=InputRequest(categorical=categories),
+        request=replace(request, categorical=[*request.categorical, *categories]),
         in_python=True,
     )
     said = (*notes, *preparation.apply(table).changes.notes(with_texts=False))
     if said:
-        warnings.warn(" ".join(said), PreparationWarning, stacklevel=frames_inside())
-    return preparation
+        short = " ".join(said[:most_said])
+        if len(said) > most_said:
+            short += f" And {len(said) - most_said} more, in model.preparation_."
+        warnings.warn(short, PreparationWarning, stacklevel=frames_inside())
+    return replace(preparation, notes=said)
+
+
+def _input_request(columns: Any) -> InputRequest:
+    """What was asked to be done to columns; InputError for what cannot be asked."""
+    if columns is None:
+        return InputRequest()
+    lists = ("features", "exclude", "keep_columns", "categorical")
+    known = (*lists, "dates", "missing")
+    if not isinstance(columns, Mapping):
+        raise InputError(
+            f"columns is {columns!r:.60}. Pass a dictionary, such as "
+            "{'keep_columns': ['postcode'], 'dates': True}."
+        )
+    for name, value in columns.items():
+        if name not in known:
+            hint = did_you_mean(str(name), known) or "Spell it as in this list."
+            raise InputError(f"columns has no {name!r}; there are {', '.join(known)}. {hint}")
+        is_list = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+        if name in lists and not is_list:
+            raise InputError(f"{name} is {value!r:.60}. Pass a list of names of columns.")
+        if name == "dates" and not isinstance(value, bool):
+            raise InputError(f"dates is {value!r:.60}. Pass True or False.")
+    return InputRequest(**columns)
 
 
 def prepared_inputs(preparation: TablePreparation | None, X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable
 from copy import copy
@@ -14,13 +15,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from domindex.arrays import Floats
-from domindex.errors import InputError
+from domindex.errors import FlowWarning, InputError
 from domindex.estimators.base import DomainEstimator, Names
 from domindex.estimators.streaming import streams
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.domain_map import LandmarkError
 from domindex.inputs import DomainData, group_rows
 from domindex.inputs.domain_data import Task
+from domindex.inputs.messages import frames_inside
 from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts
 from domindex.representations import PlacedRows, RepresentedRows
 from domindex.representations.flow import FlowAligned
@@ -49,6 +51,31 @@ def check_wrapped(estimator: Any) -> None:
         )
 
 
+def held_out_score(
+    estimator: Any, rows: NDArray, labels: NDArray, domains: NDArray, most_rows: int = 2000
+) -> float | None:
+    """Accuracy, or share of the variance, in domains held out in three groups from the others.
+
+    None where there are no two domains, or the estimator cannot be fitted on some.
+    """
+    names, scores = np.unique(domains), list[float]()
+    for group in range(min(3, len(names)) if len(names) > 1 else 0):
+        held = np.isin(domains, names[group::3])
+        seen = np.flatnonzero(~held)
+        seen = seen[:: -(-len(seen) // most_rows)]
+        try:
+            predicted = clone(estimator).fit(rows[seen], labels[seen]).predict(rows[held])
+        except Exception:  # of a class of the user's: a group without some class, for one
+            return None
+        truth = labels[held]
+        if is_classifier(estimator):
+            scores.append(float(np.mean(predicted == truth)))
+        else:
+            gaps = ((np.asarray(predicted).reshape(truth.shape) - truth) ** 2).mean()
+            scores.append(1.0 - float(gaps / (labels.var(axis=0).mean() or 1.0)))
+    return float(np.mean(scores)) if scores else None
+
+
 class WrappingEstimator(DomainEstimator):
     """Represents rows, and leaves the rest to `estimator`."""
 
@@ -67,6 +94,14 @@ class WrappingEstimator(DomainEstimator):
             labels = rows.normalize(labels)
             labels = labels[:, 0] if data.single_output else labels
         self.estimator_ = clone(self.estimator).fit(rows.features, labels)
+        domains = data.row_domains[sources]
+        inputs = data.inputs[sources].reshape(len(labels), -1)
+        self._check_fitted(rows.features, inputs, labels, domains)
+
+    def _check_fitted(
+        self, features: Floats, inputs: NDArray, labels: NDArray, domains: NDArray
+    ) -> None:
+        """Look at what was fitted, by rows of the sources."""
 
     @abstractmethod
     def _fit_representation(self, data: DomainData) -> None:
@@ -132,6 +167,9 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
     domains_, source_domains_ : names of all domains, and of those with labels
     domain_indices_, domain_index_ : (domains, index_dim), the map; the same as a `DomainIndex`
     domain_angles_ : (domains,) around the ring where the map closes; None where it does not
+    held_out_scores_ : how the estimator predicts sources that it has not seen, behind the flow and
+        as they are: accuracy, or share of the variance. A warning says where the flow does harm.
+        None where there are no two sources, or no estimator
     family_ : the family of the chosen flow
     misfit_ : how far the aligned domains are apart, relative to chance; about 1 is perfect
     estimator_ : the fitted estimator
@@ -146,6 +184,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
 
     __metadata_request__transform: ClassVar = {"sample_domain": True}
 
+    held_out_scores_: tuple[float, ...] | None
     _placed: dict[Hashable | None, tuple[Floats, float | None]]  # domains on the map and its ring
 
     def __init__(
@@ -202,6 +241,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         check_wrapped(self.estimator)
 
     def _fit_representation(self, data: DomainData) -> None:
+        self.held_out_scores_ = None
         self._geometry = geometry = DomainGeometry.fit(
             data, self.index_dim, map_rows=rows_for_map(data), n_jobs=self.n_jobs
         )
@@ -212,6 +252,27 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         self._placed = dict(zip(index.domains, zip(index.coordinates, angles)))
         followed = geometry.selected.around or geometry.selected
         self.family_, self.misfit_ = followed.flow.family, followed.misfit
+
+    def _check_fitted(
+        self, features: Floats, inputs: NDArray, labels: NDArray, domains: NDArray
+    ) -> None:
+        behind = held_out_score(self.estimator, features, labels, domains)
+        plain = held_out_score(self.estimator, inputs, labels, domains)
+        if behind is None or plain is None:
+            return
+        self.held_out_scores_ = (behind, plain)
+        if behind < plain - 0.02:  # more than the luck of a fold
+            what = (
+                "accuracy" if is_classifier(self.estimator) else "share of the variance explained"
+            )
+            warnings.warn(
+                f"The flow does not fit these domains: of sources that it had not seen, "
+                f"{type(self.estimator).__name__} predicts less behind it ({what} {behind:.2f}) "
+                f"than as they are ({plain:.2f}), and targets will fare no better. Fit it without "
+                "MomentFlow, or let CrossDomainClassifier or CrossDomainRegressor choose.",
+                FlowWarning,
+                stacklevel=frames_inside(),
+            )
 
     @property
     def landmark_error_(self) -> LandmarkError | None:

@@ -27,6 +27,21 @@ def shortened(value: Any, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def number_text(value: float) -> str:
+    """A number as pages show it: three figures, and no exponent where it can be read without.
+
+    Examples
+    --------
+    >>> from domindex.inputs.messages import number_text
+    >>> number_text(4964.3), number_text(0.0786), number_text(12.04)
+    ('4,964', '0.0786', '12')
+    """
+    size = abs(value)
+    if 1000 <= size < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:.1e}" if 0 < size < 1e-3 else f"{value:.3g}"
+
+
 def frames_inside() -> int:
     """How many frames up the library was called from outside: whose line a warning should name."""
     frame, level = sys._getframe(1), 1

@@ -136,6 +136,7 @@ class TablePreparation:
     columns : the inputs, in the order of the features they become
     missing : "impute" fills gaps with the sources' median or commonest text, "error" refuses them
     imputations : of columns whose gaps would place a domain
+    notes : sentences on what was done to the table that it was learned from
 
     Examples
     --------
@@ -151,6 +152,7 @@ class TablePreparation:
     columns: tuple[Column, ...]
     missing: Missing = "impute"
     imputations: tuple[Imputation, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -264,7 +266,8 @@ class TablePreparation:
         parts = [asdict(column).items() for column in self.columns]
         columns = [{k: v for k, v in part if v not in (np.inf, -np.inf)} for part in parts]
         imputations = [asdict(one) for one in self.imputations]
-        return {"missing": self.missing, "columns": columns, "imputations": imputations}
+        learned = {"missing": self.missing, "columns": columns, "imputations": imputations}
+        return learned | {"notes": list(self.notes)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> TablePreparation:
@@ -275,7 +278,8 @@ class TablePreparation:
         if content["missing"] not in get_args(Missing):
             raise ValueError(f"missing is {content['missing']!r}")
         imputations = tuple(Imputation.from_dict(one) for one in content.get("imputations", ()))
-        found = cls(columns, content["missing"], imputations)
+        notes = tuple(str(note) for note in content.get("notes", ()))
+        found = cls(columns, content["missing"], imputations, notes)
         starts = {one.start for one in found._slices().values()}
         sizes = (0, len(found.features) + 1)
         if any(one.feature not in starts or len(one.weights) not in sizes for one in imputations):
@@ -426,8 +430,8 @@ def _notes(
     keep = "Pass --keep-column to use them."
     dates = "Pass --dates to use the year, month, weekday and hour."
     if in_python:
-        keep = "To use them, make numbers without gaps of all columns before fit."
-        dates = "To use them, turn them into numbers before fit, such as the month."
+        keep = "To use them: fit(..., columns={'keep_columns': [...]})."
+        dates = "To use year, month, weekday and hour: fit(..., columns={'dates': True})."
     words = {  # which columns, and what to do about it
         "never change": ("with one value, or nearly", ""),
         "names rows": ("whose values name rows, as numbers of records or free texts do", keep),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Hashable, Sequence
 from itertools import starmap
 from typing import Any, NamedTuple
@@ -13,7 +14,8 @@ from sklearn.base import is_classifier
 
 from domindex.arrays import Ints
 from domindex.committee.record import HeldOutRecord, profile_features
-from domindex.errors import InputError
+from domindex.committee.words import candidate_label
+from domindex.errors import InputError, OffMapWarning
 from domindex.estimators.fitted import MappedEstimator
 from domindex.estimators.frames import FitArguments, fitted_rows, pandas_frame
 from domindex.evaluation import IndexAudit
@@ -128,7 +130,9 @@ def report_data(
         progress.say("Report: auditing the index …")
         taken = model.timings_["seconds"].sum() if seconds is None else seconds
         limit = 0.25 * float(taken) if budget is None else budget
-        audit = audit_within(limit, model, X, y, given.names, random_state)
+        with warnings.catch_warnings():  # the report says where not to trust it
+            warnings.simplefilter("ignore", OffMapWarning)
+            audit = audit_within(limit, model, X, y, given.names, random_state)
     importance = pd.DataFrame() if model._record is None else model._record.importance
     records = _domain_records(model, given, quality, why, notes)
     off_map = [str(name) for name in model.off_map_domains_]
@@ -330,7 +334,8 @@ def member_records(candidates: pd.DataFrame | None) -> tuple[dict[str, Any], ...
         return ()
     names = {"weight": "weight", "near loss": "near_loss", "far loss": "far_loss"}
     return tuple(
-        {"candidate": str(row["candidate"])} | {k: _number(row[v]) for k, v in names.items()}
+        {"candidate": candidate_label(str(row["candidate"]), str(row["representation"]))}
+        | {k: _number(row[v]) for k, v in names.items()}
         for row in candidates[candidates["weight"] > 0].to_dict("records")
     )
 
@@ -341,7 +346,8 @@ def forecast_records(table: pd.DataFrame) -> dict[str, ForecastRecord]:
     if column not in table:
         return {}
     ways = table["two_ways"].tolist() if "two_ways" in table else [None] * len(table)
-    figures = zip(*(table[name].astype(float) for name in (column, "low", "high")), ways)
+    reasons = table["reason"].tolist() if "reason" in table else [""] * len(table)
+    figures = zip(*(table[name].astype(float) for name in (column, "low", "high")), ways, reasons)
     return {str(name): ForecastRecord(*one) for name, one in zip(table["domain"], figures)}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from domindex.committee.committee import CLEARLY_APART
 from domindex.evaluation import IndexAudit
 from domindex.geometry import DomainIndex
+from domindex.inputs.messages import number_text
 from domindex.reporting.distances import median_spacing, widest_distance
 from domindex.reporting.report_data import DomainRecord, HeldOutQuality
 
@@ -22,7 +23,7 @@ def diagnose(
 ) -> tuple[str, ...]:
     """A sentence for each sign of trouble that there is; `off_map` names added domains."""
     on_map = (*_on_domains(records, off_map), *_on_targets(index, records))
-    return (*on_map, *_on_collapse(records, audit), *_on_quality(index, audit, held_out))
+    return (*on_map, *_on_collapse(records, audit), *_on_quality(index, held_out))
 
 
 def _on_domains(records: Sequence[DomainRecord], off_map: Sequence[str]) -> Iterator[str]:
@@ -100,10 +101,8 @@ def _on_collapse(records: Sequence[DomainRecord], audit: IndexAudit | None) -> I
         )
 
 
-def _on_quality(
-    index: DomainIndex, audit: IndexAudit | None, held_out: HeldOutQuality | None
-) -> Iterator[str]:
-    """Distances that the map fails to show, the audit, and a plain model that did better."""
+def _on_quality(index: DomainIndex, held_out: HeldOutQuality | None) -> Iterator[str]:
+    """Distances that the map fails to show, and a plain model that did better."""
     # stress is a sum over all pairs: too much memory for thousands of domains
     if len(index.domains) <= 2000 and index.stress > 0.35:
         yield (
@@ -111,14 +110,17 @@ def _on_quality(
             "Read clusters and order from it rather than lengths, or fit with more components "
             "(index_dim)."
         )
-    if audit is not None and not audit.holds:
-        yield "By the audit below, not all conditions of a domain index hold."
     if held_out is not None and held_out.clearly_worse:
         yield (
             "On held-out source domains a plain model without adaptation did better "
-            f"({held_out.score_name} {held_out.means[1]:.3g}, against {held_out.means[0]:.3g}). "
+            f"({held_out.score_name} {_score(held_out.means[1], held_out)}, against "
+            f"{_score(held_out.means[0], held_out)}). "
             "Compare both before relying on predictions in targets."
         )
+
+
+def _score(value: float, held_out: HeldOutQuality) -> str:
+    return f"{100 * value:.1f} %" if held_out.higher_is_better else number_text(value)
 
 
 def _count(names: Sequence[str], one: str, many: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import json
 import re
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Floats
 from domindex.errors import DomindexError, InputError
-from domindex.inputs.messages import with_readable_names
+from domindex.inputs.messages import number_text, with_readable_names
 from domindex.persistence.atomic import new_file
 from domindex.persistence.codec import parse_json
 from domindex.persistence.paths import read_bounded, usable_path
@@ -27,7 +29,7 @@ from domindex.reporting.report_data import ReportData, pack
 CONTENT_FILE = "report.json"
 REPORT_FILE = "report.html"
 
-SCRIPTS = ("elements", "map", "table", "sections", "rely", "why", "quality", "main")
+SCRIPTS = ("plots", "elements", "map", "table", "sections", "rely", "why", "quality", "main")
 
 
 def render_report(data: ReportData) -> str:
@@ -54,7 +56,7 @@ def render_report(data: ReportData) -> str:
         title=html.escape(data.title),
         css=template("report.css"),
         data=safe_json(with_readable_names(pack(data), names)),
-        plotly=get_plotlyjs(),
+        plotly=base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode(),
         script=join_scripts("reporting", SCRIPTS),
     )
 
@@ -188,5 +190,9 @@ def _expected(model: Any) -> str:
     for what in ("accuracy", "error"):
         if f"expected_{what}" in frame and len(frame):
             mean, low, high = frame[f"expected_{what}"].agg(["mean", "min", "max"])
-            return f"Expected {what} in the targets: {mean:.3g}, from {low:.3g} to {high:.3g}."
+            texts = [
+                f"{100 * value:.1f} %" if what == "accuracy" else number_text(value)
+                for value in (mean, low, high)
+            ]
+            return "Expected {} in the targets: {}, from {} to {}.".format(what, *texts)
     return ""

@@ -21,6 +21,7 @@ class ForecastRecord:
     low: float
     high: float
     two_ways: float | None = None  # 0 to 1, agreement of both ways round a map that closes
+    reason: str = ""  # why it is beyond what held-out sources showed; empty where it is not
 
 
 @dataclass(frozen=True)

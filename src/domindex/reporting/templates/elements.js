@@ -11,7 +11,7 @@ function unpacked(packed) {
     name, role: packed.role[place] === "s" ? "source" : "target", rows: packed.rows[place],
     coordinates: packed.coordinates[place], deviations: packed.deviations[place], neighbours: packed.neighbours[place],
     distance_to_source: packed.distance_to_source[place], held_out_score: of("held_out_score", place), angle: of("angle", place), picture: of("picture", place),
-    forecast: packed.forecast[place] && { expected: packed.forecast[place][0], low: packed.forecast[place][1], high: packed.forecast[place][2], two_ways: packed.forecast[place][3] },
+    forecast: packed.forecast[place] && { expected: packed.forecast[place][0], low: packed.forecast[place][1], high: packed.forecast[place][2], two_ways: packed.forecast[place][3], reason: packed.forecast[place][4] || "" },
     differences: packed.differences[place].map(([column, neighbours, sources, chance, both]) => ({ column, neighbours: neighbours / 100, sources: sources / 100, chance: chance / 100,
       shares: both.slice(0, both.length / 2), around: both.slice(both.length / 2) })),
     missing: packed.missing[place].map(([column, share]) => ({ column, share })),
@@ -37,6 +37,13 @@ function element(tag, attributes, ...children) {
   made.append(...children.filter((child) => child !== null && child !== undefined));
   return made;
 }
+
+/* What most readers can do without: it opens where it is asked for. */
+function foldedPart(title, ...children) { return element("details", {}, element("summary", {}, title), ...children); }
+
+/* Beyond what held-out sources showed: a sign beside its name. */
+function isBeyond(domain) { return domain.forecast !== null && domain.forecast.reason !== ""; }
+function markedName(domain) { return domain.name + (isBeyond(domain) ? " ⚠" : ""); }
 
 function byId(id) { return document.getElementById(id); }
 

@@ -9,7 +9,12 @@ drawQuality();
 drawPrepared();
 drawAudit();
 drawHistory();
+drawChosen();
 drawSettings();
+byId("report").classList.add("drawn");
+requestAnimationFrame(() => setTimeout(() => unpackPlots().catch((error) => {
+  document.querySelectorAll(".plot").forEach((plot) => plot.replaceChildren("This browser cannot unpack the figures (" + error.message + "). Open the report in one of 2023 or later; the tables hold the same figures."));
+}), 0));
 
 function redrawPlots() {
   drawForecastPlot();
@@ -27,5 +32,11 @@ function onPaper(isPaper) {
 }
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawPlots);
 window.matchMedia("print").addEventListener("change", (event) => onPaper(event.matches));
-window.addEventListener("beforeprint", () => wholeTable(true));
-window.addEventListener("afterprint", () => wholeTable(false));
+/* Paper cannot be unfolded. */
+let folded = [];
+function unfold() {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  folded.forEach((one) => { one.open = true; });
+}
+window.addEventListener("beforeprint", () => { unfold(); wholeTable(true); });
+window.addEventListener("afterprint", () => { folded.forEach((one) => { one.open = false; }); wholeTable(false); });

@@ -3,7 +3,18 @@ const mapElement = byId("map");
 
 function x(domain) { return domain.coordinates[0]; }
 function y(domain) { return domain.coordinates.length > 1 ? domain.coordinates[1] : 0; }
-const spanOf = { x: extent(domains.map(x)), y: extent(domains.map(y)) };
+
+/* A place of a few rows is uncertain: one far out alone does not decide how large all others are drawn. */
+const FEW_ROWS = 10;
+function withinView() {
+  const sure = domains.filter((domain) => domain.rows >= FEW_ROWS);
+  if (sure.length < domains.length / 2) return domains;
+  const near = [x, y].map((way) => { const [low, high] = extent(sure.map(way)); return [low - (high - low) / 2, high + (high - low) / 2]; });
+  return domains.filter((domain) => domain.rows >= FEW_ROWS || [x, y].every((way, axis) => way(domain) >= near[axis][0] && way(domain) <= near[axis][1]));
+}
+const viewed = withinView();
+const outside = domains.filter((domain) => !viewed.includes(domain));
+const spanOf = { x: extent(viewed.map(x)), y: extent(viewed.map(y)) };
 
 function closes() { return domains.every((domain) => typeof domain.angle === "number"); }
 function degrees(angle) { return Math.round((angle * 180) / Math.PI).toString().replace("-", "−") + "°"; }
@@ -152,7 +163,10 @@ function deviation(domain, way) { return domain.deviations.length > way ? domain
 
 function ellipses() {
   if (!choice.uncertainty || domains.length > 300) return [];
-  return domains.map((domain) => ({ type: "circle", layer: "below", fillcolor: theme("ellipse"), line: { width: 0 },
+  const area = (spanOf.x[1] - spanOf.x[0] || 1) * (spanOf.y[1] - spanOf.y[0] || 1);
+  const covered = domains.reduce((sum, domain) => sum + Math.PI * deviation(domain, 0) * (deviation(domain, 1) || deviation(domain, 0)), 0) / area;
+  const opacity = Math.min(1, Math.max(0.04, 0.8 / covered)); /* many over one another stay a light shade */
+  return domains.map((domain) => ({ type: "circle", layer: "below", fillcolor: theme("ellipse"), opacity, line: { width: 0 },
     x0: x(domain) - deviation(domain, 0), x1: x(domain) + deviation(domain, 0), y0: y(domain) - deviation(domain, 1), y1: y(domain) + deviation(domain, 1) }));
 }
 
@@ -188,7 +202,7 @@ function isNarrow() { return mapElement.clientWidth < 560; }
 
 /* Height to width of what is drawn, points with their ellipses. */
 function heightToWidth() {
-  const widen = (way, axis) => { const [low, high] = extent(domains.flatMap((domain) => [way(domain) - deviation(domain, axis), way(domain) + deviation(domain, axis)])); return high - low; };
+  const widen = (way, axis) => { const [low, high] = extent(viewed.flatMap((domain) => [way(domain) - deviation(domain, axis), way(domain) + deviation(domain, axis)])); return high - low; };
   const [width, height] = [widen(x, 0), widen(y, 1)];
   return width > 0 ? height / width : 1;
 }
@@ -214,8 +228,11 @@ function mapHeight(paint) {
 function drawScaleNote() {
   const factor = stretch();
   const note = byId("scale-note");
-  note.hidden = Math.abs(factor - 1) < 0.01;
-  if (!note.hidden) note.textContent = factor > 1 ? "To keep the domains apart, index 2 is drawn " + number(Number(factor.toPrecision(2))) + " times as long as index 1." : "To fit the page, index 2 is drawn " + number(Number((1 / factor).toPrecision(2))) + " times as short as index 1.";
+  const words = [];
+  if (Math.abs(factor - 1) >= 0.01) words.push(factor > 1 ? "To keep the domains apart, index 2 is drawn " + number(Number(factor.toPrecision(2))) + " times as long as index 1." : "To fit the page, index 2 is drawn " + number(Number((1 / factor).toPrecision(2))) + " times as short as index 1.");
+  if (outside.length) words.push("Beyond the edge, with fewer than " + FEW_ROWS + " rows: " + outside.slice(0, 5).map((domain) => domain.name + " at " + number(x(domain)) + ", " + number(y(domain))).join("; ") + (outside.length > 5 ? " and " + (outside.length - 5) + " more" : "") + ". Zoom out to see them.");
+  note.hidden = !words.length;
+  note.textContent = words.join(" ");
 }
 
 function mapLayout(paint) {
@@ -225,7 +242,7 @@ function mapLayout(paint) {
     xaxis: { title: { text: "domain index 1", standoff: 8 }, zeroline: false },
     yaxis: { title: { text: "domain index 2", standoff: 4 }, zeroline: false, scaleanchor: "x", scaleratio: stretch() } });
   if (narrow) for (const axis of [layout.xaxis, layout.yaxis]) Object.assign(axis, { nticks: 5, title: Object.assign({}, axis.title, { font: { size: 11 } }) });
-  if (domains.length > MANY) {
+  if (domains.length > MANY || outside.length) {
     for (const [axis, span] of [[layout.xaxis, spanOf.x], [layout.yaxis, spanOf.y]]) {
       const room = 0.04 * (span[1] - span[0] || 1);
       axis.range = [span[0] - room, span[1] + room];
@@ -243,13 +260,19 @@ function mapLayout(paint) {
   return layout;
 }
 
+/* Beside its point; where that is taken, further off in eight directions, with a line to the point. */
 const NAME_PLACES = [
   { x: "left", y: "middle", across: 1, up: 0 }, { x: "center", y: "bottom", across: 0, up: 0.7 },
   { x: "center", y: "top", across: 0, up: -0.7 }, { x: "right", y: "middle", across: -1, up: 0 },
+  ...[22, 36, 52].flatMap((far) => [[1, 0.6], [1, -0.6], [-1, 0.6], [-1, -0.6], [0.3, 1], [0.3, -1], [-0.3, 1], [-0.3, -1]].map(([across, up]) => ({ far, across, up }))),
 ];
 const MOST_NAMES = 150;
 
 function nameBox([left, top], spot, width) {
+  if (spot.far) {
+    const [middle, height] = [left + spot.across * spot.far + (Math.abs(spot.across) === 1 ? spot.across * width / 2 : 0), top - spot.up * spot.far];
+    return { left: middle - width / 2, right: middle + width / 2, top: height - 8, bottom: height + 8 };
+  }
   const middle = left + spot.across * (9 + width / 2);
   const height = top - Math.sign(spot.up) * 15;
   return { left: middle - width / 2, right: middle + width / 2, top: height - 8, bottom: height + 8 };
@@ -298,6 +321,12 @@ function placeNames() {
     if (!free) continue;
     shown.push(free.box);
     const away = place === choice.selected ? 11 : 8;
+    if (free.way.far) {
+      const { far, across, up } = free.way;
+      annotations.push({ x: x(domains[place]), y: y(domains[place]), text: plotlyText(name), showarrow: true, arrowhead: 0, arrowwidth: 0.8, arrowcolor: theme("muted"), standoff: 5,
+        ax: across * far, ay: -up * far, xanchor: Math.abs(across) < 1 ? "center" : across > 0 ? "left" : "right", yanchor: "middle", opacity: opacity[place], font: { size: 11 }, borderpad: 0 });
+      continue;
+    }
     annotations.push({ x: x(domains[place]), y: y(domains[place]), text: plotlyText(name), showarrow: false,
       xanchor: free.way.x, xshift: away * free.way.across, yanchor: free.way.y, yshift: away * free.way.up, opacity: opacity[place], font: { size: 12 },
       ...(closes() ? { bgcolor: theme("surface") + "cc", borderpad: 0 } : {}) }); /* no dash of the ring through a name */

@@ -35,7 +35,15 @@ const FIGURES = {
   bias: ["bias", number, "predicted minus true, 0 is none"],
 };
 
-function figureTable(found) {
+/* The score is the mean over sources, as everywhere on this page; other figures are of all rows. */
+function withMeans(found) {
+  const name = found.higher_is_better ? "accuracy" : "rmse";
+  const replaced = (figures, value) => (name in figures ? Object.assign({}, figures, { [name]: value }) : figures);
+  return Object.assign({}, found, { figures: replaced(found.figures, mean(found.scores.map((one) => one.score))), plain_figures: replaced(found.plain_figures, mean(found.scores.map((one) => one.baseline))) });
+}
+
+function figureTable(given) {
+  const found = withMeans(given);
   const plain = Object.keys(found.plain_figures).length > 0;
   const names = Object.keys(FIGURES).filter((name) => name in found.figures);
   return element("div", { class: "box" }, element("table", { id: "figures" },

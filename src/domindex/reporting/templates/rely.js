@@ -60,9 +60,7 @@ function drawRely() {
   if (words) section.append(element("p", { class: "verdict-line" }, words));
   const tiles = relyTiles(known);
   if (tiles.length) section.append(element("dl", { class: "facts wide" }, ...tiles));
-  if (report.warnings.length) {
-    section.append(element("div", { id: "warnings", class: "warnings" }, element("h3", {}, "Before you rely on this"), element("ul", {}, ...report.warnings.map((text) => element("li", {}, text)))));
-  }
+  drawDoubts(section, known);
   if (known.length) {
     const some = known.length > MOST_FORECASTS ? "The " + MOST_FORECASTS + " targets that are expected to fare worst, of " + number(known.length) + "; the table of domains has all. " : "";
     section.append(element("h3", {}, "What to expect in the targets"),
@@ -70,20 +68,33 @@ function drawRely() {
       element("ul", { id: "forecast-key", class: "key", "aria-label": "Key to the forecasts" }),
       element("p", { class: "small", id: "expected" }, some + "Points are forecasts of the " + forecastName() + " in a target, lines intervals of 80 %" + (ONE_SOURCE ? ". No domain could be held out, so that nothing says how far they hold." : ", from how held-out sources were predicted: 8 of 10 targets should end within theirs.")));
   }
-  drawChosen(section);
   drawForecastPlot();
 }
 
+/* Where not to trust it: targets unlike all that was held out, with the reason, and what else may mislead. */
+const MOST_REASONS = 4;
+function drawDoubts(section, known) {
+  const beyond = known.filter((place) => isBeyond(domains[place]));
+  const lines = beyond.slice(0, MOST_REASONS).map((place) => element("li", {}, element("strong", {}, domains[place].name), ": " + domains[place].forecast.reason + ". Its interval is at least as wide as drawn."));
+  if (beyond.length > MOST_REASONS) lines.push(element("li", {}, number(beyond.length - MOST_REASONS) + " more targets are unlike all that held-out sources showed; they are marked ⚠ below."));
+  lines.push(...report.warnings.map((text) => element("li", {}, text)));
+  if (lines.length) section.append(element("div", { id: "warnings", class: "warnings" }, element("h3", {}, "Where not to trust it"), element("ul", {}, ...lines)));
+  else if (known.length) section.append(element("p", { id: "no-doubts" }, "No target is unlike what held-out sources showed, and nothing else stands out."));
+}
+
 /* Who predicts, and why others do not. */
-function drawChosen(section) {
-  if (!(report.summary || []).length && !report.trials.length) return;
-  section.append(element("h3", { id: "trials-title" }, "What was chosen, and why"), element("ul", { class: "reasons" }, ...(report.summary || []).map((text) => element("li", {}, text))));
+function drawChosen() {
+  const section = byId("chosen");
+  section.hidden = !(report.summary || []).length && !report.trials.length;
+  if (section.hidden) return;
+  const fold = foldedPart("Who predicts, and why others do not", element("ul", { class: "reasons" }, ...(report.summary || []).map((text) => element("li", {}, text))));
+  section.append(element("h2", { id: "chosen-title" }, "What was chosen, and why?"), fold);
   if (!report.trials.length) return;
   const names = Object.keys(report.trials[0]);
   const show = (name, value) => (value === true ? "yes" : value === false ? "no" : typeof value === "string" ? spaced(value) : name === "weight" && value !== null ? percent(value) : number(value));
   const kind = (name) => (report.trials.some((row) => typeof row[name] === "number") ? "number" : null);
-  section.append(
-    element("div", { class: "box", id: "trials", tabindex: "0", role: "region", "aria-labelledby": "trials-title" }, element("table", {},
+  fold.append(
+    element("div", { class: "box", id: "trials", tabindex: "0", role: "region", "aria-labelledby": "chosen-title" }, element("table", {},
       element("thead", {}, element("tr", {}, ...names.map((name) => element("th", { scope: "col", class: kind(name) }, spaced(name))))),
       element("tbody", {}, ...report.trials.map((row) => element("tr", {}, ...names.map((name) => element("td", { class: kind(name) }, show(name, row[name])))))))),
     element("p", { class: "small" }, (ONE_SOURCE ? "Each candidate predicted rows of the source whose labels it had not seen" : "Each candidate predicted source domains whose labels it had not seen, near the others and far from them") + "; a lower loss is better."));
@@ -100,7 +111,7 @@ function drawForecastPlot() {
   known.forEach((place, row) => { lines.x.push(domains[place].forecast.low, domains[place].forecast.high, null); lines.y.push(row, row, null); });
   const traces = [
     Object.assign(lines, { type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: theme("target"), width: 4 }, opacity: 0.45, name: "80 % interval" }),
-    { type: "scatter", mode: "markers", name: "expected", x: of("expected"), y: rows, hoverinfo: "text", marker: { size: 10, color: theme("target"), line: { width: 1, color: theme("dot-edge") } },
+    { type: "scatter", mode: "markers", name: "expected", x: of("expected"), y: rows, hoverinfo: "text", marker: { size: 10, symbol: known.map((place) => (isBeyond(domains[place]) ? "circle-open" : "circle")), color: theme("target"), line: { width: 2, color: theme("target") } },
       customdata: known, hovertext: known.map((place) => plotlyText(domains[place].name) + ": " + expectedText(domains[place].forecast)) },
   ];
   const found = report.held_out;
@@ -110,7 +121,7 @@ function drawForecastPlot() {
     traces.push({ type: "scatter", mode: "lines", name, x: [value, value], y: [-0.6, known.length - 0.4], hoverinfo: "text", hovertext: name + ": " + score(value), line: { color: theme(colour), width: 1.5, dash } });
   }
   drawMarks("forecast-key", [["expected", "dot", "target"], ["80 % interval", "wide", "target"], ...levels.map(([name, , dash, colour]) => [name, dash === "dot" ? "dotted" : "solid", colour])]);
-  const layout = intervalLayout(known.map((place) => domains[place].name), forecastName(), sharesExpected(), height);
+  const layout = intervalLayout(known.map((place) => markedName(domains[place])), forecastName(), sharesExpected(), height);
   const [low, high] = extent([...of("low"), ...of("high"), ...levels.map((level) => level[1])]);
   layout.xaxis.range = [low - 0.03 * (high - low || 1), high + 0.03 * (high - low || 1)];
   Plotly.react("forecast-plot", traces, layout, Object.assign({}, PLOT_SETTINGS, { displayModeBar: false })).then((plot) => {

@@ -2,12 +2,18 @@
 function heading(id, text) { return element("h2", { id: id + "-title" }, text); }
 
 function drawHead() {
-  const predicts = "A " + report.estimator + " that " + (report.task === "classification" ? "classifies" : "predicts values") + " in domains without labels, and the map of the domains that it inferred.";
-  byId("head").append(
-    element("h1", {}, report.title),
-    element("p", { class: "lead" }, HAS_SOURCES ? predicts : "A map of the domains, drawn from inputs alone."),
-    element("dl", { class: "facts" }, ...Object.entries(report.facts).map(([name, value]) =>
-      element("div", { class: typeof value === "string" && value.length > 6 ? "text" : null }, element("dt", {}, name), element("dd", {}, value === null ? "none" : typeof value === "string" ? spaced(value) : number(value))))));
+  const sources = domains.filter((domain) => domain.role === "source").length;
+  const [rows, targets] = [domains.reduce((sum, domain) => sum + domain.rows, 0), domains.length - sources];
+  const count = (many, one, more) => number(many) + " " + (many === 1 ? one : more);
+  const learned = count(rows, "row", "rows") + " in " + count(domains.length, "domain", "domains") + ": learned from " + number(sources) + " with labels, to predict in "
+    + (targets ? number(targets) + " without." : "others that turn up later.");
+  const drawn = count(rows, "row", "rows") + " in " + count(domains.length, "domain", "domains") + ": a map of them, drawn from inputs alone.";
+  byId("head").append(element("h1", {}, report.title), element("p", { class: "lead" }, HAS_SOURCES ? learned : drawn));
+}
+
+function factList() {
+  return element("dl", { class: "facts" }, ...[["estimator", report.estimator], ...Object.entries(report.facts)].map(([name, value]) =>
+    element("div", { class: typeof value === "string" && value.length > 6 ? "text" : null }, element("dt", {}, name), element("dd", {}, value === null ? "none" : typeof value === "string" ? spaced(value) : number(value)))));
 }
 
 /* Domains and columns with gaps that a table of them has room for. */
@@ -35,10 +41,13 @@ function gapsTable() {
 
 function drawPrepared() {
   const section = byId("prepared");
-  const parts = [...(report.preparation.length ? [element("ul", { class: "reasons" }, ...report.preparation.map((text) => element("li", {}, text)))] : []), ...gapsTable()];
-  if (!parts.length) return;
+  const done = report.preparation.map((text) => element("li", {}, text));
+  const gaps = gapsTable();
+  if (!done.length && !gaps.length) return;
   section.hidden = false;
-  section.append(heading("prepared", "What was done to my table?"), ...parts);
+  section.append(heading("prepared", "What was done to my table?"),
+    ...(done.length ? [element("ul", { class: "reasons" }, ...done)] : []),
+    ...(gaps.length ? [foldedPart("Missing values, by domain and column", ...gaps.slice(1))] : []));
 }
 
 function drawAudit() {
@@ -48,12 +57,12 @@ function drawAudit() {
     section.append(element("p", {}, report.no_audit || "The audit could not be made on this data."));
     return;
   }
-  section.append(
+  section.append(foldedPart("The three conditions of a domain index, and what was found",
     element("p", {}, report.audit.summary),
     element("div", { class: "conditions" }, ...report.audit.conditions.map((one) => element("div", { class: "condition" },
       element("span", { class: "verdict " + (one.holds ? "yes" : "no") }, one.holds ? "✓ holds" : "✗ does not hold"),
       element("h3", {}, one.statement), ...one.sentences.map((text) => element("p", {}, text))))),
-    element("p", { class: "small" }, "x are the inputs, y the labels, z the encoding that predictions are made from. The audit read rows that the model was fitted on."));
+    element("p", { class: "small" }, "x are the inputs, y the labels, z the encoding that predictions are made from. The audit read rows that the model was fitted on.")));
 }
 
 /* A line a term, each on its own scale; a grey line where another phase of training begins. */
@@ -95,19 +104,20 @@ function drawHistory() {
     return;
   }
   const phases = [...new Set(report.history.phases)];
-  section.append(
+  section.append(foldedPart("Every term of the objective, by epoch",
     element("p", {}, "Every term of the objective that was in use, by epoch, each on its own scale and over its own phase. Phases, in order: " + phases.map(spaced).join(", ") + "."),
     element("div", { class: "terms" }, ...terms.map(([name, values]) => {
       const known = values.filter((value) => value !== null);
       const way = number(known[0]) + " → " + number(known[known.length - 1]);
       return element("figure", { class: "term" }, element("figcaption", {}, element("span", {}, spaced(name)), element("span", { class: "way" }, way)), termPicture(values));
-    })));
+    }))));
 }
 
 function drawSettings() {
   const table = (label, entries) => element("div", {}, element("h3", {}, label), element("div", { class: "box" }, element("table", {}, element("tbody", {},
     ...Object.entries(entries).map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, String(value))))))));
   byId("settings").append(heading("settings", "Configuration and versions"),
-    ...report.notes.map((text) => element("p", { class: "small" }, text)),
-    element("div", { class: "pair" }, table("Configuration", report.configuration), table("Versions", report.versions)));
+    foldedPart("Counts, parameters and versions, for those who repeat the fit", factList(),
+      ...report.notes.map((text) => element("p", { class: "small" }, text)),
+      element("div", { class: "pair" }, table("Configuration", report.configuration), table("Versions", report.versions))));
 }

@@ -24,6 +24,10 @@ function tableColumns() {
   if (domains.some((domain) => domain.forecast && typeof domain.forecast.two_ways === "number")) {
     shown.push({ key: "two ways", label: "two ways agree", wraps: true, values: domains.map((domain) => (domain.forecast ? domain.forecast.two_ways : null)), show: (value) => (value === null ? "–" : (100 * value).toFixed(0) + " %") });
   }
+  if (isNarrow() && domains.some((domain) => domain.forecast)) { /* a phone shows two columns: what is asked for first */
+    const place = shown.findIndex((column) => column.key === "expected");
+    shown.splice(1, 0, ...shown.splice(place, 1));
+  }
   if (fromData(choice.column)) {
     const { label, values } = columns.get(choice.column);
     shown.push({ key: choice.column, label, values, show: number, text: values.some((value) => typeof value === "string") });
@@ -57,7 +61,7 @@ function headCell(column) {
 function bodyCell(column, place) {
   const domain = domains[place];
   if (column.key === "domain") {
-    return element("th", { scope: "row" }, element("button", { type: "button", "aria-pressed": String(choice.selected === place), onclick: () => choose({ selected: choice.selected === place ? null : place }) }, domain.name));
+    return element("th", isBeyond(domain) ? { scope: "row", class: "beyond", title: domain.forecast.reason } : { scope: "row" }, element("button", { type: "button", "aria-pressed": String(choice.selected === place), onclick: () => choose({ selected: choice.selected === place ? null : place }) }, domain.name));
   }
   if (column.key === "role") return element("td", { class: "role" }, element("span", { class: "swatch " + domain.role, "aria-hidden": "true" }), domain.role);
   const text = column.cell ? column.cell(domain) : column.show(column.values[place]);

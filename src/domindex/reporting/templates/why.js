@@ -67,7 +67,7 @@ function placeWords(domain, place) {
   const chosen = choice.selected === null ? "No domain is selected; this is the one that lies farthest from every source. " : "";
   const where = domain.role === "source" ? "It is a source." : !HAS_SOURCES ? "" : "It lies " + number(domain.distance_to_source) + " median spacings from the nearest source.";
   const near = domain.neighbours.length ? " Its neighbours on the map: " + domain.neighbours.map((one) => domains[one].name).join(", ") + "." : "";
-  return chosen + where + near + (domain.forecast ? " Expected " + forecastName() + ": " + expectedText(domain.forecast) + "." : "");
+  return chosen + where + near + (domain.forecast ? " Expected " + forecastName() + ": " + expectedText(domain.forecast) + "." : "") + (isBeyond(domain) ? " Beyond what held-out sources showed: " + domain.forecast.reason + "." : "");
 }
 
 function drawWhy() {

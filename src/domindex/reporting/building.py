@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import wraps
 from itertools import starmap
 from typing import Any, NamedTuple
 
@@ -60,6 +61,18 @@ METHOD_OF_ROWS = (
 )
 
 
+def _without_off_map_warnings(gather: Callable[..., ReportData]) -> Callable[..., ReportData]:
+    """A report says itself where not to trust predictions."""
+
+    @wraps(gather)
+    def quietly(*given: Any, **more: Any) -> ReportData:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OffMapWarning)
+            return gather(*given, **more)
+
+    return quietly
+
+
 class GivenRows(NamedTuple):
     """The data of a fit as a report reads it."""
 
@@ -68,6 +81,7 @@ class GivenRows(NamedTuple):
     row_domains: Ints  # the number of every row's domain on the map
 
 
+@_without_off_map_warnings
 def report_data(
     model: Any,
     X: Any = None,
@@ -130,9 +144,7 @@ def report_data(
         progress.say("Report: auditing the index …")
         taken = model.timings_["seconds"].sum() if seconds is None else seconds
         limit = 0.25 * float(taken) if budget is None else budget
-        with warnings.catch_warnings():  # the report says where not to trust it
-            warnings.simplefilter("ignore", OffMapWarning)
-            audit = audit_within(limit, model, X, y, given.names, random_state)
+        audit = audit_within(limit, model, X, y, given.names, random_state)
     importance = pd.DataFrame() if model._record is None else model._record.importance
     records = _domain_records(model, given, quality, why, notes)
     off_map = [str(name) for name in model.off_map_domains_]

@@ -67,6 +67,15 @@ def test_links_lead_to_files_and_headings(page):
     assert not broken
 
 
+def test_a_page_of_the_guide_says_first_what_its_reader_will_be_able_to_do():
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("- Guide:")[1].split("- Tut")[0]
+    guide = re.findall(r": ([\w/.-]+\.md)$", nav, re.MULTILINE)
+    assert len(guide) > 9
+    for name in [*guide, "idea.md"]:
+        first = (DOCS / name).read_text(encoding="utf-8").split("\n\n")[1]
+        assert first.startswith("After this page you can "), name
+
+
 def test_every_page_is_in_the_navigation():
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = set(re.findall(r": ([\w/.-]+\.md)$", text, re.MULTILINE))

@@ -141,3 +141,22 @@ def test_domains_off_the_map_are_noted_once_not_warned_about_one_by_one(
     score_table(classes, tmp_path / "far.csv", progress=True)
     assert "8 of 8 domains lie off the map" in " ".join(capsys.readouterr().err.split())
     assert not [one for one in recwarn if one.category is OffMapWarning]
+
+
+def test_a_plain_model_stands_beside_where_one_predicts(data, followup, classes, tmp_path):
+    followup.to_csv(tmp_path / "late.csv", index=False)
+    how = {"target": ["outcome"], "domain": "site", "exclude": ["dose"], "report": False}
+    both = {"candidates": [["raw", "linear"], ["domain_centred", "linear"]]}
+    short = {"training": {"index_steps": 1}}
+    run = fit_table(data, out=tmp_path / "run", settings=both | short, **how)
+    scores = score_table(run, tmp_path / "late.csv")
+    alone = {"candidates": [["raw", "linear"]]}
+    plain = fit_table(data, out=tmp_path / "plain", settings=alone | short, **how)
+    expected = score_table(plain, tmp_path / "late.csv").table.set_index("domain")
+    if "plain" in scores.table:
+        found = scores.table.set_index("domain")["plain"]
+        pd.testing.assert_series_equal(
+            found.sort_index(), expected["accuracy"].sort_index(), check_names=False
+        )
+    assert expected["plain"].tolist() == expected["accuracy"].tolist()
+    assert "plain" not in score_table(classes, tmp_path / "late.csv").table  # a network alone

@@ -331,6 +331,16 @@ class Committee(Saved):
         """Those members alone that need of a domain its place, and no rows; None without any."""
         measured = Representation.with_domains  # others hold numbers that rows of a domain give
         some = [type(one.representation).with_domains is measured for one in self.members]
+        return self._only(some)
+
+    def plain(self) -> Committee | None:
+        """The heaviest member that is given rows as they are, alone; None without any."""
+        raw = [
+            isinstance(m, PredictorMember) and m.representation.name == "raw" for m in self.members
+        ]
+        return self._only([is_raw and not any(raw[:n]) for n, is_raw in enumerate(raw)])
+
+    def _only(self, some: list[bool]) -> Committee | None:
         if not any(some):
             return None
         output_range = self.output_range

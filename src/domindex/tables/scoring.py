@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +30,8 @@ from domindex.tables.reading import (
 )
 from domindex.tables.run import Run
 
-FIGURES = ("accuracy", "auc", "brier", "error", "bias", "coverage_80")
-"""What is measured of classes and of values."""
+FIGURES = ("accuracy", "auc", "brier", "error", "bias", "coverage_80", "plain")
+"""What is measured of classes and of values; `plain` is the accuracy or error of a plain model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,7 @@ class TableScores:
     Attributes
     ----------
     table : a row a domain, the worst first: its role, rows with a label, figures, and beside them
+        the accuracy or error of the plain model among those that predict (plain), if one does, and
         what the run had forecast (expected, low, high) and whether that held, where its method
         forecasts
     overall : means over domains that are no sources, or over all where there are sources only
@@ -85,8 +87,8 @@ def score_table(
 
     Examples
     --------
-    >>> score_table(run, "later.csv").table.columns.tolist()
-    ['domain', 'role', 'rows', 'accuracy', 'auc', 'brier', 'expected', 'low', 'high', 'as_forecast']
+    >>> score_table(run, "later.csv").table.columns[:7].tolist()
+    ['domain', 'role', 'rows', 'accuracy', 'auc', 'brier', 'plain']
     """
     check_table_path(out, overwrite=force)
     run = Run.open(run)
@@ -156,6 +158,7 @@ def _by_domain(
     if model._forecast_column is not None:
         forecasts = places.set_index("domain")[[model._forecast_column, "low", "high"]]
     sources, known, records = set(model.source_domains_), set(model.domains_), []
+    plain = _plain_model(model)
     best = "accuracy" if model.task_ == "classification" else "error"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OffMapWarning)  # it is said above
@@ -163,6 +166,9 @@ def _by_domain(
             domain = [name] * len(members)
             predicted = predicted_columns(model, rows.some(members), domain, run.targets)
             figures = _figures(model, predicted, labels[members], run.targets)
+            if plain is not None:
+                compared = predicted_columns(plain, rows.some(members), domain, run.targets)
+                figures["plain"] = _figures(plain, compared, labels[members], run.targets)[best]
             role = "source" if name in sources else "target" if name in known else "new"
             record = {"domain": name, "role": role, "rows": len(members), **figures}
             if forecasts is not None:
@@ -172,6 +178,17 @@ def _by_domain(
             records.append(record)
     order = {"by": best, "ascending": best == "accuracy"}
     return pd.DataFrame(records).sort_values(**order, kind="stable", ignore_index=True)
+
+
+def _plain_model(model: Any) -> Any | None:
+    """The model with its plain member alone, on rows as they are; None where none predicts."""
+    committee = getattr(model, "_committee", None)
+    kept = None if committee is None else committee.plain()
+    if kept is None:
+        return None
+    plain = copy(model)
+    plain._committee = kept
+    return plain
 
 
 def _figures(

@@ -70,7 +70,7 @@ def test_names_lose_the_blanks_around_them(tmp_path):
 def test_a_column_that_numbers_the_rows_is_dropped(tmp_path, text):
     table, notes = read(tmp_path, text)
     assert list(table.columns) == ["a", "b"]
-    assert notes == ("Dropped 1 column without a name that number the rows.",)
+    assert notes == ("Dropped 1 column without a name: row numbers.",)
 
 
 def test_a_column_without_a_name_is_called_by_its_place(tmp_path):

@@ -522,7 +522,7 @@ def _without_debris(
     if is_empty:
         notes.append(f"Dropped {count_columns(is_empty)} without a name or a value.")
     if counters:
-        notes.append(f"Dropped {count_columns(counters)} without a name that number the rows.")
+        notes.append(f"Dropped {count_columns(counters)} without a name: row numbers.")
     if same:
         notes.append(f"Dropped copies of columns of the same name: {preview(same)}.")
     if numbered:

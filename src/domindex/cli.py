@@ -10,7 +10,7 @@ import json
 import math
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
@@ -48,6 +48,9 @@ def one_line_errors(run: Path | None = None) -> Iterator[None]:
     except DomindexError as error:
         typer.echo(f"error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(2 if isinstance(error, InputError | DatasetError) else 1) from None
+    except MemoryError:
+        typer.echo("error: there is not enough memory. Pass fewer rows or columns.", err=True)
+        raise typer.Exit(1) from None
 
 
 def command(work: Callable[..., None]) -> Callable[..., None]:
@@ -56,10 +59,19 @@ def command(work: Callable[..., None]) -> Callable[..., None]:
     @wraps(work)
     def run(**given: Any) -> None:
         fits = (given["resume"] or given["out"]) if "resume" in given else None
-        with one_line_errors(fits):
+        with one_line_errors(fits), _reading(given.get("untrusted", False)):
             work(**given)
 
     return app.command()(run)
+
+
+def _reading(untrusted: bool) -> AbstractContextManager[None]:
+    """Tables as usual, or by a process with limits."""
+    if not untrusted:
+        return nullcontext()
+    from domindex.tables import untrusted_tables
+
+    return untrusted_tables()
 
 
 def _print_version(wanted: bool) -> None:
@@ -106,6 +118,9 @@ Missing = Annotated[str, option("Missing inputs: impute or error.")]
 Na = Annotated[Names, option("Values that stand for missing ones, by commas: -200")]
 RunOut = Annotated[Path, option("Folder of the run.")]
 Share = Annotated[bool, option("Hide counts below 5: the run is for others.", "--share")]
+Untrusted = Annotated[
+    bool, option("Read a stranger's file in a process of bounded memory and time.", "--untrusted")
+]
 AsJson = Annotated[bool, option("Print JSON for a script.", "--json")]
 Seed = Annotated[int, option("The same seed gives the same result.", min=0)]
 RunFolder = Annotated[Path, Argument(help="Folder that `domindex fit` wrote.", metavar="RUN")]
@@ -148,6 +163,7 @@ def fit(
     report: WithReport = True,
     dask: Annotated[Text, option("Address of a Dask scheduler to work on.")] = None,
     share: Share = False,
+    untrusted: Untrusted = False,
     force: Force = False,
     resume: Annotated[File, option("Go on with the fit of this run.", metavar="RUN")] = None,
     as_json: AsJson = False,
@@ -202,6 +218,7 @@ def map(
     config: Config = None,
     report: WithReport = True,
     share: Share = False,
+    untrusted: Untrusted = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -235,6 +252,7 @@ def predict(
     escape: Annotated[
         bool, option("Put ' before texts that a spreadsheet would run.", "--escape-formulas")
     ] = False,
+    untrusted: Untrusted = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -268,6 +286,7 @@ def score(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    untrusted: Untrusted = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -297,6 +316,7 @@ def index(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    untrusted: Untrusted = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -328,6 +348,7 @@ def add(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    untrusted: Untrusted = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

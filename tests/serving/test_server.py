@@ -1,16 +1,17 @@
 """Start and end of the page: what is wrong is said before it starts, and Ctrl-C ends it."""
 
 import asyncio
-import io
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from typer.testing import CliRunner
@@ -96,11 +97,14 @@ def test_others_than_this_machine_are_let_in_with_a_warning_only(run, monkeypatc
 
 def test_a_prediction_under_way_is_given_up_when_the_page_is_ended(run, today):
     asked = ServedRun.open(run)
-    upload = Upload("a.csv", ".csv", io.BytesIO(today.to_csv(index=False).encode()), TextFormat())
-    assert len(asked.answer(upload).predictions) == len(today)
-    asked.end()
-    with pytest.raises(EndedError):
-        asked.answer(upload)
+    with tempfile.TemporaryFile() as content:
+        content.write(today.to_csv(index=False).encode())
+        content.flush()
+        upload = Upload("a.csv", content, TextFormat())
+        assert len(asked.answer(upload).predictions) == len(today)
+        asked.end()
+        with pytest.raises(EndedError):
+            asked.answer(upload)
 
 
 def test_ending_does_not_wait_for_work_that_does_not_listen():
@@ -130,3 +134,74 @@ def test_it_starts_answers_and_ends_by_ctrl_c(run):
     finally:
         process.kill()
         process.stderr.close()
+
+
+UPLOAD = (
+    b"POST /api/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 900000\r\n"
+    b"Content-Type: multipart/form-data; boundary=b\r\n\r\n"
+    b'--b\r\nContent-Disposition: form-data; name="table"; filename="a.csv"\r\n\r\n'
+)
+
+
+@contextmanager
+def serving(run, **settings):
+    """A server in a process of its own, and the port that it listens at."""
+    code = "import sys, json; from domindex.serving import serve_run; "
+    code += "serve_run(sys.argv[1], port=0, **json.loads(sys.argv[2]))"
+    command = [sys.executable, "-c", code, str(run.folder), json.dumps(settings)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        yield process, int(process.stderr.readline().split(" at ")[1].split("/")[2].split(":")[1])
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def ask_for_the_page(port):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as page:
+        return page.status
+
+
+@pytest.fixture(scope="module")
+def patient(run):
+    with serving(run, header_seconds=2, max_connections=8, max_waiting=2) as (_, port):
+        ask_for_the_page(port)
+        yield port
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET / HT", UPLOAD], ids=["silent", "header", "upload"])
+def test_connections_that_ask_nothing_do_not_keep_others_out(patient, begun):
+    with ExitStack() as open_ones:
+        for _ in range(30):
+            one = open_ones.enter_context(socket.create_connection(("127.0.0.1", patient)))
+            one.sendall(begun)
+        assert ask_for_the_page(patient) == 200
+
+
+def test_a_header_that_does_not_arrive_closes_its_connection(patient):
+    for begun in (b"", b"GET / HT"):
+        with socket.create_connection(("127.0.0.1", patient), timeout=10) as one:
+            one.sendall(begun)
+            assert one.recv(1) == b""
+    with socket.create_connection(("127.0.0.1", patient), timeout=10) as one:  # a second request
+        one.sendall(b"GET /icon.svg HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert one.recv(10)
+        one.sendall(b"GET / HT")
+        while one.recv(2**16):
+            pass
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_is_ended_by_a_signal_leaves_nothing_of_an_upload(run, tmp_path, how):
+    os.environ["TMPDIR"] = str(tmp_path)
+    try:
+        with serving(run, max_upload=10) as (process, port):
+            with socket.create_connection(("127.0.0.1", port)) as one:
+                one.sendall(UPLOAD.replace(b"900000", b"9000000") + b"s1,1,2\n" * 400_000)
+                ask_for_the_page(port)
+                process.send_signal(how)
+                process.wait(timeout=20)
+            assert not any(path.is_file() for path in tmp_path.rglob("*"))
+    finally:
+        del os.environ["TMPDIR"]

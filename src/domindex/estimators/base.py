@@ -27,7 +27,12 @@ from domindex.estimators.streaming import streams
 from domindex.inputs import DomainData, check_domain_data, check_domain_names, check_inputs
 from domindex.inputs.bounds import InputBounds, warn_of_drawn_in
 from domindex.inputs.domain_data import Task, read_layout
-from domindex.inputs.gate import tame_labels, with_row_weights
+from domindex.inputs.gate import (
+    check_label_array,
+    check_weight_array,
+    tame_labels,
+    with_row_weights,
+)
 from domindex.inputs.messages import preview
 from domindex.inputs.names import group_rows, warn_of_look_alikes
 from domindex.inputs.streams import is_stream
@@ -231,11 +236,22 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         rows = frames.scored_rows(FitArguments(X, y, sample_domain, sample_weight=sample_weight))
         predicted = self.predict(rows.X, sample_domain=rows.sample_domain)
         measure = accuracy_score if self._known_task() == "classification" else r2_score
+        y, weights = check_label_array(rows.y, len(predicted)), rows.sample_weight
+        if weights is not None:
+            weights = check_weight_array(weights, len(predicted))
         try:
-            return float(measure(rows.y, predicted, sample_weight=rows.sample_weight))
-        except (TypeError, ValueError) as error:  # scikit-learn's own words
+            with np.errstate(over="ignore", invalid="ignore"):
+                score = float(measure(y, predicted, sample_weight=weights))
+        except (TypeError, ValueError, ArithmeticError) as error:  # scikit-learn's own words
             said = f"y cannot be compared with predictions such as {predicted[0]!r} ({error})."
             raise InputError(f"{said} Pass labels as those of the fit.") from error
+        if not np.isfinite(score):
+            raise InputError(
+                f"The score of {len(predicted)} rows comes to {score}: R² takes two rows or more, "
+                "and y and weights whose squares and sums are numbers. Pass those of the fit's "
+                "units."
+            )
+        return score
 
     @abstractmethod
     def _fit_data(self, data: DomainData) -> None:

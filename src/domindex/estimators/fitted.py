@@ -140,9 +140,9 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         Columns: domain, rows, index_1, … (coordinates), std_1, … (their uncertainty), angle (around
         the ring, where the map closes), nearest_1, distance_1, … (the nearest known domains and
         their distances on the map), off_map and off_map_score (above 1 a domain is further from the
-        family than 95 % of known domains left out in turn; NaN with fewer than 4 known domains),
-        and, where `forecast` and the model has forecasts, expected_accuracy or expected_error with
-        low and high.
+        family than 95 % of known domains left out in turn; none with fewer than 4 known
+        domains), and, where `forecast` and the model has forecasts, expected_accuracy or
+        expected_error with low and high.
 
         Examples
         --------
@@ -154,7 +154,8 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         scores, flagged = self._judge(rows)
         table = require_finite_table(self._placement_table(rows), "The place on the map")
         table["off_map"] = [domain.name in flagged for domain in rows.domains]
-        table["off_map_score"] = scores
+        if self._off_map_test.is_calibrated:
+            table["off_map_score"] = scores
         if not forecast or self._forecast_column is None:
             return table
         expected = self._forecast(rows, flagged)[[self._forecast_column, "low", "high"]]

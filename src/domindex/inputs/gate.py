@@ -242,7 +242,7 @@ def encode_classes(y: NDArray, source_rows: Mask) -> tuple[NDArray, Ints]:
     try:
         kind = type_of_target(known)
         classes, numbers = np.unique(known, return_inverse=True)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         raise InputError(
             f"y holds {preview(known.ravel(), 2):.80}, which cannot be told apart as classes. Pass "
             "one text or whole number a row."
@@ -387,26 +387,34 @@ def with_row_weights(data: DomainData, sample_weight: Any, class_weight: Any) ->
 
 
 def _checked_weights(sample_weight: Any, data: DomainData) -> Floats:
-    try:
-        weights = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"sample_weight is {sample_weight!r:.60}. Pass one number a row."
-        ) from None
-    if weights.shape != (data.n_rows,):
-        raise InputError(
-            f"sample_weight has shape {weights.shape}, but X has {data.n_rows} rows. "
-            "Pass one number a row."
-        )
-    mask = masked(sample_weight)
-    if mask is not None:
-        weights[mask] = np.nan
+    weights = check_weight_array(sample_weight, data.n_rows)
     known = weights[data.row_is_source]
     if not np.isfinite(known).all() or (known < 0).any():
         raise InputError(
             "sample_weight holds numbers below 0, NaN or infinity in source rows. "
             "Pass finite numbers that are not negative."
         )
+    return weights
+
+
+def check_weight_array(sample_weight: Any, n_rows: int) -> Floats:
+    """(rows,) numbers, NaN where they are masked."""
+    try:
+        if hasattr(sample_weight, "detach"):
+            sample_weight = tensor_to_array(sample_weight, "sample_weight")
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"sample_weight is {sample_weight!r:.60}. Pass one number a row."
+        ) from None
+    if weights.shape != (n_rows,):
+        raise InputError(
+            f"sample_weight has shape {weights.shape}, but X has {n_rows} rows. "
+            "Pass one number a row."
+        )
+    mask = masked(sample_weight)
+    if mask is not None:
+        weights[mask] = np.nan
     return weights
 
 

@@ -7,6 +7,7 @@ import unicodedata
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -185,4 +186,6 @@ def is_missing(name: Any) -> bool:
     """None, NaN and the missing values of data frames, which differ from themselves or say so."""
     if name is None or type(name).__name__ in {"NAType", "NaTType"}:
         return True
+    if isinstance(name, Decimal):
+        return name.is_nan()  # one of its kinds refuses to be compared
     return isinstance(name, float) and name != name

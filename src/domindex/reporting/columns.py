@@ -265,7 +265,7 @@ def map_table(model: Any) -> pd.DataFrame:
 def explain_domain(model: Any, name: Hashable) -> pd.DataFrame:
     """A row a column, the largest difference first; see `CrossDomainModel.explain_domain`."""
     domains = model.domain_index_.domains
-    if name not in domains:
+    if is_missing(name) or name not in domains:
         raise InputError(
             f"{name!r} is none of the model's domains ({preview(domains)}). "
             f"{did_you_mean(str(name), map(str, domains)) or 'Spell it as in sample_domain.'}"

@@ -6,6 +6,7 @@ import csv
 import html
 import ipaddress
 import math
+import re
 import sys
 import traceback
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -76,6 +77,9 @@ DELIMITERS = {"": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 DECIMALS = {"": None, "point": ".", "comma": ","}
 ENCODINGS = {"": None} | {name: name for name in ("utf-8", "utf-16", "cp1252", "latin-1")}
 """How a text file may be written. Python knows more encodings; crafted input makes some slow."""
+
+HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:/?#@\\\s]+))(?::[0-9]{1,5})?")
+"""A Host header: an address in brackets or a name, and a port."""
 
 Values = dict[str, Any]
 
@@ -148,15 +152,14 @@ class Pages:
     ) -> Response:
         """The answer to a table; errors as text and a code, faults by kind and place."""
         try:
-            with self.served.place():
-                upload = await receive_upload(request, self.served.settings)
+            upload = await receive_upload(request, self.served.settings)
 
-                def ask() -> Response:  # makes the answer's text too, which may be long
-                    with upload.content:
-                        return shown(self.served.answer(upload), upload)
+            def ask() -> Response:  # makes the answer's text too, which may be long
+                return shown(self.served.answer(upload), upload)
 
+            with upload.content, self.served.place():  # taken by what has arrived only
                 answer = await in_thread(ask, self.served.ending)
-                return refused(ENDED, 503) if answer is None else answer
+            return refused(ENDED, 503) if answer is None else answer
         except ClientDisconnect:
             return Response(status_code=400)
         except UploadTooLarge as error:
@@ -308,11 +311,12 @@ class Guard:
 
     def _knows(self, header: str) -> bool:
         """Whether a Host header, with or without a port, is one of ours."""
-        text = header.strip().lower()
-        bracketed = text.startswith("[")  # [::1]:8700 is ::1
-        name = text[1:].partition("]")[0] if bracketed else text.partition(":")[0]
+        parts = HOST.fullmatch(header.strip().lower())
+        if parts is None:
+            return False
+        name = parts[1] or parts[2]
         if name in self.hosts or is_loopback(name):
-            return name != ""
+            return True
         try:
             ipaddress.ip_address(name)
         except ValueError:
@@ -322,10 +326,14 @@ class Guard:
 
 def _is_foreign(headers: Headers) -> bool:
     """Whether a browser says that another site made a request; programs say nothing."""
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    if not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
         return True
-    origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc.lower() != headers["host"].lower()
+    origins = headers.getlist("origin")
+    try:
+        named = [urlsplit(origin).netloc.lower() for origin in origins]
+    except ValueError:
+        return True
+    return len(named) > 1 or any(name != headers["host"].lower() for name in named)
 
 
 class UploadTooLarge(MultiPartException):
@@ -349,6 +357,8 @@ async def receive_upload(request: Request, settings: ServeSettings) -> Upload:
         raise
     except MultiPartException as error:
         raise InputError(f"The form cannot be read ({error.message}) Send it again.") from None
+    except (LookupError, ValueError) as error:  # of an encoding that the sender named
+        raise InputError(f"The form cannot be read ({error}). Send it as UTF-8.") from None
     except TimeoutError:
         raise InputError(
             f"The table took over {settings.upload_seconds:g} seconds to arrive. Send it again."
@@ -372,8 +382,7 @@ def _upload(form: FormData) -> Upload:
             "Rename it, unpack it, or export the table as CSV or Parquet."
         )
     return Upload(
-        name=readable_name(name),
-        suffix=suffix,
+        name=f"{readable_name(name[: -len(suffix)])}{suffix}",
         content=file.file,
         form=TextFormat(
             _chosen(form, "delimiter", DELIMITERS),

@@ -6,19 +6,15 @@ import asyncio
 import errno
 import ipaddress
 import os
-import shutil
 import socket
 import sys
 import threading
-import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import IO, Any, TypeVar
 
@@ -28,14 +24,16 @@ import pandas as pd
 from domindex.errors import DomindexError, InputError
 from domindex.progress import Progress
 from domindex.reporting.distances import distances_to_sources
+from domindex.tables.confined import ConfinedReader, ReadLimits
 from domindex.tables.predicting import (
+    columns_as_spelled,
     columns_to_keep,
     coordinates_of,
     map_table,
     predict_rows,
-    read_rows,
+    rows_of,
 )
-from domindex.tables.reading import DAMAGE, AnyPath, TextFormat, escape_formulas, table_format
+from domindex.tables.reading import AnyPath, TextFormat, escape_formulas
 from domindex.tables.run import Run
 
 Item = TypeVar("Item")
@@ -54,7 +52,9 @@ class ServeSettings:
     max_rows : the most rows of a table. Predictions are held in memory until they are sent
     max_domains : the most domains of a table, each of which is placed on the map
     allow_hosts : names besides the address itself by which browsers may reach the page
-    upload_seconds : how long a table may take to arrive
+    header_seconds, upload_seconds : how long a request, and its table, may take to arrive
+    max_connections : requests that may be on their way at a time. Of more, the one makes room
+        that has been awaited longest
     max_waiting : tables that may be under way at a time; one is predicted, the others wait
 
     Examples
@@ -69,7 +69,9 @@ class ServeSettings:
     max_rows: int = 200_000
     max_domains: int = 2_000
     allow_hosts: tuple[str, ...] = ()
+    header_seconds: float = 10.0
     upload_seconds: float = 120.0
+    max_connections: int = 64
     max_waiting: int = 8
 
     def __post_init__(self) -> None:
@@ -80,7 +82,8 @@ class ServeSettings:
             )
         if not 0 <= self.port <= 65535:
             raise InputError(f"port is {self.port}. Choose 0 to 65535; 0 takes a free one.")
-        for name in ("max_rows", "max_domains", "upload_seconds", "max_waiting"):
+        positive = ("max_rows", "max_domains", "max_connections", "max_waiting")
+        for name in (*positive, "header_seconds", "upload_seconds"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} is {getattr(self, name)}. Choose more than 0.")
 
@@ -88,6 +91,13 @@ class ServeSettings:
     def max_body(self) -> int:
         """Bytes of a request: the table, the other fields of the form, and what separates them."""
         return int(self.max_upload * 1_000_000) + 100_000
+
+    def read_limits(self, size: int) -> ReadLimits:
+        """For a table of so many bytes."""
+        most = int(self.max_upload * 1_000_000)
+        return ReadLimits(
+            memory=200_000_000 + 8 * most, seconds=5 + size // 1_000_000, answer=4 * most
+        )
 
 
 def is_loopback(host: str) -> bool:
@@ -104,29 +114,16 @@ def is_loopback(host: str) -> bool:
 class Upload:
     """A table that came in."""
 
-    name: str  # the sender's, only for display
-    suffix: str  # one of those that the library reads
+    name: str  # the sender's, which says what it is
     content: IO[bytes]  # a file without a name, which is gone once closed
     form: TextFormat  # how a text file is written, where the sender said so
     keep: tuple[str, ...] = ()  # columns to show beside the predictions
     escape: bool = False  # whether texts that look like formulas get an apostrophe
 
-
-def check_size(path: Path, settings: ServeSettings) -> None:
-    """Refuse a table that would take too much memory before it is read; damage is found later."""
-    kind, size = table_format(path), 0
-    if kind == "csv":
-        _check_text(path, settings)
-    elif kind == "parquet":
-        size = _parquet_size(path, settings)
-    else:
-        with suppress(zipfile.BadZipFile, OSError, ValueError), zipfile.ZipFile(path) as packed:
-            size = sum(part.file_size for part in packed.infolist())
-    if size > 10 * int(settings.max_upload * 1_000_000):
-        raise InputError(
-            f"{path} unpacks to {size / 1e6:,.0f} MB, more than this page accepts. Predict it with "
-            "`domindex predict`."
-        )
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return os.fstat(self.content.fileno()).st_size
 
 
 def check_counts(n_rows: int, n_domains: int, settings: ServeSettings) -> None:
@@ -138,33 +135,6 @@ def check_counts(n_rows: int, n_domains: int, settings: ServeSettings) -> None:
                 f"The table has {count} {what}, and this page takes {limit}. Predict it with "
                 "`domindex predict`, which takes any number, or send it in parts."
             )
-
-
-def _check_text(path: Path, settings: ServeSettings, longest_header: int = 1_000_000) -> None:
-    """Count the lines; a first line of a megabyte is no header but a column for every byte."""
-    with path.open("rb") as stream:
-        head = stream.read(longest_header)
-        if len(head) == longest_header and b"\n" not in head and b"\r" not in head:
-            raise InputError(f"{path} begins with a line without end, which is no header.")
-        lines = head.count(b"\n")
-        while block := stream.read(2**20):
-            lines += block.count(b"\n")
-    check_counts(lines - 1, 0, settings)
-
-
-def _parquet_size(path: Path, settings: ServeSettings) -> int:
-    """Bytes in memory, as the file says; 0 where that cannot be read."""
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        return 0
-    try:
-        facts = parquet.read_metadata(path)
-        size = sum(facts.row_group(n).total_byte_size for n in range(facts.num_row_groups))
-    except (ArrowException, OSError, *DAMAGE):
-        return 0
-    check_counts(facts.num_rows, 0, settings)
-    return int(max(size, 8 * facts.num_rows * facts.num_columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,6 +202,7 @@ class ServedRun:
         self.model: Any = run.predictor()
         self.map: pd.DataFrame = map_table(self.model)[0]
         self.ending = threading.Event()
+        self._reader = ConfinedReader()
         self._turn = threading.Lock()
         self._places = threading.BoundedSemaphore(settings.max_waiting)
 
@@ -257,29 +228,23 @@ class ServedRun:
         self.ending.set()
         if self._turn.acquire(timeout=patience):
             self._turn.release()
+        self._reader.close()
 
     def answer(self, upload: Upload) -> Answer:
         """Predict a table, once it is its turn. Nothing of it is kept."""
-        with self._turn, TemporaryDirectory(prefix="domindex-serve-") as folder:
-            path = Path(folder) / f"upload{upload.suffix}"
-            upload.content.seek(0)
-            with path.open("wb") as goal:
-                shutil.copyfileobj(upload.content, goal)
+        with self._turn:
+            if self.ending.is_set():
+                raise EndedError
+            return self._answer(upload)
 
-            def worded(text: str) -> str:  # with the sender's name of the file
-                return text.replace(str(path), upload.name).replace(path.name, upload.name)
-
-            try:
-                check_size(path, self.settings)
-                answer = self._answer(path, upload)
-            except InputError as error:
-                raise InputError(worded(str(error))) from None
-            return replace(answer, notes=tuple(map(worded, answer.notes)))
-
-    def _answer(self, path: Path, upload: Upload) -> Answer:
+    def _answer(self, upload: Upload) -> Answer:
         silent = _Stoppable(self.ending)
         form, kept = upload.form.over(self.run.form), columns_to_keep(self.run, upload.keep)
-        rows = read_rows(self.run, self.model, path, form, silent, kept)
+        limits = self.settings.read_limits(upload.size)
+        texts = columns_as_spelled(self.run, kept)
+        table, notes = self._reader.read(upload.content, upload.name, form, texts, limits=limits)
+        check_counts(len(table), 0, self.settings)
+        rows = rows_of(self.run, self.model, table, notes, form, kept)
         check_counts(len(rows.domains), len(set(rows.domains)), self.settings)
         places = self.model.place_domains(rows.inputs, sample_domain=rows.domains)
         predicted = predict_rows(self.run, self.model, rows, places, silent)
@@ -368,14 +333,46 @@ def serve_run(
 
 
 def _run(served: ServedRun, listening: socket.socket, loopback: bool) -> None:
+    import h11
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
     from domindex.serving.app import build_app
 
-    app = build_app(served, [served.settings.host, *served.settings.allow_hosts], loopback)
+    settings = served.settings
+
+    class Protocol(H11Protocol):
+        """A connection that is closed where its request does not arrive in time."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._await_request()
+            if len(self.connections) > settings.max_connections:
+                connections: set[Any] = self.connections
+                late = [one for one in connections if one.is_arriving]
+                min(late, key=lambda one: one.since).transport.abort()  # this one at the latest
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._await_request()
+
+        @property
+        def is_arriving(self) -> bool:
+            return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+        def _await_request(self) -> None:
+            self.since = since = self.loop.time()
+
+            def give_up() -> None:
+                if self.since == since and self.conn.their_state is h11.IDLE:
+                    self.transport.close()
+
+            self.loop.call_later(settings.header_seconds, give_up)
+
+    app = build_app(served, [settings.host, *settings.allow_hosts], loopback)
     options: dict[str, Any] = {"log_level": "warning", "access_log": False, "lifespan": "off"}
-    options |= {"server_header": False, "proxy_headers": False, "ws": "none", "http": "h11"}
-    options |= {"timeout_graceful_shutdown": 3, "limit_concurrency": 64}
+    options |= {"server_header": False, "proxy_headers": False, "ws": "none", "http": Protocol}
+    options |= {"timeout_graceful_shutdown": 3}
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:

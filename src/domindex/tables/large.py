@@ -43,6 +43,7 @@ from domindex.tables.labels import (
     require_labels,
 )
 from domindex.tables.reading import (
+    CONFINED,
     Header,
     TextFormat,
     check_names,
@@ -87,6 +88,8 @@ def is_large(data: Data) -> bool:
     if is_stream(data):
         return True
     path = usable_path(data)
+    if CONFINED.get() is not None:  # read whole, by a process with limits
+        return False
     if path.is_dir() or not path.is_file():
         return path.is_dir()
     kind, packed = table_format(path), path.suffix.lower() == ".gz"

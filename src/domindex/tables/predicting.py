@@ -27,7 +27,7 @@ from domindex.inputs.names import look_alikes
 from domindex.inputs.preparation import MIN_SHARED, PreparedInputs
 from domindex.inputs.streams import Part
 from domindex.persistence.atomic import check_free, check_free_file, new_file
-from domindex.persistence.paths import usable_path
+from domindex.persistence.paths import read_bounded, usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.report import CONTENT_FILE, REPORT_FILE
@@ -198,16 +198,33 @@ def read_rows(
     kept: Sequence[str] = (),
 ) -> TableRows:
     """The rows of a file, prepared, with notes said; columns to keep stay as they are spelled."""
-    texts = [run.domain, *kept, ",".join(kept), ", ".join(kept)]
+    texts = columns_as_spelled(run, kept)
     table, read = read_with_notes(data, form, texts=texts, open_file=progress.open_file)
-    table, kept = as_fitted(table, model), join_names(kept, set(table.columns))
-    require_roles(table.columns, _named(run, model, kept))
-    not_inputs = set(texts).difference(model._preparation.names)
-    numbers, _ = with_numbers(table, form.decimal, not_inputs)
-    rows = TableRows.of(run, model, numbers, table[list(kept)], read)
+    rows = rows_of(run, model, table, read, form, kept)
     for note in rows.notes:
         progress.say(f"note: {note}")
     return rows
+
+
+def columns_as_spelled(run: Run, kept: Sequence[str]) -> list[str]:
+    """Columns that are read as texts; names of those to keep may hold commas."""
+    return [run.domain, *kept, ",".join(kept), ", ".join(kept)]
+
+
+def rows_of(
+    run: Run,
+    model: Any,
+    table: pd.DataFrame,
+    read: Sequence[str],
+    form: TextFormat,
+    kept: Sequence[str],
+) -> TableRows:
+    """The rows of a table that was read with these notes."""
+    table, kept = as_fitted(table, model), join_names(kept, set(table.columns))
+    require_roles(table.columns, _named(run, model, kept))
+    not_inputs = {run.domain, *kept}.difference(model._preparation.names)
+    numbers, _ = with_numbers(table, form.decimal, not_inputs)
+    return TableRows.of(run, model, numbers, table[list(kept)], read)
 
 
 def as_fitted(table: pd.DataFrame, model: Any) -> pd.DataFrame:
@@ -535,7 +552,7 @@ def add_table(
             "summary": grown.summary().splitlines(),
         }
         paths = [run.folder / name for name in (CONTENT_FILE, REPORT_FILE)]
-        reports = {path.name: path.read_bytes() for path in paths if path.is_file()}
+        reports = {path.name: read_bounded(path) for path in paths if path.is_file()}
         written = Run.write(folder, grown, about, overwrite=force)  # may replace the run itself
         for name, content in reports.items():
             with new_file(written.folder / name, overwrite=True) as draft:

@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,6 +59,10 @@ def _as_fallback(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(STRAY_BYTES, _as_fallback)
+
+CONFINED: ContextVar[Callable[..., tuple[pd.DataFrame, tuple[str, ...]]] | None]
+CONFINED = ContextVar("confined", default=None)
+"""What reads files instead of this process, where they are not trusted."""
 
 _COMMA_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
@@ -144,11 +149,20 @@ def read_with_notes(
     is missing: whoever takes a column for numbers decides what NA means.
     """
     file = usable_path(path)
-    kind = table_format(file)
+    table_format(file)
     require_file(file)
-    open_file, notes, named = open_file or Progress().open_file, list[str](), set(texts)
+    if (confined := CONFINED.get()) is not None:
+        return confined(file, form, texts, labels)
+    return parse_table(file, form, set(texts), set(labels), open_file or Progress().open_file)
+
+
+def parse_table(
+    file: Path, form: TextFormat, named: set[str], labels: set[str], open_file: Opener
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """As `read_with_notes`, of a file by that name that `open_file` opens."""
+    kind, notes = table_format(file), list[str]()
     if kind == "csv":
-        table, header, notes = _read_csv(file, open_file, form, named | set(labels))
+        table, header, notes = _read_csv(file, open_file, form, named | labels)
     else:
         with open_file(file) as stream:
             read = _read_parquet if kind == "parquet" else _read_excel
@@ -159,7 +173,7 @@ def read_with_notes(
         notes += said
         if said:  # words for nothing that were spelled with a comma, such as -200,0
             table = table.mask(table.isin(_numbers_among(form.na)))
-    table = _without_debris(table, header, named | set(labels), notes)
+    table = _without_debris(table, header, named | labels, notes)
     if not len(table):
         raise InputError(f"{file} has a header and no rows. Check the export that wrote it.")
     return table, tuple(notes)
@@ -571,7 +585,7 @@ def _without_lines(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     for name in table.columns:
         if table[name].dtype.kind in "biufmM" or not repeated.any():
             return table
-        repeated &= (table[name].astype(object) == name).to_numpy(dtype=bool, na_value=False)
+        repeated &= np.array([isinstance(v, str) and v == name for v in table[name].tolist()])
     if repeated.any():
         notes.append(f"Dropped {int(repeated.sum())} rows that say the header again.")
         table = table[~repeated].reset_index(drop=True)

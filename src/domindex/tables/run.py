@@ -155,7 +155,7 @@ class Run:
     def report(self) -> Path | None:
         """The report as one HTML file, where it was drawn."""
         path = self.folder / REPORT_FILE
-        return path if path.is_file() else None
+        return path if path.is_file() and not path.is_symlink() else None
 
     def model(self) -> Any:
         """The fitted estimator, which takes the inputs as the table has them."""

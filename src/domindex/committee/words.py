@@ -46,6 +46,15 @@ def describe_loop(persistence: float, order: Iterable[int], domains: Sequence[Ha
     )
 
 
+def describe_transfer(correlation: float, n_sources: int) -> str:
+    """How far the distances of the map say where a rule carries over, as far as sources show."""
+    said = "say" if correlation >= 0.5 else "hardly say" if correlation >= 0.2 else "do not say"
+    return (
+        f"Distances on the map {said} where a rule carries over: between {n_sources} sources their "
+        f"rank correlation with what a linear rule of one loses in another is {correlation:.2f}."
+    )
+
+
 def describe_two_ways(forecast: pd.DataFrame) -> list[str]:
     """Whether predictions depend on the way round the ring by which a domain is reached."""
     if "two_ways" not in forecast:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,7 +42,10 @@ from domindex.estimators.frames import (
 from domindex.estimators.indexer import IndexingEstimator
 from domindex.estimators.streaming import streams
 from domindex.export.program import CommitteeProgram, build_program
+from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry
+from domindex.geometry.neighbors import nearest_points
+from domindex.geometry.transfer_map import TransferMap
 from domindex.inputs import DomainData
 from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import preview
@@ -67,12 +71,14 @@ class CrossDomainModel(IndexingEstimator):
         **MappedEstimator._parts,
         "committee": Committee,
         "forecaster": Forecaster,
+        "transfer_map": TransferMap,
     }
     _tables: ClassVar[tuple[str, ...]] = ("timings", "forecast", "candidates", "history")
 
     _committee: Committee
     _forecaster: Forecaster
     _at: Any = None  # in a copy that predicts once: the place that was given
+    _transfer_map: TransferMap | None = None  # of tables; other maps are shown as they were drawn
     candidates_: pd.DataFrame
     forecast_: pd.DataFrame
 
@@ -228,6 +234,10 @@ class CrossDomainModel(IndexingEstimator):
         lines = [f"Predictions: {words.describe_committee(self.candidates_)}."]
         lines += words.describe_left_out(self.candidates_)
         lines += self._said_of_map()
+        transfer = self._transfer_map
+        if transfer is not None and transfer.source_correlation is not None:
+            found = transfer.source_correlation, transfer.n_compared
+            lines.append(words.describe_transfer(*found))
         one_source = len(self.source_domains_) == 1
         forecast = words.describe_forecast(self.forecast_, self._forecast_column, one_source)
         if len(self.source_domains_) == len(self.domains_):
@@ -305,9 +315,12 @@ class CrossDomainModel(IndexingEstimator):
         """What a user can read of the fit: the choice, the forecast, the record."""
         data, geometry, context = builder.data, builder.geometry, builder.context
         with context.timings.stage("forecasting"):
+            self._transfer_map = None
             self._set_map(data, geometry, builder.indices)
             self._forecaster = built.forecaster
             self._committee = built.committee
+            self._transfer_map = self._draw_transfer_map(data, geometry)
+            self._show_map()
             self.candidates_ = built.table
             self.history_ = context.history.to_frame()
             self.representation_, self.flow_ = building.chosen_flow(built, geometry)
@@ -330,9 +343,75 @@ class CrossDomainModel(IndexingEstimator):
         table = forecast_table(
             self._committee, self._forecaster, rows, self._indices, self.source_domains_, off_map
         )
+        if self._transfer_map is not None:  # as the map that is shown has it
+            numbers = [self.domain_index_.domains.index(name) for name in self.source_domains_]
+            goals = self.domain_indices_[numbers]
+            order, gaps = nearest_points(self._places_to_show(rows)[0], 1, goals)
+            nearest = [self.source_domains_[number] for number in order[:, 0]]
+            table["nearest"] = pd.Series(nearest, dtype=object)
+            table["distance"] = gaps[:, 0]
         return require_finite_table(table, "What to expect")
 
+    def _draw_transfer_map(self, data: DomainData, geometry: DomainGeometry) -> TransferMap | None:
+        """Of tables whose columns have units of their own, where sources have labels and others
+        have what the committee predicts; elsewhere the map of the inputs is right as it is."""
+        closes, one_unit = geometry.domain_map.loop is not None, not np.ptp(geometry.scaler.scale)
+        if closes or one_unit or data.layout.is_grid:
+            return None
+        rows = PlacedRows.of_map(data, geometry.domain_map)
+        known = data.labels if data.classes is None else np.eye(len(data.classes))[data.labels]
+        features = rows.features
+        clouds = [features[one.rows] for one in rows.domains]
+        labels = [known[one.rows] for one in rows.domains]
+        if data.target_domains:
+            said = iter(self._described(rows.only(set(data.target_domains)))[1])
+            labels = [one if k else next(said) for one, k in zip(labels, data.is_source)]
+        clouds, labels = (
+            [one[part] for one, part in zip(given, geometry.map_rows)] for given in (clouds, labels)
+        )
+        landmarks = geometry.domain_map.index.landmarks
+        how = self.index_dim, landmarks, data.is_source
+        return TransferMap.fit(data.domains, clouds, labels, *how)
+
+    def _map_to_show(self) -> tuple[DomainIndex, Floats]:
+        transfer = self._transfer_map
+        if transfer is None:
+            return super()._map_to_show()
+        return transfer.index, transfer.deviations(transfer.sizes)
+
+    def _places_to_show(self, rows: PlacedRows) -> tuple[Floats, Floats]:
+        transfer = self._transfer_map
+        if transfer is None:
+            return super()._places_to_show(rows)
+        numbers = {name: number for number, name in enumerate(transfer.domains)}
+        new = [one.name for one in rows.domains if one.name not in numbers]
+        places = dict(zip(new, transfer.locate(*self._described(rows.only(set(new))))))
+        known = {name: transfer.positions[number] for name, number in numbers.items()}
+        at = np.stack([(known | places)[one.name] for one in rows.domains])
+        own = [numbers.get(one.name, -1) for one in rows.domains]
+        n_rows = [len(one.rows) for one in rows.domains]
+        sizes = np.where(np.array(own) < 0, n_rows, transfer.sizes[own])
+        return transfer.shown(at), transfer.deviations(sizes)
+
+    def _deviations_at(self, points: Floats) -> Floats:
+        transfer = self._transfer_map
+        if transfer is None:
+            return super()._deviations_at(points)
+        return np.tile(transfer.deviations(np.array([np.median(transfer.sizes)])), (len(points), 1))
+
+    def _described(self, rows: PlacedRows) -> tuple[list[Floats], list[Floats]]:
+        """The inputs of each domain, and what the committee predicts of them."""
+        if not rows.domains:
+            return [], []
+        features, said = rows.features, self._committee.predict(rows, self._indices).mean
+        groups = [one.rows for one in rows.domains]
+        return [features[own] for own in groups], [said[own] for own in groups]
+
     def _grow(self, rows: PlacedRows, flagged: list[Hashable | None]) -> None:
+        if self._transfer_map is not None:
+            names = [one.name for one in rows.domains]
+            self._transfer_map = self._transfer_map.with_domains(names, *self._described(rows))
+            self._show_map()
         self._committee = self._committee.with_domains(rows, self._indices)
         expected = self._forecast(rows, flagged)
         self.forecast_ = pd.concat([self.forecast_, expected], ignore_index=True)
@@ -406,7 +485,20 @@ class CrossDomainModel(IndexingEstimator):
                 f"at= is {self._at!r:.80}. Pass {size} finite coordinates as in domain_indices_, "
                 f"or a row of them for each of the {n_rows} rows."
             )
+        if self._transfer_map is not None:
+            places = self._behind(self._transfer_map, np.atleast_2d(places))
         return np.broadcast_to(places, (n_rows, size))
+
+    def _behind(self, transfer: TransferMap, shown: Floats) -> Floats:
+        """Places on the map of the inputs, which members read, for places on the one that is shown:
+        means of known domains by inverse squared distance, so exact where one of them lies."""
+        squares = cdist(shown, transfer.shown(transfer.positions), "sqeuclidean")
+        nearest = squares.min(axis=1, keepdims=True)
+        is_there = squares <= 1e-18
+        nearer = nearest / np.where(is_there, 1.0, squares)
+        weights = np.where(is_there.any(axis=1, keepdims=True), is_there, nearer)
+        weights = weights / weights.sum(axis=1, keepdims=True)
+        return weights @ self._indices.domain_map.coordinates
 
     def _open_domains(self, present: Iterable[Hashable]) -> list[Hashable]:
         """New domains; where shares of classes are followed, sources as well."""
@@ -451,6 +543,11 @@ class CrossDomainModel(IndexingEstimator):
         super()._restore(state)
         self.representation_ = str(state["representation"])
         self.flow_, self.grid_flow_ = state["flow"], state.get("grid_flow")
+        transfer, n_features = self._transfer_map, len(self._indices.scaler.offset)
+        if transfer is not None and transfer.quantiles.shape[1] != n_features:
+            raise ValueError("the columns of the map do not fit the inputs")
+        if transfer is not None and transfer.domains != self._indices.domain_map.index.domains:
+            raise ValueError("the map that is shown has other domains")
         # as it was called up to 0.1
         self.candidates_ = self.candidates_.rename(columns={"price": "penalty"})
 

@@ -31,7 +31,7 @@ from domindex.estimators.frames import warn_off_map
 from domindex.estimators.streaming import streams
 from domindex.export.exporting import Source, export_predictor
 from domindex.export.program import Program
-from domindex.geometry import domain_graph
+from domindex.geometry import DomainIndex, domain_graph
 from domindex.geometry.domain_map import LandmarkError
 from domindex.geometry.neighbors import nearest_points
 from domindex.geometry.off_map import OffMapTest
@@ -86,18 +86,33 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
     def _set_fitted(self, indices: FittedIndices) -> None:
         self._indices = indices
         self.off_map_domains_: list[Hashable] = []
-        self.domain_index_, self.domain_index_std_ = indices.index()
-        self.domain_indices_ = self.domain_index_.coordinates
-        self.domain_angles_ = self.domain_index_.angles
+        self._show_map()
         self._n_features_out = indices.local_dim
         index = indices.domain_map.index
         self.added_domains_ = list(index.domains[indices.domain_map.n_fitted :])
         landmarks = None if index.landmarks is None else [index.domains[n] for n in index.landmarks]
         self.landmark_domains_ = landmarks
 
+    def _show_map(self) -> None:
+        self.domain_index_, self.domain_index_std_ = self._map_to_show()
+        self.domain_indices_ = self.domain_index_.coordinates
+        self.domain_angles_ = self.domain_index_.angles
+
+    def _map_to_show(self) -> tuple[DomainIndex, Floats]:
+        """The map that users see, and its deviations, (domains, index_dim)."""
+        return self._indices.index()
+
+    def _places_to_show(self, rows: PlacedRows) -> tuple[Floats, Floats]:
+        """Where the domains of these rows lie on that map, with deviations."""
+        return self._indices.index_at(np.stack([domain.place for domain in rows.domains]))
+
+    def _deviations_at(self, points: Floats) -> Floats:
+        """At points of that map, (points, index_dim)."""
+        return self._indices.deviations(points)
+
     @property
     def domain_distances_(self) -> Floats:
-        """(domains, domains), the transport distances behind the map.
+        """(domains, domains), the transport distances between the domains' local indices.
 
         Of more than 500 domains (domains, landmarks), in the order of `landmark_domains_`.
 
@@ -176,8 +191,7 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         """A row a domain: its place and its nearest known domains, itself not among them."""
         known = self._indices.domain_map.index.domains
         names = [domain.name for domain in rows.domains]
-        at = np.stack([domain.place for domain in rows.domains])
-        places, deviations = self._indices.index_at(at)
+        places, deviations = self._places_to_show(rows)
         columns: dict[str, Any] = {"domain": pd.Series(names, dtype=object)}
         columns["rows"] = [len(domain.rows) for domain in rows.domains]
         columns |= {f"index_{n}": axis for n, axis in enumerate(places.T, start=1)}
@@ -186,8 +200,8 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
             columns["angle"] = [rows.angles[name] for name in names]
         numbers = {name: number for number, name in enumerate(known)}
         own = np.array([numbers.get(name, -1) for name in names])
-        goals = self._indices.index()[0].coordinates
-        order, gaps = nearest_points(places, min(3, len(known) - 1), goals, own)
+        n_nearest = min(3, len(known) - 1)
+        order, gaps = nearest_points(places, n_nearest, self.domain_indices_, own)
         for rank, (nearest, away) in enumerate(zip(order.T, gaps.T), start=1):
             named = [known[number] for number in nearest]
             columns[f"nearest_{rank}"] = pd.Series(named, dtype=object)
@@ -310,7 +324,8 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         return domain_graph(self.domain_index_, **rule)
 
     def index_deviations(self, coordinates: Any) -> Floats:
-        """The uncertainty of the map at points of it, (points, index_dim) in and out.
+        """The uncertainty of the map at points of it, (points, index_dim) in and out: on that of
+        a table of a domain with as many rows as the median one.
 
         Examples
         --------
@@ -318,7 +333,7 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         (2, 2)
         """
         check_is_fitted(self)
-        return self._indices.deviations(np.atleast_2d(np.asarray(coordinates, dtype=np.float64)))
+        return self._deviations_at(np.atleast_2d(np.asarray(coordinates, dtype=np.float64)))
 
     def report(
         self,

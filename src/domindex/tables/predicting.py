@@ -441,18 +441,19 @@ def map_table(model: Any, new: pd.DataFrame | None = None) -> tuple[pd.DataFrame
         for name in model.domains_
     ]
     coordinates, angles = model.domain_indices_, model.domain_angles_
+    deviations = model.domain_index_std_
     off_map = set(map(str, model.off_map_domains_))
     if new is not None:
         off_map |= set(names_off_map(new))
         names += [str(name) for name in new["domain"]]
         roles += ["new"] * len(new)
         coordinates = np.vstack([coordinates, coordinates_of(new)])
+        deviations = np.vstack([deviations, new.filter(regex=r"^std_\d+$")])
         angles = None if angles is None else [*angles, *new["angle"]]
     columns: dict[str, object] = {"domain": names, "role": roles}
     columns |= {f"x{n}": axis for n, axis in enumerate(coordinates.T, start=1)}
     if angles is not None:
         columns["angle"] = angles
-    deviations = model.index_deviations(coordinates)
     columns |= {f"std{n}": axis for n, axis in enumerate(deviations.T, start=1)}
     columns["distance"] = distances_to_sources(
         model.domain_index_, model.source_domains_, coordinates

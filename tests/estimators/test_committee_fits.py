@@ -380,3 +380,16 @@ def test_a_network_that_was_asked_for_is_tried_in_haste_too():
         source_domains=family.source_domains,
     )
     assert set(model.candidates_["candidate"]) == {"linear on raw", "network on flow"}
+
+
+def test_a_distance_has_one_unit_wherever_it_stands():
+    family = make_circle(n_domains=8, n_sources=3, samples_per_domain=30, random_state=0)
+    model = CrossDomainClassifier(
+        candidates=[("raw", "linear")], training=Training(steps=1, index_steps=1), random_state=0
+    )
+    roles = {"sample_domain": family.sample_domain, "source_domains": family.source_domains}
+    model.fit(family.X, family.y, **roles)
+    for one in (model, model.add_domains(family.X[-20:] + 0.1, sample_domain=["new"] * 20)):
+        forecast = one.forecast_.set_index("domain")["distance"]
+        shown = one.map_.set_index("domain")["distance"]
+        np.testing.assert_allclose(forecast, shown[forecast.index])

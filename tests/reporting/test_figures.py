@@ -12,6 +12,7 @@ from matplotlib.transforms import Bbox
 
 from domindex.errors import InputError
 from domindex.geometry import DomainIndex
+from domindex.geometry.distances import distances_to_sources
 from domindex.reporting import (
     plot_domain_graph,
     plot_domain_map,
@@ -23,7 +24,6 @@ from domindex.reporting import (
     plot_scores_by_distance,
     plot_scores_by_domain,
 )
-from domindex.reporting.distances import distances_to_sources
 
 LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
 DOMAINS = ["a", "b", "$x_", "d"]

@@ -43,6 +43,7 @@ from domindex.estimators.indexer import IndexingEstimator
 from domindex.estimators.streaming import streams
 from domindex.export.program import CommitteeProgram, build_program
 from domindex.geometry import DomainIndex
+from domindex.geometry.distances import distances_to_sources
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.neighbors import nearest_points
 from domindex.geometry.transfer_map import TransferMap
@@ -328,7 +329,7 @@ class CrossDomainModel(IndexingEstimator):
             rows = PlacedRows.of_map(data, geometry.domain_map)
             targets = data.target_domains  # without any, a table of no rows
             self.forecast_ = self._forecast(rows.only(set(targets or data.domains[:1])))
-            self.forecast_ = self.forecast_.head(len(targets))
+            self.forecast_ = self._in_spacings(self.forecast_.head(len(targets)))
             network, some = built.committee.network, {one.name for one in rows.domains[:3]}
             z = None  # constant z is so in any three domains
             if network is not None:
@@ -407,6 +408,14 @@ class CrossDomainModel(IndexingEstimator):
         groups = [one.rows for one in rows.domains]
         return [features[own] for own in groups], [said[own] for own in groups]
 
+    def _in_spacings(self, forecast: pd.DataFrame) -> pd.DataFrame:
+        """A table of forecasts, with distances to the nearest source in the unit of the map's."""
+        if not len(forecast):
+            return forecast
+        away = distances_to_sources(self.domain_index_, self.source_domains_)
+        by_name = dict(zip(self.domain_index_.domains, away.tolist()))
+        return forecast.assign(distance=[by_name[name] for name in forecast["domain"]])
+
     def _grow(self, rows: PlacedRows, flagged: list[Hashable | None]) -> None:
         if self._transfer_map is not None:
             names = [one.name for one in rows.domains]
@@ -414,7 +423,8 @@ class CrossDomainModel(IndexingEstimator):
             self._show_map()
         self._committee = self._committee.with_domains(rows, self._indices)
         expected = self._forecast(rows, flagged)
-        self.forecast_ = pd.concat([self.forecast_, expected], ignore_index=True)
+        together = pd.concat([self.forecast_, expected], ignore_index=True)
+        self.forecast_ = self._in_spacings(together)
 
     def _predict(self, inputs: NDArray, names: Names) -> Prediction:
         if self._at is not None:

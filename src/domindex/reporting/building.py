@@ -20,6 +20,7 @@ from domindex.errors import InputError, OffMapWarning
 from domindex.estimators.fitted import MappedEstimator
 from domindex.estimators.frames import FitArguments, fitted_rows, pandas_frame
 from domindex.evaluation import IndexAudit
+from domindex.geometry.distances import distances_to_sources, nearest_domains
 from domindex.inputs import DomainData, check_domain_data, check_domain_names
 from domindex.inputs.domain_data import Task
 from domindex.inputs.names import number_names
@@ -34,7 +35,6 @@ from domindex.reporting.columns import (
     report_columns,
 )
 from domindex.reporting.diagnostics import diagnose
-from domindex.reporting.distances import distances_to_sources, nearest_domains
 from domindex.reporting.montage import are_pictures, domain_pictures, picture_uri, spread_out
 from domindex.reporting.report_data import (
     DomainRecord,

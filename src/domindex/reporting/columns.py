@@ -14,11 +14,11 @@ from sklearn.base import is_classifier
 
 from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
+from domindex.geometry.distances import distances_to_sources, nearest_domains
 from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.names import is_missing
 from domindex.inputs.profiles import ColumnProfile, max_profiles
 from domindex.reporting.canvas import map_and_sources
-from domindex.reporting.distances import distances_to_sources, nearest_domains
 from domindex.reporting.report_data import (
     ColumnRecord,
     DifferenceRecord,

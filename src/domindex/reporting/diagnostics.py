@@ -9,8 +9,8 @@ import numpy as np
 from domindex.committee.committee import CLEARLY_APART
 from domindex.evaluation import IndexAudit
 from domindex.geometry import DomainIndex
+from domindex.geometry.distances import median_spacing, widest_distance
 from domindex.inputs.messages import number_text
-from domindex.reporting.distances import median_spacing, widest_distance
 from domindex.reporting.report_data import DomainRecord, HeldOutQuality
 
 

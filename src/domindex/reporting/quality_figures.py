@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from domindex.errors import InputError
+from domindex.geometry.distances import distances_to_sources
 from domindex.inputs.messages import preview
 from domindex.reporting.canvas import (
     PALETTE,
@@ -27,7 +28,6 @@ from domindex.reporting.canvas import (
     source_marks,
 )
 from domindex.reporting.columns import explain_domain
-from domindex.reporting.distances import distances_to_sources
 
 
 def plot_forecast(

@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 
 from domindex.errors import DomindexError, InputError
+from domindex.geometry.distances import distances_to_sources
 from domindex.progress import Progress
-from domindex.reporting.distances import distances_to_sources
 from domindex.tables.confined import ConfinedReader, ReadLimits
 from domindex.tables.predicting import (
     columns_as_spelled,

@@ -19,6 +19,7 @@ from joblib import cpu_count
 from domindex.arrays import Floats
 from domindex.errors import InputError, OffMapWarning
 from domindex.estimators.streaming import StreamedTable, settled
+from domindex.geometry.distances import distances_to_sources
 from domindex.geometry.neighbors import nearest_points, point_graph
 from domindex.inputs import group_rows, order_names
 from domindex.inputs.columns import InputChanges, require_roles
@@ -29,7 +30,6 @@ from domindex.inputs.streams import Part
 from domindex.persistence.atomic import check_free, check_free_file, new_file
 from domindex.persistence.paths import read_bounded, usable_path
 from domindex.progress import Progress, show_progress
-from domindex.reporting.distances import distances_to_sources
 from domindex.reporting.report import CONTENT_FILE, REPORT_FILE
 from domindex.tables.labels import join_names
 from domindex.tables.large import Data, is_large, name_of, open_stream

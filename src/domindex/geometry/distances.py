@@ -9,8 +9,8 @@ from scipy.spatial.distance import pdist
 
 from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
-from domindex.geometry import DomainIndex
 from domindex.geometry.neighbors import nearest_points
+from domindex.geometry.scaling import DomainIndex
 from domindex.inputs.messages import preview
 
 

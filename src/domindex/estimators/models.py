@@ -73,7 +73,8 @@ class CrossDomainClassifier(CrossDomainModel):
     forecast_ : DataFrame, a row a target domain. Columns: domain, rows, nearest (source on the
         map), distance (to it, in median spacings of the map), expected_accuracy with low and high
         (80 %), for comparison held_out_mean and thresholded_confidence, support (share of rows
-        inside the range of the sources' rows), beyond_experience and reason (where the interval is at least that wide)
+        inside the range of the sources' rows), beyond_experience and reason (where the interval is
+        at least that wide)
     history_ : DataFrame, a row per epoch and a column per term of the objective
     timings_ : DataFrame, seconds by stage of the fit
     flow_ : which flow was found, and how well it fits; None where no member follows it

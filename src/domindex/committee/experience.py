@@ -70,7 +70,7 @@ class Experience(Saved):
             *_range(features[data.row_counts]),
             np.max(shares, axis=0),
             tuple(str(name) for name in columns),
-            max(of_held_out),
+            max(of_held_out, default=0.5),
             tuple(data.domains[number] for number in of_targets),
             np.array(list(of_targets.values())),
         )

@@ -45,12 +45,11 @@ from domindex_bench.tables import markdown
 SEED = 0
 
 GRID: dict[str, tuple[float, ...]] = {
-    "risk_margin": (0.0, 0.5, 1.0, 2.0),
-    "separability_penalty": (0.0, 0.5, 1.0, 2.0),
+    "risk_margin": (0.0, 0.25, 0.5, 1.0, 2.0),
+    "prior_domains": (0.0, 1.5, 3.0, 4.5),
     "range_penalty": (0.0, 1.0, 2.0, 4.0),
     "move_tolerance": (0.0, 0.03, 0.06, 1.0),
-    "softness": (0.025, 0.05, 0.1),
-    "steps": (60, 600),
+    "steps": (30, 300),
 }
 """What each constant is set to, its default among them."""
 

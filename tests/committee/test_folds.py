@@ -52,7 +52,6 @@ def test_far_folds_learn_from_the_farther_half_only(line, line_geometry):
 def test_two_sources_have_near_folds_only(line, line_geometry):
     folds = plan(with_sources(line, ["d0", "d3"]), line_geometry)
     assert [fold.kind for fold in folds] == ["near", "near"]
-    assert [fold.n_learned_from for fold in folds] == [1, 1]
 
 
 def test_rows_of_a_single_source_are_held_out(line, line_geometry):

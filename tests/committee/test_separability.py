@@ -85,15 +85,3 @@ def test_domains_that_move_coincide_once_their_place_is_taken_out(line, line_geo
     assert raw.held_out > 0.8
     assert centred.targets < 0.65
     assert centred.held_out < 0.65
-
-
-def test_the_error_of_an_auc_is_what_samples_scatter_by():
-    rng = np.random.default_rng(0)
-    shift, n = 1.5, 100
-    found = [
-        (rng.normal(size=n)[:, None] < rng.normal(shift, size=n)[None]).mean() for _ in range(2000)
-    ]
-    noise = float(np.sqrt((2 * n + 1) / (12 * n * n)))
-    assert Separability(np.mean(found), 0.5, noise).error == pytest.approx(np.std(found), rel=0.1)
-    assert Separability(0.5, 0.5, noise).error == pytest.approx(noise, rel=0.01)
-    assert Separability(0.9, 0.5).error == 0.0

@@ -65,19 +65,15 @@ class Candidate:
         return self.learner is not None and self.learner.in_threads
 
     @property
-    def extrapolates(self) -> bool:
-        return self.learner is not None and self.learner.extrapolates
-
-    @property
-    def follows_domains(self) -> bool:
-        """Whether some of its features name the domain, so that a rule may follow the domains."""
-        return representation_named(self.representation).separability_of is not None
-
-    @property
     def is_plain(self) -> bool:
         """Whether a user without domains in mind would have tried it."""
         adapted = self.balanced or self.self_trained or self.needs_network
         return representation_named(self.representation).is_plain and not adapted
+
+    @property
+    def is_family(self) -> bool:
+        """Whether it stands for its family in the equal mean of plain rules."""
+        return self.is_plain and self.learner is not None and self.learner.is_family
 
 
 def list_candidates(
@@ -165,6 +161,8 @@ def _all_of(names: list[str], settings: ChoiceSettings, data: DomainData) -> lis
     for name in names:
         kind = Representation if name == ENCODED else representation_named(name)
         tried = [one for one in learners if one.grids != "only" or kind.keeps_grid]
+        if kind.separability_of is not None:  # what stands still beyond its domains gains nothing
+            tried = [one for one in tried if one.extrapolates]
         result += [Candidate(name, one) for one in tried]
         if kind.may_balance and is_small and not data.is_source.all():
             result += [Candidate(name, one, balanced=True) for one in tried if one.may_balance]

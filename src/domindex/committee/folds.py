@@ -34,7 +34,6 @@ class Fold:
     held_out: Ints  # numbers of rows to predict
     domains: Ints  # (held-out domains,) their numbers
     distance: Floats  # of each, on the map, to the nearest that is learned from
-    n_learned_from: int = 1  # how many domains the rows to learn from come from
 
 
 def plan_folds(
@@ -72,7 +71,7 @@ def plan_folds(
         known = np.concatenate([counting[k] for k in train])
         known = _some(known, settings.max_train_rows, rng)
         distance = distances.to_nearest(held_out, train)
-        return Fold(kind, known, to_predict, held_out, distance, len(train))
+        return Fold(kind, known, to_predict, held_out, distance)
 
     groups = np.array_split(rng.permutation(sources), min(settings.near_folds, len(sources)))
     folds = [make("near", np.setdiff1d(sources, group), group) for group in groups]

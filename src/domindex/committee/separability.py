@@ -38,15 +38,6 @@ class Separability:
         return self.targets <= 0.5 + norm.ppf(0.95) * self.noise
 
     @property
-    def error(self) -> float:
-        """Standard error of the first where it is (Hanley and McNeil), for sides of equal size."""
-        if not self.noise:
-            return 0.0
-        n, auc = 1 / (6 * self.noise**2), self.targets
-        pairs = auc / (2 - auc) + 2 * auc**2 / (1 + auc) - 2 * auc**2
-        return float(np.sqrt(max(auc * (1 - auc) + (n - 1) * pairs, 0.0))) / n
-
-    @property
     def gap(self) -> float:
         """Discriminability d' of targets beyond that of held-out sources, 0 where there is none."""
         return max(0.0, discriminability(self.targets) - discriminability(self.held_out))

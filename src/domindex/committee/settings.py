@@ -24,10 +24,10 @@ class ChoiceSettings:
     separability_folds: int = 2  # of each kind, in which held-out sources are separated
     penalties: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of linear rules: decades
     smoothing: float = 0.02  # share of probabilities spread over all classes: no mistake decides
-    risk_margin: float = 1.0  # standard errors of its gain on the best plain candidate that any
+    risk_margin: float = 0.5  # standard errors of its gain on the best plain candidate that any
     # other pays, widened for few held-out domains as Student's quantile is. R
-    separability_penalty: float = 1.0  # of a unit of discriminability that targets have beyond
-    # held-out sources, in units of what the held-out losses can resolve. R, C
+    prior_domains: float = 3.0  # held-out domains that the equal mean of plain families counts for:
+    # over their number, it is the share of the plain weight that is spread alike. R
     range_penalty: float = 2.0  # out of the range of known outputs, per unit of spread: the slope
     # of a squared error of one spread; not tuned
     move_tolerance: float = 0.03  # AUC by which a representation that moves domains may leave
@@ -38,9 +38,8 @@ class ChoiceSettings:
         0.5  # of a domain outside in a column, from which it may be beyond experience
     )
     clear_gap: float = 0.5  # discriminability of a target beyond every held-out source's, likewise
-    softness: float = 0.05  # relative loss at which one no longer counts among the best few. R
-    bootstrap: int = 20  # draws of held-out domains over which stacking is averaged; for time
-    steps: int = 600  # of stacking in a draw; a tenth and ten times as many change little. R
+    bootstrap: int = 40  # draws of held-out domains over which stacking is averaged; for time
+    steps: int = 300  # of stacking in a draw; a third and three times as many change little. R
     min_weight: float = 0.02  # below it a member is left out; for time
     coverage: float = 0.9  # share of held-out residuals in intervals of it; a definition
     network_weight: float = 0.25  # of candidates on the flow before the network is tried: where

@@ -153,37 +153,56 @@ def weigh(
     settings: ChoiceSettings,
     seed: int,
 ) -> Weighing:
-    """Stacking of the trials that are in the race, each with its penalty, drawn half way to equal
-    weights of the best few, and further where domains are very few: what stacking makes of them is
-    not to be taken at its word.
+    """Bagged stacking of the trials that are in the race, each with its penalty; its plain part is
+    drawn towards an equal mean of plain families, the more the fewer domains were held out.
 
     `outside` (trials,) is how far predictions of targets lie out of the range of known outputs,
     on top of what they did in the folds.
     """
     trials = list(trials)
-    reasons = reasons_not_to_weigh(trials, rows, separability, settings)
+    reasons = reasons_to_leave_out(trials, rows, separability, settings)
     racing = [number for number, reason in enumerate(reasons) if not reason]
     penalties = _penalties(trials, racing, rows, separability, outside, settings)
-    losses = np.array([trials[number].loss(rows) for number in racing])
+    best = min(trials[number].loss(rows) for number in racing)
     weights = np.zeros(len(trials))
-    stacked = stack(
+    weights[racing] = stack(
         np.stack([trials[number].predicted for number in racing]),
         penalties[racing],
         rows,
-        losses.min() + resolution(rows, losses.min()),
+        best + resolution(rows, best),
         draws=settings.bootstrap,
         steps=settings.steps,
         seed=seed,
     )
-    few = 1.0 if rows.by_rows else small_sample(len(np.unique(rows.domains)))
-    paid = losses + penalties[racing] + resolution(rows, losses.min())
-    soft = soft_weights(paid, few * settings.softness)
-    weights[racing] = (stacked + few * soft) / (1.0 + few)
+    weights = _towards_prior(weights, trials, racing, rows, settings)
     weights[weights < min(settings.min_weight, weights.max())] = 0.0
     weights /= weights.sum()
     return Weighing(
         trials, weights, _table(trials, weights, reasons, penalties, rows, separability)
     )
+
+
+def _towards_prior(
+    weights: Floats,
+    trials: list[Trial],
+    racing: list[int],
+    rows: HeldOutRows,
+    settings: ChoiceSettings,
+) -> Floats:
+    """Weights whose plain part is shared alike among plain families, with `prior_domains` over the
+    number of held-out domains: few of these cannot tell which family carries over.
+
+    What is not plain keeps its weight: it had to be ahead by a margin. Rows of one source that were
+    held out, and not domains, say what they can of families.
+    """
+    families = [n for n in racing if trials[n].candidate.is_family]
+    if rows.by_rows or not families:
+        return weights
+    share = min(1.0, settings.prior_domains / len(np.unique(rows.domains)))
+    is_plain = np.array([trial.candidate.is_plain for trial in trials])
+    result = np.where(is_plain, (1.0 - share) * weights, weights)
+    result[families] += share * weights[is_plain].sum() / len(families)
+    return result
 
 
 def reasons_to_leave_out(
@@ -196,49 +215,14 @@ def reasons_to_leave_out(
     if rows.by_rows:
         reasons = reasons_with_one_source(trials, separability, rows)
     else:
-        fewest = min(fold.n_learned_from for fold in rows.folds)
-        reasons = [_reason_to_leave_out(trial, separability, fewest, settings) for trial in trials]
+        reasons = [_reason_to_leave_out(trial, separability, settings) for trial in trials]
     return [""] * len(trials) if all(reasons) else reasons
-
-
-def reasons_not_to_weigh(
-    trials: Sequence[Trial],
-    rows: HeldOutRows,
-    separability: dict[str, Separability],
-    settings: ChoiceSettings,
-) -> list[str]:
-    """The same, and why a rule is left out whose representation is not: others may serve there.
-
-    A line through two domains always fits and goes on without end; what stands still beyond its
-    domains is bounded by them. Set by counting; on other splits and tables, with target scores in
-    view, it changed means by hundredths of a point, and Adult by occupation by two.
-    """
-    reasons = reasons_to_leave_out(trials, rows, separability, settings)
-    if rows.by_rows or min(fold.n_learned_from for fold in rows.folds) >= 3:
-        return reasons
-    narrower = [
-        reason
-        or (
-            "it draws a line through domains, and some fold has fewer than three to learn from: "
-            "two always lie on one"
-            if trial.candidate.follows_domains and trial.candidate.extrapolates
-            else ""
-        )
-        for trial, reason in zip(trials, reasons)
-    ]
-    return reasons if all(narrower) else narrower
 
 
 def small_sample(n_domains: int) -> float:
     """How much wider an interval is for a mean of few domains: Student's quantile over Gauss's."""
     level = 0.975
     return float(student.ppf(level, max(n_domains - 1, 1)) / norm.ppf(level))
-
-
-def soft_weights(losses: Floats, softness: float) -> Floats:
-    """(n,) equal for the best few: a loss that is larger by the share `softness` counts 1/e."""
-    weights = np.exp(-(losses / losses.min() - 1.0) / softness)
-    return weights / weights.sum()
 
 
 def resolution(rows: HeldOutRows, best: float) -> float:
@@ -266,19 +250,18 @@ def _penalties(
     """(trials,) a margin for risk, for separable targets, and for values out of range."""
     losses = np.stack([rows.by_domain(trial.losses) for trial in trials])
     n_domains = losses.shape[1]
+    means = np.array([trial.loss(rows) for trial in trials])
     plain = [n for n in racing if trials[n].candidate.is_plain] or racing
-    best_plain = min(plain, key=lambda number: trials[number].loss(rows))
-    best = min(racing, key=lambda number: trials[number].loss(rows))
-    root = np.sqrt(n_domains)
-    gains = (losses - losses[best_plain]).std(axis=1, ddof=1) / root if n_domains > 1 else 0.0
+    best_plain, best = (min(some, key=lambda n: means[n]) for some in (plain, racing))
+    errors = np.zeros(len(trials))
+    if n_domains > 1:
+        errors = (losses - losses[best_plain]).std(axis=1, ddof=1) / np.sqrt(n_domains)
     at_risk = np.array([not trial.candidate.is_plain for trial in trials])
-    uncertain = losses[best].std(ddof=1) / root if n_domains > 1 else 0.0
-    unit = np.hypot(uncertain, resolution(rows, trials[best].loss(rows)))
-    gaps = np.array([_gap(trial, separability, settings.move_tolerance) for trial in trials])
     few = 1.0 if rows.by_rows else small_sample(n_domains)
+    gaps = np.array([_gap(trial, separability, settings.move_tolerance) for trial in trials])
     return (
-        few * settings.risk_margin * at_risk * gains
-        + settings.separability_penalty * unit * gaps
+        settings.risk_margin * few * at_risk * errors
+        + resolution(rows, means[best]) * gaps
         + settings.range_penalty * outside
     )
 
@@ -307,25 +290,15 @@ def _separability_of(trial: Trial, separability: dict[str, Separability]) -> Sep
 
 
 def _reason_to_leave_out(
-    trial: Trial, separability: dict[str, Separability], fewest: int, settings: ChoiceSettings
+    trial: Trial, separability: dict[str, Separability], settings: ChoiceSettings
 ) -> str:
     """Why a candidate is not in the race, in words; empty where it is."""
-    if trial.candidate.follows_domains and fewest < 2:
-        return (
-            "it follows domains, and some fold has a single one to learn from: "
-            "held-out losses say nothing of it"
-        )
     kind = representation_named(trial.candidate.representation)
     if not kind.moves_domains or "raw" not in separability:
         return ""
     own, raw = _separability_of(trial, separability), separability["raw"]
     if own.targets > raw.targets + settings.move_tolerance:
         return "aligning the domains made targets look less like the sources"
-    if own.targets > raw.targets + own.error and own.gap > raw.gap:
-        return (
-            "aligning the domains made targets look a little less like the sources, and held-out "
-            "sources did not show it"
-        )
     return ""
 
 

@@ -394,6 +394,11 @@ class WithIndex(Raw):
         return cls(geometry.scaler, geometry.domain_map.loop is not None)
 
     @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        """For values, whose trend along the map may go on; shares of classes cannot for long."""
+        return data.task == "regression"
+
+    @classmethod
     def n_places(cls, geometry: DomainGeometry) -> int:
         domain_map = geometry.domain_map
         return domain_map.coordinates.shape[1] + (2 if domain_map.loop is not None else 0)

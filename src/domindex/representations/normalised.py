@@ -286,6 +286,11 @@ class WithMeans(DomainCentred):
     mixes_cells = True
     moves_domains = False
 
+    @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        """Only where it is asked for: means of a few sources are followed too far, see the docs."""
+        return False
+
     def apply(self, rows: PlacedRows) -> RepresentedRows:
         scaled = self.scaler.apply_flat(rows.inputs)
         means = [

@@ -121,6 +121,7 @@ class Learner(ABC):
     needs_grid: ClassVar[bool] = False  # whether it reads features as a picture or a signal
     on_encoding: ClassVar[bool] = False  # also tried on what the network encodes
     may_balance: ClassVar[bool] = False  # also tried on source rows weighted to look like targets'
+    is_family: ClassVar[bool] = False  # on raw inputs a part of the equal mean of plain families
     may_self_train: ClassVar[bool] = True  # also tried with its own labels of targets
 
     def fit(

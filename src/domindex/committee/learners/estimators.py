@@ -104,6 +104,7 @@ class LinearLearner(Learner):
     """On features of unit variance: min mean(log loss) + penalty/2 · |slopes|² for classes, and for
     values min mean(|error|²) + penalty · |slopes|². Means are weighted where rows are."""
 
+    is_family: ClassVar[bool] = True
     extrapolates: ClassVar[bool] = True
     on_encoding: ClassVar[bool] = True
     may_balance: ClassVar[bool] = True
@@ -171,6 +172,7 @@ class LinearLearner(Learner):
 class LinearMixture(Learner):
     """Linear rules that differ in their penalty alone, their slopes averaged by their shares."""
 
+    is_family: ClassVar[bool] = True
     extrapolates: ClassVar[bool] = True
     rules: tuple[LinearLearner, ...]
     shares: tuple[float, ...]
@@ -427,6 +429,7 @@ class KernelLearner(StandardLearner):
 class TreesLearner(StandardLearner):
     """100 extremely randomised trees on one core, no leaf of a single row."""
 
+    is_family: ClassVar[bool] = True
     in_threads: ClassVar[bool] = True
     on_encoding: ClassVar[bool] = True
     rounds: ClassVar[dict[str, Round]] = {"full": Round(1, 5), "quick": Round(1, 1)}
@@ -442,6 +445,7 @@ class TreesLearner(StandardLearner):
 class BoostingLearner(StandardLearner):
     """Gradient boosting of 100 trees on binned features."""
 
+    is_family: ClassVar[bool] = True
     in_threads: ClassVar[bool] = True
     rounds: ClassVar[dict[str, Round]] = {"full": Round(2, 3)}
     grids: ClassVar[str] = "small"

@@ -92,7 +92,7 @@ def test_a_gap_of_separability_costs_in_units_of_what_can_be_known(rows, setting
     separability = {"raw": Separability(0.95, 0.6)}
     unit = resolution(rows, alone.loss(rows))
     penalty = row_of(weighed(trials, rows, settings, separability), "linear on raw")["penalty"]
-    assert penalty == pytest.approx(unit * separability["raw"].gap)
+    assert penalty == pytest.approx(settings.separability_penalty * unit * separability["raw"].gap)
 
 
 def test_shapes_that_nobody_looked_at_count_as_coinciding(rows, settings):

@@ -28,6 +28,8 @@ class ChoiceSettings:
     # other pays, widened for few held-out domains as Student's quantile is. R
     prior_domains: float = 3.0  # held-out domains that the equal mean of plain families counts for:
     # over their number, it is the share of the plain weight that is spread alike. R
+    separability_penalty: float = 1.0  # of a unit of discriminability that targets have beyond
+    # held-out sources, in units of what held-out losses can resolve: it decides ties. R, C
     range_penalty: float = 2.0  # out of the range of known outputs, per unit of spread: the slope
     # of a squared error of one spread; not tuned
     move_tolerance: float = 0.03  # AUC by which a representation that moves domains may leave

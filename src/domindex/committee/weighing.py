@@ -261,7 +261,7 @@ def _penalties(
     gaps = np.array([_gap(trial, separability, settings.move_tolerance) for trial in trials])
     return (
         settings.risk_margin * few * at_risk * errors
-        + resolution(rows, means[best]) * gaps
+        + settings.separability_penalty * resolution(rows, means[best]) * gaps
         + settings.range_penalty * outside
     )
 

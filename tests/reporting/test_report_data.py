@@ -275,6 +275,7 @@ class Guess(RegressorMixin, BaseEstimator):
     """A regressor of two domains that predicts zeros."""
 
     domain_index_ = SimpleNamespace(domains=["a", "b"])
+    source_domains_ = ("a",)
 
     def predict(self, X, *, sample_domain):
         return np.zeros(len(X))

@@ -266,7 +266,11 @@ def _all_methods() -> Iterator[Method]:
     own = partial(Method, group="this library")
     yield own("cross-domain", "CrossDomain", build=cross_domain, published_as="vdi")
     yield own("vdi", "VDI, the paper's model", build=vdi, published_as="vdi")
-    yield own("vdi-options", "VDI, with transport, geodesics and smoothness", build=partial(vdi, **OPTIONS))
+    yield own(
+        "vdi-options",
+        "VDI, with transport, geodesics and smoothness",
+        build=partial(vdi, **OPTIONS),
+    )
     yield own("moment-flow", "MomentFlow", build=_moment_flow, seeded=False)
 
     for name in ("cida", "pcida"):

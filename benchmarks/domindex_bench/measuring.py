@@ -23,6 +23,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 DOCS = Path(__file__).parents[2] / "docs"
 MEASUREMENTS = (
     "beyond_memory",
+    "bombs",
     "fuzz",
     "growth",
     "kills",

@@ -106,6 +106,7 @@ WithReport = Annotated[bool, option("Write a report as well.", "--report/--no-re
 Force = Annotated[bool, option("Replace what is there.", "--force")]
 DomainColumn = Annotated[Text, option("Column that names the domain of a row.", "--domain")]
 DomainBy = Annotated[Text, option("month or year of dates, or width of number bands.")]
+Order = Annotated[Text, option("Column of times or numbers to make domains of, without --domain.")]
 Features = Annotated[Names, option("Inputs, by commas.  [default: all others]")]
 Exclude = Annotated[Names, option("Columns that are not inputs; by commas, or again and again.")]
 Key = Annotated[Text, option("Column that names rows; kept in predictions.", "--id")]
@@ -141,6 +142,7 @@ def fit(
     target: Annotated[Names, option("Column to predict, or several by commas.")] = None,
     domain: DomainColumn = None,
     domain_by: DomainBy = None,
+    order: Order = None,
     sources: Annotated[Names, option("Labelled domains.  [default: those with any label]")] = None,
     features: Features = None,
     exclude: Exclude = None,
@@ -178,6 +180,7 @@ def fit(
       domindex fit patients.csv --target outcome --domain hospital --out run
       domindex fit weather.parquet --target t7,t8 --domain state --sources WA,OR
       domindex fit patients.csv --target outcome --domain hospital --method vdi
+      domindex fit readings.csv --target fault --order time
       domindex fit --resume run
     """
     given = dict(locals())
@@ -187,10 +190,10 @@ def fit(
         if data is not None or target or domain is not None:
             raise InputError("--resume RUN goes on as the run was asked for. Leave out the rest.")
         run = resume_table(resume, progress=True, dask=dask)
-    elif data is None or not target or domain is None:
-        raise InputError("Give DATA, --target and --domain, or --resume RUN.")
+    elif data is None or not target or (domain or order) is None:
+        raise InputError("Give DATA, --target and --domain or --order, or --resume RUN.")
     else:
-        asked = _options(FitRequest, given)
+        asked = _options(FitRequest, given) | _domains(domain, order, domain_by)
         asked["settings"] = None if config is None else read_settings(config)
         how: dict[str, Any] = {"out": out, "report": report, "dask": dask, "force": force}
         run = fit_table(**asked, **how, progress=True, checkpoint=True)
@@ -200,8 +203,9 @@ def fit(
 @command
 def map(
     data: Annotated[Path, DATA],
-    domain: Annotated[str, option("Column that names the domain of a row.")],
+    domain: DomainColumn = None,
     domain_by: DomainBy = None,
+    order: Order = None,
     features: Features = None,
     exclude: Exclude = None,
     key: Key = None,
@@ -235,7 +239,7 @@ def map(
     given = dict(locals())
     from domindex.tables import FitRequest, fit_table, read_settings
 
-    asked = _options(FitRequest, given) | {"method": "map"}
+    asked = _options(FitRequest, given) | {"method": "map"} | _domains(domain, order, domain_by)
     asked["settings"] = None if config is None else read_settings(config)
     _answer_run(as_json, fit_table(**asked, out=out, report=report, force=force, progress=True))
 
@@ -515,6 +519,19 @@ def _known(value: Any) -> Any:
         return [_known(one) for one in value]
     unknown = isinstance(value, float) and not math.isfinite(value)
     return None if unknown or type(value).__name__ == "NAType" else value
+
+
+def _domains(domain: str | None, order: str | None, domain_by: str | None) -> dict[str, str]:
+    """Which column makes the domains, where an order does; nothing else is asked for then."""
+    if order is None:
+        if domain is None:
+            raise InputError("Give --domain, or --order to make domains of times or numbers.")
+        return {}
+    if domain is not None or domain_by is not None:
+        raise InputError(
+            "--order makes the domains itself, and --domain or --domain-by is given too. Give one."
+        )
+    return {"domain": order, "domain_by": "order"}
 
 
 def _answer_run(as_json: bool, run: Any) -> None:

@@ -1,5 +1,6 @@
 """Tables without labels, and tables in which all domains have them."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -61,3 +62,36 @@ def test_a_table_with_labels_in_every_domain_is_fitted_for_later_ones(table, new
     predicted = predict_table(run, new_sites)
     assert set(predicted.table["outcome"]) <= {"ill", "well"}
     assert isinstance(predicted.table, pd.DataFrame)
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory):
+    """A stream without names of domains: a fault is known in the first half."""
+    rng, n_rows = np.random.default_rng(0), 400
+    level = np.linspace(0, 6, n_rows)
+    fault = rng.integers(0, 2, n_rows)
+    table = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=n_rows, freq="h")})
+    table["a"] = rng.normal(scale=0.3, size=n_rows) + level + fault
+    table["b"] = rng.normal(scale=0.3, size=n_rows) - level
+    table["fault"] = np.where(np.arange(n_rows) < 200, np.where(fault, "yes", "no"), None)
+    path = tmp_path_factory.mktemp("data") / "readings.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def test_a_stream_is_fitted_by_its_order(readings, tmp_path):
+    asked = ("--target", "fault", "--order", "time", "--effort", "quick", "--no-report")
+    result = command("fit", readings, *asked, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.stderr
+    run = Run.open(tmp_path / "run")
+    assert len(run.model().source_domains_) >= 2
+    assert "time" not in run.about["features"]
+    predicted = predict_table(run, readings).table
+    assert predicted["time"].nunique() == len(run.model().domains_)
+
+
+def test_an_order_and_a_domain_are_too_much(readings, tmp_path):
+    both = ("--order", "time", "--domain", "a", "--out", tmp_path / "map")
+    result = command("map", readings, *both)
+    assert result.exit_code == 2
+    assert "Give one." in result.stderr

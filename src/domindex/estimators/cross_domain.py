@@ -33,7 +33,7 @@ from domindex.committee.settings import ChoiceSettings
 from domindex.errors import InputError
 from domindex.estimators.base import Names
 from domindex.estimators.cost import FitSize, estimate_seconds, in_words, machine_speed
-from domindex.estimators.fitted import MappedEstimator, warn_of_collapse
+from domindex.estimators.fitted import warn_of_collapse
 from domindex.estimators.frames import (
     FitArguments,
     warn_beyond_experience,
@@ -69,7 +69,7 @@ class CrossDomainModel(IndexingEstimator):
     _task: ClassVar[Task]
     _forecast_column: ClassVar[str]
     _parts: ClassVar[dict[str, Any]] = {
-        **MappedEstimator._parts,
+        **IndexingEstimator._parts,
         "committee": Committee,
         "forecaster": Forecaster,
         "transfer_map": TransferMap,
@@ -128,6 +128,7 @@ class CrossDomainModel(IndexingEstimator):
         sample_domain: Any = None,
         source_domains: Iterable[Hashable] | None = None,
         sample_weight: Any = None,
+        order: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         columns: Mapping[str, Any] | None = None,
     ) -> Self:
@@ -144,6 +145,8 @@ class CrossDomainModel(IndexingEstimator):
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
             negative for targets, or where labels of targets are NaN or None
         sample_weight : how much each row counts in learning; not read in rows of targets
+        order : in place of names: numbers or dates, or the name of a column that holds them.
+            Domains are then windows along it, `discovered_domains_`; those with labels are sources
         checkpoint : a folder for what is finished of the fit; the same fit with the same folder
             goes on where it was cut off. It stays there until you remove it
         columns : what to do to columns of a data frame, as options of `domindex fit`: "features",
@@ -156,11 +159,17 @@ class CrossDomainModel(IndexingEstimator):
         """
         roles = (sample_domain, source_domains, sample_weight)
         given = FitArguments(X, y, *roles, columns=columns)
+        windows, values = None, None
+        if order is not None:
+            given, windows, values = self._by_order(given, order)
         with (
             StageCache.open(checkpoint) as stages,
             self._copy_to_fit(given, stages) as (model, data),
         ):
             model._fit_data(data)
+            model._windows = windows
+            if windows is not None:
+                model._set_windows(windows, values)
         return self
 
     def _fit_data(self, data: DomainData) -> None:
@@ -188,8 +197,9 @@ class CrossDomainModel(IndexingEstimator):
         sample_domain : a domain name per row, or the name of a column of a data frame
         at : where the rows lie on the map, in place of a domain that rows tell: coordinates
             (index_dim,) of all, (rows, index_dim) of each, or a mapping from the names in
-            `sample_domain`. Each row is then predicted by itself, by those members that need the
-            place of a domain and none of its rows
+            `sample_domain`; of a fit with `order`, a value of it or one per row. Each row is then
+            predicted by itself, by those members that need the place of a domain and none of its
+            rows
         **how : `return_std=True` gives values with their deviations
 
         Examples
@@ -486,6 +496,9 @@ class CrossDomainModel(IndexingEstimator):
                     "sample_domain."
                 )
             given = [given[name] for name in names or [None] * n_rows]
+        elif self._windows is not None and np.ndim(given) < 2:
+            given = self.index_at(given)
+            given = given[0] if len(given) == 1 else given
         try:
             places = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError):

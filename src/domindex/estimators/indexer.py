@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from domindex.arrays import Floats
 from domindex.committee import index_inference, words
 from domindex.committee.committee import Prediction
 from domindex.committee.context import FitContext, Workers, fit_context, one_thread
@@ -31,6 +32,7 @@ from domindex.inputs import DomainData, check_domain_names, order_names
 from domindex.inputs.domain_data import Task, check_inputs_kind
 from domindex.inputs.parameters import MAX_DIMENSIONS, check_running, require_counts, require_texts
 from domindex.inputs.streams import is_stream
+from domindex.inputs.windows import OrderWindows
 from domindex.neural.backbones import as_backbone
 from domindex.neural.settings import Training
 from domindex.persistence.stage_cache import StageCache
@@ -55,12 +57,83 @@ NOTHING_TO_PREDICT = (
 class IndexingEstimator(MappedEstimator):
     """One whose map is drawn in closed form, from inputs alone, and refined by the bound."""
 
+    _parts: ClassVar[dict[str, Any]] = {**MappedEstimator._parts, "windows": OrderWindows}
+    _windows: OrderWindows | None = None  # where domains are windows along an order
+
     index_dim: int
     local_dim: int | None
     effort: str
     network: Network | None
     training: Training | None
     verbose: int
+
+    def name_domains(self, order: Any) -> list[Hashable]:
+        """The window along the order of the fit that each row lies in, for `sample_domain`.
+
+        Rows before the first window, or after the last, are one new domain each.
+
+        Examples
+        --------
+        >>> from domindex import DomainIndexer
+        >>> indexer = DomainIndexer(effort="quick").fit(data.X, order=np.arange(100))
+        >>> len(set(indexer.name_domains([0, 99, 120])))
+        3
+        """
+        return list(self._known_windows().names_of(order))
+
+    def index_at(self, order: Any) -> Floats:
+        """Where the map is at each value of the order of the fit, (values, index_dim).
+
+        In a straight line between the middles of windows, with a jump where they jump; beyond the
+        last window as the last few went on.
+
+        Examples
+        --------
+        >>> from domindex import DomainIndexer
+        >>> indexer = DomainIndexer(effort="quick").fit(data.X, order=np.arange(100))
+        >>> bool((indexer.index_at(np.arange(100)) == indexer.row_index_).all())
+        True
+        """
+        windows, index = self._known_windows(), self.domain_index_
+        return windows.places(order, np.stack([np.asarray(index.find(n)) for n in windows.names]))
+
+    def _known_windows(self) -> OrderWindows:
+        check_is_fitted(self)
+        if self._windows is None:
+            raise InputError(
+                "The model was fitted on named domains, and knows no order. Fit it with order= in "
+                "place of sample_domain."
+            )
+        return self._windows
+
+    def _by_order(self, given: FitArguments, order: Any) -> tuple[FitArguments, OrderWindows, Any]:
+        """The same rows with windows along an order for domains, and the value of each row."""
+        if given.sample_domain is not None or given.source_domains is not None:
+            raise InputError(
+                "order is given, and sample_domain or source_domains too. Pass names of domains, "
+                "or an order of which they are made; windows with labels are then the sources."
+            )
+        if is_beyond_memory(given.X):
+            raise InputError(
+                f"X is a {type(given.X).__name__}, which is read in parts, and windows along an "
+                "order are made of rows in memory. Pass an array or a data frame."
+            )
+        given = take_named(replace(given, sample_domain=order if isinstance(order, str) else None))
+        values = given.sample_domain if isinstance(order, str) else order
+        windows = OrderWindows.fit(given.X, values, given.y)
+        return replace(given, sample_domain=windows.names_of(values)), windows, values
+
+    def _set_windows(self, windows: OrderWindows, values: Any = None) -> None:
+        """What a user can read of domains that were made of an order."""
+        self._windows = windows
+        self.discovered_domains_, self.boundaries_ = windows.table(), windows.boundaries
+        if values is not None:
+            self.row_index_ = self.index_at(values)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if self._windows is not None:
+            self._set_windows(self._windows)
 
     def _fit_context(self, data: DomainData) -> AbstractContextManager[FitContext]:
         """Settings, random generators and progress of a fit, while it runs."""
@@ -163,7 +236,8 @@ class DomainIndexer(IndexingEstimator):
     ----------
     domains_ : domain names
     domain_indices_, domain_angles_, domain_index_std_, domain_index_, landmark_domains_,
-    added_domains_, off_map_domains_, history_, timings_ : as of `CrossDomainClassifier`
+    added_domains_, off_map_domains_, history_, timings_, discovered_domains_, boundaries_,
+    row_index_ : as of `CrossDomainClassifier`
 
     Examples
     --------
@@ -200,6 +274,7 @@ class DomainIndexer(IndexingEstimator):
         y: Any = None,
         *,
         sample_domain: Any = None,
+        order: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Map the domains of these rows.
@@ -210,6 +285,8 @@ class DomainIndexer(IndexingEstimator):
             `CrossDomainClassifier.fit`; a memory-mapped array may be larger than memory
         y : never read; the name of a column of a data frame leaves that column out of the inputs
         sample_domain : a domain name per row, or the name of a column of a data frame
+        order : in place of names, numbers or dates along which domains are made, as of
+            `CrossDomainClassifier.fit`
         checkpoint : a folder for what is finished, as of `CrossDomainClassifier.fit`
 
         Examples
@@ -219,11 +296,17 @@ class DomainIndexer(IndexingEstimator):
         [0, 1, 2, 3, 4]
         """
         given = FitArguments(X, y if isinstance(y, str) else None, sample_domain)
+        windows, values = None, None
+        if order is not None:
+            given, windows, values = self._by_order(replace(given, y=None), order)
         with (
             StageCache.open(checkpoint) as stages,
             self._copy_to_fit(given, stages) as (model, data),
         ):
             model._fit_data(data)
+            model._windows = windows
+            if windows is not None:
+                model._set_windows(windows, values)
         return self
 
     def _check_arguments(self, given: FitArguments) -> DomainData:

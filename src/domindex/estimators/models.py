@@ -75,6 +75,10 @@ class CrossDomainClassifier(CrossDomainModel):
         (80 %), for comparison held_out_mean and thresholded_confidence, support (share of rows
         inside the range of the sources' rows), beyond_experience and reason (where the interval is
         at least that wide)
+    discovered_domains_ : DataFrame, a row a window of a fit with `order`: domain, first, last, and
+        whether something jumps where it begins
+    boundaries_ : the values of `order` with which windows after the first begin
+    row_index_ : (rows, index_dim), the index of every row of such a fit: smooth where drift is
     history_ : DataFrame, a row per epoch and a column per term of the objective
     timings_ : DataFrame, seconds by stage of the fit
     flow_ : which flow was found, and how well it fits; None where no member follows it

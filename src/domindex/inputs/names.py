@@ -30,7 +30,9 @@ def check_domain_names(sample_domain: Any, n_rows: int) -> list[Hashable]:
     if sample_domain is None:
         raise InputError(
             f"sample_domain is missing: there are {n_rows} rows and no domain for any of them. "
-            "Pass one domain name per row, for example sample_domain=table['hospital']."
+            "Pass one domain name per row, for example sample_domain=table['hospital']; or, to fit "
+            "without names, order=, times or numbers along which the rows were drawn. Rows alone "
+            "make no domains: nothing says which cluster of one belongs to which of another."
         )
     names = _as_sequence(sample_domain)
     are_plain = set(map(type, names)) <= {str, int}

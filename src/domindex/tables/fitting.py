@@ -17,7 +17,7 @@ from domindex.cluster import spread_over
 from domindex.datasets import make_domain_graph
 from domindex.errors import ClassNameWarning, DomindexError, InputError
 from domindex.estimators.frames import PreparedFrame
-from domindex.estimators.indexer import DomainIndexer
+from domindex.estimators.indexer import DomainIndexer, IndexingEstimator
 from domindex.estimators.models import MAP, find_method
 from domindex.evaluation import index_correlation
 from domindex.inputs.columns import require_roles
@@ -28,7 +28,7 @@ from domindex.persistence.paths import usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting import report_data, write_run_report
 from domindex.reporting.report import CONTENT_FILE
-from domindex.tables.labels import DomainRule, LabelledRows, classes_as_spelled, label_rows
+from domindex.tables.labels import ORDER, DomainRule, LabelledRows, classes_as_spelled, label_rows
 from domindex.tables.large import Data, is_large, name_of, read_sample
 from domindex.tables.predicting import index_table, predict_table
 from domindex.tables.reading import AnyPath, read_with_notes, write_table
@@ -140,7 +140,7 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
     table, read = read_with_notes(request.data, request.form, **names, open_file=progress.open_file)
     request = request.resolved(list(table.columns))
     require_roles(table.columns, request.roles)
-    rule = DomainRule.fit(table[request.domain], request.domain_by)
+    rule = _domain_rule(table, request)
     if request.method == MAP:
         rows = LabelledRows.without_labels(table, rule.names(table[request.domain]))
     else:
@@ -158,6 +158,18 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
         read = tuple(note.replace(name, "…") for note in read)
     said = (*read, *rows.notes, *notes, *done)
     return FitTable(request, rows, preparation, said, source, rule)
+
+
+def _domain_rule(table: pd.DataFrame, request: FitRequest) -> DomainRule:
+    """How the domain column names domains; for windows along it the inputs are looked at."""
+    column = table[request.domain]
+    if request.domain_by != ORDER:
+        return DomainRule.fit(column, request.domain_by)
+    names = input_names(list(table.columns), request.reserved, request)
+    known = np.zeros(len(table), dtype=bool)
+    if request.target:
+        known = table[list(request.target)].notna().all(axis=1).to_numpy()
+    return DomainRule.along(column, table[names], known)
 
 
 def _announce(table: FitTable, progress: Progress) -> None:
@@ -189,6 +201,7 @@ def _fit(model: Any, table: FitTable, kept: RunCheckpoint | None) -> None:
     inputs = PreparedFrame(table.inputs, table.preparation)
     if isinstance(model, DomainIndexer):
         model.fit(inputs, sample_domain=rows.domains, **stages)
+        model._set_windows(table.rule.order)
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClassNameWarning)  # spelling="exact" asked for them
@@ -199,6 +212,8 @@ def _fit(model: Any, table: FitTable, kept: RunCheckpoint | None) -> None:
             source_domains=rows.sources,
             **stages,
         )
+    if table.rule.order is not None and isinstance(model, IndexingEstimator):
+        model._set_windows(table.rule.order)
 
 
 def _about(table: FitTable, model: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -25,11 +26,14 @@ from domindex.inputs.domain_data import Task
 from domindex.inputs.gate import folded, read_alike
 from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.streams import is_blank, text_of
+from domindex.inputs.windows import OrderWindows
 
 MAX_CLASSES = 20
 """Different whole numbers up to which a target is taken for classes, unless the user says."""
 
 CALENDAR = ("year", "month")
+ORDER = "order"
+"""What `domain_by` is called where domains are windows along the domain column."""
 Spelling = Literal["ask", "merge", "exact"]
 
 
@@ -38,9 +42,10 @@ class DomainRule:
     """How a column names domains."""
 
     # None: by its texts; "year" or "month": by its dates, such as 2004-03; a number: by bands of
-    # that width, each named by its lower end.
+    # that width, each named by its lower end; "order": by windows along it.
     by: str | None = None
     month_first: bool = False  # whether 3/4/2020 is in March
+    windows: Mapping[str, Any] | None = None  # the state of an `OrderWindows`, in plain lists
 
     @classmethod
     def fit(cls, column: pd.Series, by: str | None) -> DomainRule:
@@ -61,6 +66,8 @@ class DomainRule:
     def names(self, column: pd.Series) -> list[str]:
         """The domain of every row, none blank."""
         given = texts_of(column) if self.by is None else []
+        if self.order is not None:
+            return self.order.names_of(_values_in_order(column))
         if self.by in CALENDAR:
             parts = date_parts(column, self.month_first)[:, : 1 + CALENDAR.index(self.by)]
             given = [
@@ -80,11 +87,36 @@ class DomainRule:
         return [name for name in given if name is not None]
 
     @classmethod
+    def along(cls, column: pd.Series, inputs: pd.DataFrame, known: NDArray[np.bool_]) -> DomainRule:
+        """Windows of these inputs along a column of numbers or dates; `known` marks labels."""
+        labels = np.where(known, 1.0, np.nan)
+        state = OrderWindows.fit(inputs, _values_in_order(column), labels).state()
+        plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in state.items()}
+        return cls(ORDER, windows=plain)
+
+    @cached_property
+    def order(self) -> OrderWindows | None:
+        """The windows along the column, where domains are such."""
+        if self.windows is None:
+            return None
+        arrays = {k: np.array(v) if isinstance(v, list) else v for k, v in self.windows.items()}
+        return OrderWindows.from_state(arrays)
+
+    @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> DomainRule:
         by = content.get("by")
+        if by == ORDER and isinstance(content.get("windows"), Mapping):
+            rule = cls(by, windows=content["windows"])
+            assert rule.order is not None  # read here, so that damage is seen
+            return rule
         if not (by is None or by in CALENDAR or (isinstance(by, str) and _width(by) > 0)):
             raise ValueError(f"domains by {by!r}")
         return cls(by, bool(content.get("month_first", False)))
+
+
+def _values_in_order(column: pd.Series) -> Any:
+    """Numbers, or dates as pandas reads them; blank ones are refused where they are used."""
+    return numbers_of(column) if kind_of(column) == "numbers" else column
 
 
 def _width(by: str) -> float:

@@ -50,7 +50,8 @@ class FitRequest(InputRequest, TextFormat):
         Parquet files, a pyarrow dataset, a polars LazyFrame, a Dask data frame
     target : the column to predict, or several for values; none for the method "map"
     domain : the column that names the domain of every row
-    domain_by : "month" or "year" for a domain column of dates, or the width of bands for numbers
+    domain_by : "month" or "year" for a domain column of dates, or the width of bands for
+        numbers, or "order" for windows along it that are found by how inputs change
     sources : the labelled domains; None takes those with a label in any row
     task : "auto" takes texts and few whole numbers for classes
     spelling : what to do with classes that differ in capitals or blanks only: "ask" refuses them,

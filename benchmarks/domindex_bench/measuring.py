@@ -22,6 +22,7 @@ from domindex_bench.suite import choose_names
 RESULTS = Path(__file__).parents[1] / "results"
 DOCS = Path(__file__).parents[2] / "docs"
 MEASUREMENTS = (
+    "any_labels",
     "beyond_memory",
     "bombs",
     "fuzz",

@@ -95,3 +95,11 @@ def test_what_orders_nothing_is_refused(stream, model):
         CrossDomainClassifier().fit(X, truth)
     with pytest.raises(InputError, match="knows no order"):
         DomainIndexer(effort="quick").fit(X, sample_domain=times < 3).index_at(times)
+
+
+def test_a_fit_with_names_forgets_the_order(stream):
+    X, _, times = stream
+    indexer = DomainIndexer(effort="quick", random_state=0).fit(X, order=times)
+    indexer.fit(X, sample_domain=times < 3)
+    assert not hasattr(indexer, "row_index_")
+    assert indexer.domains_ == [False, True]

@@ -167,9 +167,7 @@ class CrossDomainModel(IndexingEstimator):
             self._copy_to_fit(given, stages) as (model, data),
         ):
             model._fit_data(data)
-            model._windows = windows
-            if windows is not None:
-                model._set_windows(windows, values)
+            model._set_windows(windows, values)
         return self
 
     def _fit_data(self, data: DomainData) -> None:

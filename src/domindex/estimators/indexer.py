@@ -123,17 +123,19 @@ class IndexingEstimator(MappedEstimator):
         windows = OrderWindows.fit(given.X, values, given.y)
         return replace(given, sample_domain=windows.names_of(values)), windows, values
 
-    def _set_windows(self, windows: OrderWindows, values: Any = None) -> None:
-        """What a user can read of domains that were made of an order."""
+    def _set_windows(self, windows: OrderWindows | None, values: Any = None) -> None:
+        """What a user can read of domains that were made of an order; nothing of named ones."""
+        for name in ("discovered_domains_", "boundaries_", "row_index_"):
+            self.__dict__.pop(name, None)  # of a fit before
         self._windows = windows
-        self.discovered_domains_, self.boundaries_ = windows.table(), windows.boundaries
-        if values is not None:
-            self.row_index_ = self.index_at(values)
+        if windows is not None:
+            self.discovered_domains_, self.boundaries_ = windows.table(), windows.boundaries
+            if values is not None:
+                self.row_index_ = self.index_at(values)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        if self._windows is not None:
-            self._set_windows(self._windows)
+        self._set_windows(self._windows)
 
     def _fit_context(self, data: DomainData) -> AbstractContextManager[FitContext]:
         """Settings, random generators and progress of a fit, while it runs."""
@@ -304,9 +306,7 @@ class DomainIndexer(IndexingEstimator):
             self._copy_to_fit(given, stages) as (model, data),
         ):
             model._fit_data(data)
-            model._windows = windows
-            if windows is not None:
-                model._set_windows(windows, values)
+            model._set_windows(windows, values)
         return self
 
     def _check_arguments(self, given: FitArguments) -> DomainData:

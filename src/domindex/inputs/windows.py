@@ -46,8 +46,8 @@ class OrderWindows(Saved):
     >>> from domindex.inputs.windows import OrderWindows
     >>> times = np.arange(200.0)
     >>> windows = OrderWindows.fit(np.repeat([[0.0], [9.0]], 100, axis=0), times)
-    >>> len(windows.names), bool(100.0 in windows.starts), len(windows.names_of([0.0, 500.0]))
-    (2, True, 2)
+    >>> bool(100.0 in windows.starts), windows.names_of([500.0])
+    (True, ['after 199'])
     """
 
     starts: Floats  # (windows,) rising: the least value of each

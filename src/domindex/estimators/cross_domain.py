@@ -495,8 +495,13 @@ class CrossDomainModel(IndexingEstimator):
                 )
             given = [given[name] for name in names or [None] * n_rows]
         elif self._windows is not None and np.ndim(given) < 2:
-            given = self.index_at(given)
-            given = given[0] if len(given) == 1 else given
+            in_time = self._places_in_order(given, self._indices.domain_map.index)
+            if len(in_time) not in (1, n_rows):
+                raise InputError(
+                    f"at= has {len(in_time)} values of the order for {n_rows} rows. Pass one for "
+                    "all, or one per row."
+                )
+            return np.broadcast_to(in_time, (n_rows, size))
         try:
             places = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError):

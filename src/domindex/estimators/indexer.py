@@ -26,6 +26,7 @@ from domindex.errors import InputError
 from domindex.estimators.base import Names
 from domindex.estimators.fitted import MappedEstimator, warn_of_collapse
 from domindex.estimators.frames import FitArguments, is_beyond_memory, is_dataset, take_named
+from domindex.geometry import DomainIndex
 from domindex.geometry.domain_geometry import DomainGeometry, scaled_clouds
 from domindex.geometry.off_map import OffMapTest
 from domindex.inputs import DomainData, check_domain_names, order_names
@@ -94,7 +95,11 @@ class IndexingEstimator(MappedEstimator):
         >>> bool((indexer.index_at(np.arange(100)) == indexer.row_index_).all())
         True
         """
-        windows, index = self._known_windows(), self.domain_index_
+        return self._places_in_order(order, self.domain_index_)
+
+    def _places_in_order(self, order: Any, index: DomainIndex) -> Floats:
+        """Of each value of the order on a map of the windows, (values, index_dim)."""
+        windows = self._known_windows()
         return windows.places(order, np.stack([np.asarray(index.find(n)) for n in windows.names]))
 
     def _known_windows(self) -> OrderWindows:

@@ -1,5 +1,7 @@
 """Prices, reasons to be left out, and the table that tells of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -240,3 +242,11 @@ def test_without_a_plain_family_weights_are_those_of_stacking(rows, settings, mo
     monkeypatch.setattr(weighing, "stack", lambda *_, **__: np.array([0.7, 0.3]))
     result = weighed([trial("flow", rows, 0.8), trial("row_centred", rows, 0.8)], rows, settings)
     np.testing.assert_allclose(result.weights, [0.7, 0.3])
+
+
+def test_one_family_alone_draws_no_weight(rows, settings, monkeypatch):
+    """A linear rule beside a kernel that follows a curve is not a mean of families."""
+    monkeypatch.setattr(weighing, "stack", lambda *_, **__: np.array([0.1, 0.9]))
+    linear = trial("raw", rows, 0.8)
+    kernel = replace(linear, candidate=Candidate("raw", KernelLearner()))
+    np.testing.assert_allclose(weighed([linear, kernel], rows, settings).weights, [0.1, 0.9])

@@ -193,10 +193,10 @@ def _towards_prior(
     number of held-out domains: few of these cannot tell which family carries over.
 
     What is not plain keeps its weight: it had to be ahead by a margin. Rows of one source that were
-    held out, and not domains, say what they can of families.
+    held out, and not domains, say what they can of families. One family alone is no mean of them.
     """
     families = [n for n in racing if trials[n].candidate.is_family]
-    if rows.by_rows or not families:
+    if rows.by_rows or len(families) < 2:
         return weights
     share = min(1.0, settings.prior_domains / len(np.unique(rows.domains)))
     is_plain = np.array([trial.candidate.is_plain for trial in trials])

@@ -110,6 +110,8 @@ def _kind(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     """A hint without its arguments, which come second; None is left out of it."""
     if get_origin(hint) in (Union, UnionType):
         (hint,) = (one for one in get_args(hint) if one is not type(None))
+    if alias := getattr(get_origin(hint), "__value__", None):  # of NumPy's from Python 3.12 on
+        hint = alias[get_args(hint)]
     return get_origin(hint) or hint, get_args(hint)
 
 

@@ -115,12 +115,12 @@ def test_gains_are_points_and_three_per_cent_of_an_error_are_one():
 
 def test_a_constant_is_chosen_by_the_others_and_ties_keep_the_default():
     loud = scored("loud", 90.0, risk_margin={0.0: 99.0})
-    mild = scored("mild", 90.0, risk_margin={2.0: 91.0})
+    mild = scored("mild", 90.0, risk_margin={1.0: 91.0})
     still = scored("still", 90.0)
     every = [loud, mild, still]
     assert choose("risk_margin", every) == 0.0
     assert choose("steps", every) == default_of("steps")
-    assert choose_without("loud", every)["risk_margin"] == 2.0
+    assert choose_without("loud", every)["risk_margin"] == 1.0
     assert choose_without("mild", every)["risk_margin"] == 0.0
 
 

@@ -50,7 +50,7 @@ GRID: dict[str, tuple[float, ...]] = {
     "risk_margin": (0.0, 0.25, 0.5, 1.0),
     "prior_domains": (0.0, 1.5, 3.0, 4.5),
     "separability_penalty": (0.0, 0.5, 1.0, 2.0),
-    "range_penalty": (0.0, 1.0, 2.0),
+    "range_penalty": (0.0, 0.5, 1.0, 2.0),
     "move_tolerance": (0.0, 0.03, 1.0),
     "bootstrap": (1, 40),
     "steps": (30, 300),

@@ -115,7 +115,7 @@ def test_the_report_says_what_it_leaves_out(classes):
 def test_a_page_answers_with_it(classes, data):
     served = ServedRun.open(classes, ServeSettings())
     with data.open("rb") as content:
-        answer = served.answer(Upload("patients.csv", ".csv", content, TextFormat()))
+        answer = served.answer(Upload("patients.csv", content, TextFormat()))
     assert len(answer.predictions) == 200
     assert answer.domains["expected"].isna().all()
 

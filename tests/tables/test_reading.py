@@ -291,6 +291,7 @@ def test_commas_between_thousands_are_read_where_a_point_shows_what_they_are(tmp
 def test_a_file_is_left_to_whoever_opened_it(tmp_path):
     """A reader that is thrown away while the file is open warns of it."""
     path = write(tmp_path, "a,b\n1,2\n")
+    gc.collect()  # what other tests left behind
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.MonkeyPatch.context() as patch:

@@ -30,8 +30,10 @@ class ChoiceSettings:
     # over their number, it is the share of the plain weight that is spread alike. R
     separability_penalty: float = 1.0  # of a unit of discriminability that targets have beyond
     # held-out sources, in units of what held-out losses can resolve: it decides ties. R, C
-    range_penalty: float = 2.0  # out of the range of known outputs, per unit of spread: the slope
-    # of a squared error of one spread; not tuned
+    range_penalty: float = (
+        1.0  # out of the range of known outputs, per unit of spread: half the slope
+    )
+    # of a squared error of one spread. R
     move_tolerance: float = 0.03  # AUC by which a representation that moves domains may leave
     # targets easier to separate than raw inputs do, or else is left out; and by which it must
     # leave them harder to, or else pays the penalty of raw inputs; about two standard errors. R

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from domindex.datasets import DomainDataset, load_dataset
 from domindex.datasets.files import DataHome
 from domindex.errors import InputError
-from domindex.estimators.models import METHODS, find_method
+from domindex.estimators.models import MAP, METHODS, find_method
 from domindex.evaluation import graph_auc
 from domindex.persistence.atomic import new_file
 from domindex.reporting.canvas import HEIGHT, WIDTH, new_columns
@@ -100,14 +100,15 @@ def _check_methods(method: Any) -> dict[str, Any]:
                 f"method names {len(given)} methods of which only {', '.join(methods)} can be told "
                 "apart. Pass a mapping from titles to methods."
             )
+    known = [name for name in METHODS if name != MAP]
     for one in methods.values():
-        if one not in METHODS if isinstance(one, str) else not hasattr(one, "domain_graph"):
+        if one not in known if isinstance(one, str) else not hasattr(one, "domain_graph"):
             raise InputError(
-                f"method names {one!r}. Choose from {', '.join(METHODS)}, or pass an estimator "
+                f"method names {one!r}. Choose from {', '.join(known)}, or pass an estimator "
                 "that draws a map, such as a CrossDomainClassifier."
             )
     if not methods:
-        raise InputError(f"method is empty. Name one or more of {', '.join(METHODS)}.")
+        raise InputError(f"method is empty. Name one or more of {', '.join(known)}.")
     return methods
 
 

@@ -115,6 +115,7 @@ def drawn(monkeypatch):
 @pytest.mark.parametrize(
     ("method", "message"),
     [
+        ("map", r"method names 'map'\. Choose from cross-domain, vdi, or pass an estimator"),
         ("vid", r"method names 'vid'\. Choose from cross-domain, vdi, or pass an estimator"),
         (["vdi", DANN()], r"method names DANN\(\).* estimator that draws a map"),
         ([QUICK_VDI, QUICK_VDI], r"only VDIClassifier can be told apart\. Pass a mapping"),

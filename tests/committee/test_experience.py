@@ -57,6 +57,16 @@ def test_domains_alike_are_within_experience():
     assert describe_beyond(model.forecast_) == []
 
 
+def test_of_a_single_row_no_classifier_says_that_it_is_separated():
+    X, y, d, sources = hospitals(0.0)
+    for number in range(10):
+        kept = np.append(np.flatnonzero(d != "h6"), np.flatnonzero(d == "h6")[number])
+        given = {"sample_domain": d[kept], "source_domains": sources}
+        model = CrossDomainClassifier(candidates=PLAIN, effort="quick", random_state=0)
+        reasons = model.fit(X[kept], y[kept], **given).forecast_["reason"]
+        assert not reasons.str.contains("AUC").any()
+
+
 def test_a_new_domain_is_judged_by_its_rows(far):
     X, _, _, _ = hospitals(30.0)
     new = X[:60] - [0.0, 0.0, 40.0]

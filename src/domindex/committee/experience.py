@@ -42,7 +42,7 @@ class Experience(Saved):
     columns: tuple[str, ...]  # their names; empty where predictions do not use them as they are
     held_out_auc: float  # the largest by which a held-out source was separated, in what predicts
     targets: tuple[Hashable, ...]  # names of those whose separability was measured
-    target_aucs: Floats  # (targets,)
+    target_aucs: Floats  # (targets,) at least, as far as their rows can say
 
     @classmethod
     def of(
@@ -90,8 +90,8 @@ class Experience(Saved):
             return Judgement(support, "")
         return Judgement(
             support,
-            f"its rows are separated from the sources' with an AUC of {auc:.2f}; no held-out "
-            f"source reached more than {self.held_out_auc:.2f}",
+            f"its rows are separated from the sources' with an AUC of {auc:.2f} or more; no "
+            f"held-out source reached more than {self.held_out_auc:.2f}",
         )
 
     def _in_words(self, column: int, values: Floats) -> str:

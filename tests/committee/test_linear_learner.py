@@ -40,24 +40,26 @@ def test_classes_are_at_the_minimum_of_the_penalised_mean_loss(rows):
 @pytest.mark.parametrize("is_class", [True, False])
 def test_units_and_repeated_rows_change_nothing(rows, is_class):
     features, labels, values = rows
-    told, n_classes = (labels, 3) if is_class else (values, None)
+    truth, n_classes = (labels, 3) if is_class else (values, None)
     learner = LinearLearner(0.1)
-    once = learner.fit(features, told, n_classes, 0).predict(features)
-    twice = learner.fit(np.tile(features, (2, 1)), np.concatenate([told, told]), n_classes, 0)
+    once = learner.fit(features, truth, n_classes, 0).predict(features)
+    twice = learner.fit(np.tile(features, (2, 1)), np.concatenate([truth, truth]), n_classes, 0)
     np.testing.assert_allclose(twice.predict(features), once, atol=1e-5)
-    other = learner.fit(features * 1000 - 7, told, n_classes, 0).predict(features * 1000 - 7)
+    other = learner.fit(features * 1000 - 7, truth, n_classes, 0).predict(features * 1000 - 7)
     np.testing.assert_allclose(other, once, atol=1e-5)
 
 
 @pytest.mark.parametrize("is_class", [True, False])
 def test_a_weight_is_a_number_of_rows(rows, is_class):
     features, labels, values = rows
-    told, n_classes = (labels, 3) if is_class else (values, None)
+    truth, n_classes = (labels, 3) if is_class else (values, None)
     counts = np.arange(90) % 3
     learner = LinearLearner(0.1)
-    weighted = learner.fit(features, told, n_classes, 0, counts.astype(float))
-    repeated = learner.fit(np.repeat(features, counts, 0), np.repeat(told, counts, 0), n_classes, 0)
-    plain = learner.fit(features, told, n_classes, 0)
+    weighted = learner.fit(features, truth, n_classes, 0, counts.astype(float))
+    repeated = learner.fit(
+        np.repeat(features, counts, 0), np.repeat(truth, counts, 0), n_classes, 0
+    )
+    plain = learner.fit(features, truth, n_classes, 0)
     close = {"rtol": 0, "atol": 1e-3 if is_class else 1e-8}
     np.testing.assert_allclose(weighted.predict(features), repeated.predict(features), **close)
     assert np.abs(weighted.predict(features) - plain.predict(features)).max() > 0.01
@@ -66,10 +68,10 @@ def test_a_weight_is_a_number_of_rows(rows, is_class):
 def test_a_missing_class_has_probability_0_and_the_others_sum_to_1(rows):
     features, labels, _ = rows
     for n_present in (1, 2, 3):
-        told = labels % n_present + 1
-        predicted = LinearLearner().fit(features, told, 5, 0).predict(features)
+        truth = labels % n_present + 1
+        predicted = LinearLearner().fit(features, truth, 5, 0).predict(features)
         assert predicted.shape == (90, 5)
-        absent = np.setdiff1d(np.arange(5), told)
+        absent = np.setdiff1d(np.arange(5), truth)
         assert (predicted[:, absent] == 0).all()
         np.testing.assert_allclose(predicted.sum(axis=1), 1)
 
@@ -83,9 +85,9 @@ def test_a_class_whose_rows_count_for_nothing_is_missing(rows):
 @pytest.mark.parametrize("is_class", [True, False])
 def test_a_constant_feature_says_nothing_even_where_it_varies_later(rows, is_class):
     features, labels, values = rows
-    told, n_classes = (labels, 3) if is_class else (values, None)
+    truth, n_classes = (labels, 3) if is_class else (values, None)
     features[:, 1] = 0.1 + 1e8
-    fitted = LinearLearner().fit(features, told, n_classes, 0)
+    fitted = LinearLearner().fit(features, truth, n_classes, 0)
     moved = features + [0, 1e6, 0, 0]
     np.testing.assert_array_equal(fitted.predict(moved), fitted.predict(features))
     assert np.isfinite(fitted.predict(moved)).all()
@@ -130,14 +132,14 @@ def test_weights_that_are_none_are_refused(rows, weights, word):
 @pytest.mark.parametrize("is_class", [True, False])
 def test_how_a_map_lies_says_nothing_to_a_rule_beside_it(rows, is_class):
     features, labels, values = rows
-    told, n_classes = (labels, 3) if is_class else (values, None)
+    truth, n_classes = (labels, 3) if is_class else (values, None)
     turned = features.copy()
     cosine, sine = np.cos(0.7), np.sin(0.7)
     turned[:, 2:] = features[:, 2:] @ [[cosine, sine], [-sine, cosine]]
 
     def moved_by_turning(learner):
         first, second = (
-            learner.fit(rows, told, n_classes, 0).predict(rows) for rows in (features, turned)
+            learner.fit(rows, truth, n_classes, 0).predict(rows) for rows in (features, turned)
         )
         return np.abs(first - second).max()
 
@@ -149,10 +151,10 @@ def test_how_a_map_lies_says_nothing_to_a_rule_beside_it(rows, is_class):
 def test_a_mixture_predicts_what_is_mixed_of_its_rules(rows, is_class):
     features, labels, values = rows
     labels = np.where(labels == 1, 2, labels)  # a class that is missing stays so
-    told, n_classes = (labels, 3) if is_class else (values, None)
+    truth, n_classes = (labels, 3) if is_class else (values, None)
     mixture = LinearMixture((LinearLearner(1e-3), LinearLearner(1.0)), (0.3, 0.7))
-    fitted = mixture.fit(features, told, n_classes, 0)
-    by_rule = [rule.fit(features, told, n_classes, 0).predict(features) for rule in mixture.rules]
+    fitted = mixture.fit(features, truth, n_classes, 0)
+    by_rule = [rule.fit(features, truth, n_classes, 0).predict(features) for rule in mixture.rules]
     found = fitted.predict(features)
     np.testing.assert_allclose(found, mixture.mixed(np.stack(by_rule), is_class), atol=1e-12)
     assert np.abs(found - by_rule[0]).max() > 0.01

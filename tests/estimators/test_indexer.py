@@ -52,6 +52,8 @@ def test_a_column_of_labels_is_left_out_by_its_name(family, indexer):
     named = clone(indexer).fit(table, "y", sample_domain="site")
     assert list(named.feature_names_in_) == ["a", "b"]
     np.testing.assert_allclose(named.domain_indices_, indexer.domain_indices_, atol=1e-9)
+    along = clone(indexer).fit(table.drop(columns="site"), "y", order=np.arange(len(table)))
+    assert list(along.feature_names_in_) == ["a", "b"]
 
 
 def test_new_domains_are_placed_and_added(family, indexer):

@@ -242,9 +242,9 @@ def test_columns_that_are_missing_alike_are_one_note():
     for values in columns.values():
         values[np.isin(domains, ["c", "d"])] = np.nan
     _, notes, _ = prepared({"x": rng.normal(size=240), **columns}, domains, ["a", "b"])
-    told = [note for note in notes if "missing" in note]
-    assert len(told) == 1
-    assert told[0].startswith("18 columns ('q0', 'q1', 'q2', 'q3', 'q4', …) are missing in much")
+    listed = [note for note in notes if "missing" in note]
+    assert len(listed) == 1
+    assert listed[0].startswith("18 columns ('q0', 'q1', 'q2', 'q3', 'q4', …) are missing in much")
 
 
 def test_a_column_that_one_domain_alone_has_is_said_to_be_that():

@@ -30,17 +30,14 @@ class ChoiceSettings:
     # over their number, it is the share of the plain weight that is spread alike. R
     separability_penalty: float = 1.0  # of a unit of discriminability that targets have beyond
     # held-out sources, in units of what held-out losses can resolve: it decides ties. R, C
-    range_penalty: float = (
-        1.0  # out of the range of known outputs, per unit of spread: half the slope
-    )
-    # of a squared error of one spread. R
+    range_penalty: float = 1.0  # out of the range of known outputs, per unit of spread: half the
+    # slope of a squared error of one spread. R
     move_tolerance: float = 0.03  # AUC by which a representation that moves domains may leave
     # targets easier to separate than raw inputs do, or else is left out; and by which it must
     # leave them harder to, or else pays the penalty of raw inputs; about two standard errors. R
     range_slack: float = 0.05  # of the sources' range, up to which a value is not outside of it
-    most_rows: float = (
-        0.5  # of a domain outside in a column, from which it may be beyond experience
-    )
+    most_rows: float = 0.5  # of a domain outside in a column, from which it may be beyond
+    # experience
     clear_gap: float = 0.5  # discriminability of a target beyond every held-out source's, likewise
     bootstrap: int = 40  # draws of held-out domains over which stacking is averaged; for time
     steps: int = 300  # of stacking in a draw; a third and three times as many change little. R

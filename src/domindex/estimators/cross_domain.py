@@ -53,7 +53,6 @@ from domindex.inputs.messages import preview
 from domindex.inputs.numbers import require_finite_table
 from domindex.inputs.parameters import require_texts
 from domindex.neural.settings import Training
-from domindex.persistence.stage_cache import StageCache
 from domindex.progress import Progress
 from domindex.representations import PlacedRows
 from domindex.representations.base import DomainRows
@@ -159,16 +158,7 @@ class CrossDomainModel(IndexingEstimator):
         """
         roles = (sample_domain, source_domains, sample_weight)
         given = FitArguments(X, y, *roles, columns=columns)
-        windows, values = None, None
-        if order is not None:
-            given, windows, values = self._by_order(given, order)
-        with (
-            StageCache.open(checkpoint) as stages,
-            self._copy_to_fit(given, stages) as (model, data),
-        ):
-            model._fit_data(data)
-            model._set_windows(windows, values)
-        return self
+        return self._fit_along(given, order, checkpoint)
 
     def _fit_data(self, data: DomainData) -> None:
         """Map, candidates, validation, weights, members: the story of a fit."""

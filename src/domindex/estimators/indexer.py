@@ -128,6 +128,21 @@ class IndexingEstimator(MappedEstimator):
         windows = OrderWindows.fit(given.X, values, given.y)
         return replace(given, sample_domain=windows.names_of(values)), windows, values
 
+    def _fit_along(
+        self, given: FitArguments, order: Any, checkpoint: str | os.PathLike[str] | None
+    ) -> Self:
+        """Fit a copy on these rows, with windows along an order for domains where one is given."""
+        windows, values = None, None
+        if order is not None:
+            given, windows, values = self._by_order(given, order)
+        with (
+            StageCache.open(checkpoint) as stages,
+            self._copy_to_fit(given, stages) as (model, data),
+        ):
+            model._fit_data(data)
+            model._set_windows(windows, values)
+        return self
+
     def _set_windows(self, windows: OrderWindows | None, values: Any = None) -> None:
         """What a user can read of domains that were made of an order; nothing of named ones."""
         for name in ("discovered_domains_", "boundaries_", "row_index_"):
@@ -303,16 +318,11 @@ class DomainIndexer(IndexingEstimator):
         [0, 1, 2, 3, 4]
         """
         given = FitArguments(X, y if isinstance(y, str) else None, sample_domain)
-        windows, values = None, None
-        if order is not None:
-            given, windows, values = self._by_order(replace(given, y=None), order)
-        with (
-            StageCache.open(checkpoint) as stages,
-            self._copy_to_fit(given, stages) as (model, data),
-        ):
-            model._fit_data(data)
-            model._set_windows(windows, values)
-        return self
+        return self._fit_along(given, order, checkpoint)
+
+    def _by_order(self, given: FitArguments, order: Any) -> tuple[FitArguments, OrderWindows, Any]:
+        """A column of labels leaves the inputs; windows do not read it."""
+        return super()._by_order(replace(take_named(given), y=None), order)
 
     def _check_arguments(self, given: FitArguments) -> DomainData:
         """All domains play one role, and zeros stand for the labels that nobody reads."""

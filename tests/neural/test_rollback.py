@@ -40,17 +40,12 @@ def run(cpu, rows, settings, line):
     def train(bad, n_steps=60):
         objective = Spoiled(bad)
         batches = BatchSampler(rows, settings, np.random.default_rng(0), line)
-        groups = [Group(list(objective.module.parameters()))]
+        groups = [ParameterGroup(list(objective.module.parameters()), 1.0)]
         phase = Phase("points", objective, groups, batches, n_steps, 0.05)
         Trainer(cpu, settings, [DivergenceAlarm()]).run(phase)
         return objective.module.place.detach()
 
     return train
-
-
-class Group:
-    def __init__(self, parameters):
-        self.parameters, self.rate = parameters, 1.0
 
 
 def test_some_steps_that_are_not_finite_do_not_end_a_training(run):

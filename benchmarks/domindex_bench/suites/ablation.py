@@ -26,6 +26,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "index-adversary": ("adversary: index alone", {"adversary": "index"}),
     "no-adversary": ("no adversary", {"adversary": None}),
     "no-contrast": ("no contrastive loss", {"contrastive_weight": 0.0}),
+    "no-decay": ("what β does to x does not decay", {"motion_decay": 0.0}),
     "at-once": ("all targets from the start", {"admission": 0.0}),
 }
 

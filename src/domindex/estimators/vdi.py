@@ -154,7 +154,7 @@ class VariationalEstimator(MappedEstimator):
         adversary_weight: float = 2.0,
         input_weight: float = 10.0,
         label_weight: float = 1.0,
-        local_weight: float = 0.1,
+        local_weight: float = 0.02,
         entropy_weight: float = 0.1,
         prior_weight: float = 0.1,
         encoding_weight: float = 1.0,
@@ -167,9 +167,10 @@ class VariationalEstimator(MappedEstimator):
         smoothness_weight: float = 0.0,
         strain_weight: float = 0.0,
         pretraining_steps: int = 200,
-        steps: int = 400,
+        steps: int = 800,
         refresh_every: int = 50,
         admission: float = 0.6,
+        motion_decay: float = 4.0,
         batch_size: int = 32,
         learning_rate: float = 1e-3,
         backbone: Any = None,
@@ -202,6 +203,7 @@ class VariationalEstimator(MappedEstimator):
         self.steps = steps
         self.refresh_every = refresh_every
         self.admission = admission
+        self.motion_decay = motion_decay
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.backbone = backbone
@@ -332,7 +334,9 @@ class VariationalEstimator(MappedEstimator):
         neighbors = (3,) if self.geodesics else ()
         how = self.aggregation, neighbors, self.refresh_every
         chance = context.rng, context.torch_rng
-        refresh = IndexRefresh(module, rows, *how, *chance, settings, self.admission)
+        refresh = IndexRefresh(
+            module, rows, *how, *chance, settings, self.admission, self.motion_decay
+        )
         stored = context.load_stage("pretraining")
         if stored is None:
             pretrain(refresh, weights, context.trainer)
@@ -431,7 +435,7 @@ class VariationalEstimator(MappedEstimator):
         optional = [name for name in ("local_dim", "latent_dim") if getattr(self, name) is not None]
         require_counts(self, "width", "steps", "refresh_every", "batch_size", *optional)
         weights = [name for name in self.get_params() if name.endswith("_weight")]
-        require_numbers(self, "pretraining_steps", "admission", *weights)
+        require_numbers(self, "pretraining_steps", "admission", "motion_decay", *weights)
         require_numbers(self, "learning_rate", above_zero=True)
         if self.admission > 1:
             raise InputError(f"admission is {self.admission}. Choose a share from 0 to 1.")
@@ -493,6 +497,7 @@ class VDIClassifier(VariationalEstimator):
     refresh_every : steps between two drawings of the raw index
     admission : share of the steps after which every target takes part in the adversary, nearest to
         the sources first; 0 lets all take part from the start
+    motion_decay : how fast the weights by which β moves x decay to 0, where x stays as it is
     batch_size : rows of each domain in a step
     learning_rate : its peak
     backbone : a frozen `Backbone`, whose features of pictures or signals stand for x

@@ -30,10 +30,11 @@ Terms = dict[str, Tensor]
 
 
 class ParameterGroup(NamedTuple):
-    """Parameters that move at a multiple of the learning rate."""
+    """Parameters that move at a multiple of the learning rate, and perhaps decay towards 0."""
 
     parameters: list[nn.Parameter]
     rate: float
+    decay: float = 0.0  # share of a weight that goes in a step, per unit of learning rate
 
 
 def trainable(parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
@@ -87,7 +88,7 @@ class EagerAdam(Adam):
     """
 
     def __init__(self, params: Iterable[Any], lr: float, betas: tuple[float, float]) -> None:
-        super().__init__(params, lr=lr, betas=betas)
+        super().__init__(params, lr=lr, betas=betas, decoupled_weight_decay=True)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         unwrap(Adam.add_param_group)(self, param_group)
@@ -345,7 +346,11 @@ class Trainer:
 
     def _optimizer(self, phase: Phase) -> Optimizer:
         groups = [
-            {"params": group.parameters, "lr": phase.learning_rate * group.rate}
+            {
+                "params": group.parameters,
+                "lr": phase.learning_rate * group.rate,
+                "weight_decay": group.decay,
+            }
             for group in phase.parameters
             if group.parameters
         ]

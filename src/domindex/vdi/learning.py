@@ -21,10 +21,8 @@ from domindex.neural.settings import TrainingSettings
 from domindex.neural.training import (
     Callback,
     Objective,
-    ParameterGroup,
     Phase,
     Trainer,
-    trainable,
 )
 from domindex.neural.weights import network_state
 from domindex.vdi.adversary import Adversary
@@ -43,7 +41,7 @@ class IndexRefresh(Callback):
     """Draws the raw index from all u every so many steps, and turns it onto the one before.
 
     `admission` is the share of the steps after which all targets take part in the adversary; they
-    join by their `rank`.
+    join by their `rank`. `motion_decay` is how fast what β does to x decays.
     """
 
     module: VariationalModel
@@ -55,6 +53,7 @@ class IndexRefresh(Callback):
     torch_rng: TorchRng
     settings: TrainingSettings
     admission: float = 0.0
+    motion_decay: float = 0.0
     current: DomainMap | None = None
     rank: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
@@ -128,7 +127,7 @@ def _run(
     """A phase in which the index is drawn anew now and then; its averaged module."""
     module, settings = refresh.module.to(trainer.device), refresh.settings
     trainer = Trainer(trainer.device, settings, [*trainer.callbacks, refresh])
-    parameters = [ParameterGroup(trainable(module.parameters()), 1.0)]
+    parameters = module.parameter_groups(refresh.motion_decay)
     batches = refresh.batches(module)
     return trainer.run(Phase(name, objective, parameters, batches, n_steps, settings.learning_rate))
 

@@ -13,7 +13,7 @@ from torch.distributions import Distribution, Normal
 
 from domindex.neural.batches import Batch, DomainFacts
 from domindex.neural.layers import GaussianHead, bounded_scale, mlp, start_small
-from domindex.neural.training import Objective, Terms
+from domindex.neural.training import Objective, ParameterGroup, Terms, trainable
 from domindex.vdi import bound
 from domindex.vdi.adversary import Adversary
 from domindex.vdi.alignments import AffineAlignment
@@ -65,7 +65,8 @@ class EncodingNetwork(nn.Module):
     β chooses an affine map of x that starts at the identity, so that a domain may turn, stretch and
     shift x; what comes out goes with u through hidden layers. The mean has a layer norm: z cannot
     hide its domain by shrinking. Of more than `max_moved` features as many learned combinations
-    are moved.
+    are moved. The motion decays while it is learned (`motion_decay`): a domain is moved no
+    farther than the objective asks.
     """
 
     log_variance = (-8.0, 0.0)
@@ -195,6 +196,14 @@ class VariationalModel(nn.Module):
         Tied, p is q. As a network of its own it starts anywhere, and pulls z to a constant.
         """
         return posterior if self.data_prior is None else self.data_prior(x, u, beta)
+
+    def parameter_groups(self, motion_decay: float) -> list[ParameterGroup]:
+        """All that learns; what β does to x decays."""
+        encoders = [one for one in self.modules() if isinstance(one, EncodingNetwork)]
+        motions = [weight for one in encoders for weight in one.motion.parameters()]
+        moved = set(motions)
+        others = [weight for weight in trainable(self.parameters()) if weight not in moved]
+        return [ParameterGroup(others, 1.0), ParameterGroup(motions, 1.0, motion_decay)]
 
     def predict(self, z: Tensor) -> Distribution:
         """p(y|z): classes, or values with their deviation."""

@@ -10,7 +10,14 @@ from typing import Any
 
 from domindex.errors import InputError
 
-_SHARED = {"index_dim": 2, "width": 512, "latent_dim": 512, "prior": "network", "admission": 0.0}
+_SHARED = {
+    "index_dim": 2,
+    "width": 512,
+    "latent_dim": 512,
+    "prior": "network",
+    "admission": 0.0,
+    "motion_decay": 0.0,
+}
 
 
 def _preset(

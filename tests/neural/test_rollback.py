@@ -7,7 +7,14 @@ from torch import nn
 
 from domindex.errors import TrainingDiverged
 from domindex.neural.batches import BatchSampler
-from domindex.neural.training import DivergenceAlarm, Objective, Phase, Rollback, Trainer
+from domindex.neural.training import (
+    DivergenceAlarm,
+    Objective,
+    ParameterGroup,
+    Phase,
+    Rollback,
+    Trainer,
+)
 
 pytestmark = pytest.mark.usefixtures("_one_thread")
 

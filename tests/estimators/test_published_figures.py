@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domindex import CrossDomainClassifier, CrossDomainRegressor, Training
+from domindex import CrossDomainClassifier, CrossDomainRegressor, Training, VDIClassifier
 from domindex.datasets import load_dataset
 from domindex.evaluation import graph_auc, index_correlation, linear_r2
 
@@ -58,3 +58,23 @@ def test_the_default_regressor_beats_the_paper_and_every_plain_method(paper_data
     assert by_domain[data.target_domains].mean() <= most
     assert linear_r2(model.domain_indices_, data.true_index[:, 0]) >= 0.92
     assert linear_r2(model.domain_indices_, data.true_index[:, 1]) >= 0.60
+
+
+@pytest.mark.parametrize(
+    ("name", "floor"),
+    [
+        pytest.param("dg-15", 0.947, id="dg-15"),
+        pytest.param("circle", 0.85, id="circle", marks=pytest.mark.full),
+    ],
+)
+def test_the_papers_model_reaches_the_papers_figures(paper_data, name, floor):
+    data = load_dataset(name, paper_data)
+    roles = {"sample_domain": data.sample_domain, "source_domains": data.source_domains}
+    model = VDIClassifier(random_state=0).fit(data.X, data.y, **roles)
+    target = ~data.is_source
+    predicted = model.predict(data.X[target], sample_domain=data.sample_domain[target])
+    assert np.mean(predicted == data.y[target]) >= floor
+    if data.graph is not None:
+        assert graph_auc(model.domain_index_, data.graph) >= 0.83
+    else:
+        assert index_correlation(model.domain_indices_, data.true_index) >= 0.97

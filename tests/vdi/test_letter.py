@@ -244,3 +244,24 @@ def test_only_admitted_domains_face_the_adversary(circle):
 def test_a_share_beyond_all_steps_is_refused(circle):
     with pytest.raises(InputError, match=r"admission is 1\.5\. Choose a share from 0 to 1"):
         fitted(circle, admission=1.5)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_can_be_fitted(name):
+    is_class = not name.startswith("tpt")
+    data = make_circle(n_domains=6, n_sources=3, samples_per_domain=20, random_state=0)
+    short = {"pretraining_steps": 2, "steps": 2, "width": 16, "random_state": 0}
+    preset = (VDIClassifier if is_class else VDIRegressor).preset(name, **short)
+    y = data.y if is_class else data.X
+    preset.fit(data.X, y, sample_domain=data.sample_domain, source_domains=data.source_domains)
+    assert len(preset.predict(data.X, sample_domain=data.sample_domain)) == len(data.X)
+
+
+def test_what_an_index_does_to_x_decays_and_nothing_else_does():
+    sizes = model.ModelSizes(n_features=3, local_dim=2, index_dim=2, latent_dim=4, width=8)
+    module = model.VariationalModel(sizes, networks.ClassPredictor(4, 2))
+    others, motions = module.parameter_groups(4.0)
+    assert (others.decay, motions.decay) == (0.0, 4.0)
+    assert motions.parameters == list(module.data_encoder.motion.parameters())
+    listed = [id(weight) for group in (others, motions) for weight in group.parameters]
+    assert sorted(listed) == sorted(map(id, module.parameters()))

@@ -28,7 +28,7 @@ from domindex.neural.backbones import FeatureExtractor
 from domindex.neural.layers import Whitening
 from domindex.representations.base import DomainRows, PlacedRows, Representation
 from domindex.vdi.alignments import Alignment
-from domindex.vdi.model import VariationalModel
+from domindex.vdi.model import AffineEncoding, VariationalModel
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -236,13 +236,22 @@ class VariationalProgram(Program):
         self.module, self.places = _without_whitening(module), places
         self.scale, self.is_class = _scale(indices.scaler), outputs is None
         self.output_scale = None if outputs is None else _scale(outputs)
+        encoder = self.module.data_encoder
+        self.maps: tuple[Tensor, ...] = ()
+        if isinstance(encoder, AffineEncoding):
+            with torch.no_grad():  # ONNX has no exponential of a matrix
+                self.maps = encoder.alignment.maps(places)
 
     def forward(self, X: Tensor, domain: Tensor) -> tuple[Tensor, ...]:
         """Every row as a batch of one, at the index of its domain."""
         offset, scale = self.scale
         x = ((self.behind_gate(X, domain) - offset) / scale)[:, None]
-        found = self.module.infer_indices(x, self.places[domain], sample=False)
-        z = self.module.data_encoder(x, found.u, found.beta).mean[:, 0]
+        encoder = self.module.data_encoder
+        if isinstance(encoder, AffineEncoding):
+            z = encoder.alignment.aligned(x, *(one[domain] for one in self.maps))[0][:, 0]
+        else:
+            found = self.module.infer_indices(x, self.places[domain], sample=False)
+            z = encoder(x, found.u, found.beta).mean[:, 0]
         predicted: Any = self.module.predict(z)
         if self.output_scale is None:
             return (predicted.probs / predicted.probs.sum(dim=1, keepdim=True),)

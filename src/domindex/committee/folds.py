@@ -44,7 +44,7 @@ def plan_folds(
     seed: int,
 ) -> list[Fold]:
     """Near folds: groups of sources, each predicted from the others. Far folds: a source predicted
-    from the half of the other sources that lies farthest from it.
+    from the half of the other sources that lies farthest from it. Both are spread over the map.
 
     `target_rows` says which rows of a domain resemble those of targets, where sources hold more.
     Two sources have near folds only; one has folds of its rows.
@@ -73,14 +73,29 @@ def plan_folds(
         distance = distances.to_nearest(held_out, train)
         return Fold(kind, known, to_predict, held_out, distance)
 
-    groups = np.array_split(rng.permutation(sources), min(settings.near_folds, len(sources)))
-    folds = [make("near", np.setdiff1d(sources, group), group) for group in groups]
+    targets = np.setdiff1d(np.arange(data.n_domains), sources)
+    spread = spread_out(sources, targets if len(targets) else sources, distances)
+    groups = [spread[first :: settings.near_folds] for first in range(settings.near_folds)]
+    folds = [make("near", np.setdiff1d(sources, one), one) for one in groups if len(one)]
     if len(sources) > 2:
-        for held_out in rng.permutation(sources)[: settings.far_folds]:
+        for held_out in spread[: settings.far_folds]:
             others = np.setdiff1d(sources, [held_out])
             order = others[np.argsort(-distances.row(held_out)[others], kind="stable")]
             folds.append(make("far", order[: (len(order) + 1) // 2], np.array([held_out])))
     return folds
+
+
+def spread_out(sources: Ints, targets: Ints, distances: PointDistances) -> Ints:
+    """The sources, the one nearest to a target first, then always the one farthest from all before:
+    the first few of them are spread over the map, and so is every so manieth."""
+    left = distances.to_nearest(sources, targets)
+    first = int(left.argmin())
+    order, gaps = [first], distances.row(sources[first])[sources]
+    while len(order) < len(sources):
+        gaps[order[-1]] = -1.0
+        order.append(int(gaps.argmax()))
+        gaps = np.minimum(gaps, distances.row(sources[order[-1]])[sources])
+    return sources[order]
 
 
 def _row_folds(

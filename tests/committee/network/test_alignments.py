@@ -104,10 +104,10 @@ def test_what_does_not_follow_the_index_does_not_see_it(alignment):
 
 def test_solved_coefficients_move_slowly_and_the_network_of_the_index_fast():
     flow, affine = alignment_along(planted_flow("spin")), AffineAlignment(20, 2, width=8)
-    rates = {id(p): rate for group, rate in flow.parameter_groups() for p in group}
+    rates = {id(p): rate for group, rate, _ in flow.parameter_groups() for p in group}
     assert rates[id(flow.coefficients)] == 0.1
     assert {rates[id(p)] for p in flow.bend.parameters()} == {1.0}
-    rates = {id(p): rate for group, rate in affine.parameter_groups() for p in group}
+    rates = {id(p): rate for group, rate, _ in affine.parameter_groups() for p in group}
     assert {rates[id(p)] for p in affine.network.parameters()} == {2.0}
     assert {rates[id(p)] for p in affine.projection.parameters()} == {1.0}
 

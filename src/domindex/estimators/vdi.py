@@ -170,7 +170,7 @@ class VariationalEstimator(MappedEstimator):
         steps: int = 800,
         refresh_every: int = 50,
         admission: float = 0.6,
-        motion_decay: float = 4.0,
+        motion_decay: float = 2.0,
         batch_size: int = 32,
         learning_rate: float = 1e-3,
         backbone: Any = None,

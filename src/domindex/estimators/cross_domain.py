@@ -162,7 +162,6 @@ class CrossDomainModel(IndexingEstimator):
 
     def _fit_data(self, data: DomainData) -> None:
         """Map, candidates, validation, weights, members: the story of a fit."""
-        data = data.in_canonical_order()
         with self._fit_context(data) as context:
             indices, geometry = self._map_domains(data, context)
             builder = self._committee_builder(data, geometry, indices, context)

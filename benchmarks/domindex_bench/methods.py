@@ -170,14 +170,14 @@ def _needs_graph(dataset: DomainDataset) -> str:
     return "neither a true graph nor a true order of the domains is known"
 
 
-def _needs_task(task: Task, why: str, dataset: DomainDataset) -> str:
+def needs_task(task: Task, why: str, dataset: DomainDataset) -> str:
     return "" if dataset.task == task else f"{why}, and this is {dataset.task}"
 
 
-classes_only = partial(_needs_task, "classification", "it predicts classes")
-_VALUES_ONLY = partial(_needs_task, "regression", "it predicts values")
+classes_only = partial(needs_task, "classification", "it predicts classes")
+_VALUES_ONLY = partial(needs_task, "regression", "it predicts values")
 _RESTORABLE_ONLY = partial(
-    _needs_task, "regression", "normalised rows restore outputs in the units of the inputs"
+    needs_task, "regression", "normalised rows restore outputs in the units of the inputs"
 )
 
 

@@ -96,9 +96,9 @@ def test_labels_reach_u_and_beta(circle, vdi):
     assert not np.allclose(swapped.transform(circle.X), vdi.transform(circle.X))
 
 
-def test_held_in_blocks_u_does_not_hear_of_labels(circle):
+def test_held_still_u_does_not_hear_of_labels(circle):
     first, second = (
-        VDIClassifier(**SHORT, blocks=True).fit(
+        VDIClassifier(**SHORT, index_rate=0.0).fit(
             circle.X, labels, sample_domain=circle.sample_domain, source_domains=[0, 1, 2]
         )
         for labels in (circle.y, 1 - circle.y)
@@ -257,11 +257,14 @@ def test_presets_can_be_fitted(name):
     assert len(preset.predict(data.X, sample_domain=data.sample_domain)) == len(data.X)
 
 
-def test_what_an_index_does_to_x_decays_and_nothing_else_does():
+def test_what_an_index_does_to_x_decays_and_indices_learn_at_a_rate_of_their_own():
     sizes = model.ModelSizes(n_features=3, local_dim=2, index_dim=2, latent_dim=4, width=8)
     module = model.VariationalModel(sizes, networks.ClassPredictor(4, 2))
-    others, motions = module.parameter_groups(4.0)
-    assert (others.decay, motions.decay) == (0.0, 4.0)
+    indices, others, motions = groups = module.parameter_groups(0.1, 4.0)
+    assert [(one.rate, one.decay) for one in groups] == [(0.1, 0.0), (1.0, 0.0), (1.0, 4.0)]
     assert motions.parameters == list(module.data_encoder.motion.parameters())
-    listed = [id(weight) for group in (others, motions) for weight in group.parameters]
+    of_z = {*module.data_encoder.parameters(), *module.predictor.parameters()}
+    assert not of_z & set(indices.parameters)
+    assert of_z == {*others.parameters, *motions.parameters}
+    listed = [id(weight) for group in groups for weight in group.parameters]
     assert sorted(listed) == sorted(map(id, module.parameters()))

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from domindex_bench.figures import map_figures, prediction_figures
-from domindex_bench.methods import Method, some_methods, vdi
+from domindex_bench.methods import Method, needs_task, no_objection, some_methods, vdi
 from domindex_bench.suite import Suite, library_datasets
 from domindex_bench.suites.paper import SUITE as PAPER
 from domindex_bench.tables import by_method
@@ -14,7 +14,8 @@ from domindex_bench.tables import by_method
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "affine": ("z an affine map of x", {"encoder": "affine"}),
     "strain": ("the same, with strain", {"encoder": "affine", "strain_weight": 0.3}),
-    "blocks": ("u and β held still", {"blocks": True}),
+    "blocks": ("u and β held still while z learns", {"index_rate": 0.0}),
+    "one-rate": ("u and β learn as fast as z", {"index_rate": 1.0}),
     "smoothness": ("smoothness", {"smoothness_weight": 1.0}),
     "projection": ("u starts at a projection", {"local_index": "projection"}),
     "geodesics": ("geodesics", {"geodesics": True}),
@@ -30,6 +31,14 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "at-once": ("all targets from the start", {"admission": 0.0}),
 }
 
+ALIKE = {
+    "both-adversaries": partial(needs_task, "regression", "the default has both for classes"),
+    "no-adversary": partial(
+        needs_task, "classification", "the default has none where labels depend on the source"
+    ),
+}
+"""Why a departure is none on some of the datasets."""
+
 SUITE = Suite(
     name="ablation",
     title="The paper's model, one departure at a time",
@@ -39,7 +48,13 @@ SUITE = Suite(
     methods={
         **some_methods("vdi", "vdi-options"),
         **{
-            name: Method(name, title, "a departure", build=partial(vdi, **settings))
+            name: Method(
+                name,
+                title,
+                "a departure",
+                build=partial(vdi, **settings),
+                objection=ALIKE.get(name, no_objection),
+            )
             for name, (title, settings) in VARIANTS.items()
         },
     },

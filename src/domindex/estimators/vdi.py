@@ -154,7 +154,7 @@ class VariationalEstimator(MappedEstimator):
         adversary_weight: float = 2.0,
         input_weight: float = 10.0,
         label_weight: float = 1.0,
-        local_weight: float = 0.02,
+        local_weight: float = 0.05,
         entropy_weight: float = 0.1,
         prior_weight: float = 0.1,
         encoding_weight: float = 1.0,
@@ -163,13 +163,13 @@ class VariationalEstimator(MappedEstimator):
         encoder: str = "network",
         local_index: str = "network",
         geodesics: bool = False,
-        blocks: bool = False,
         smoothness_weight: float = 0.0,
         strain_weight: float = 0.0,
         pretraining_steps: int = 200,
         steps: int = 800,
         refresh_every: int = 50,
         admission: float = 0.6,
+        index_rate: float = 0.1,
         motion_decay: float = 2.0,
         batch_size: int = 32,
         learning_rate: float = 1e-3,
@@ -196,13 +196,13 @@ class VariationalEstimator(MappedEstimator):
         self.encoder = encoder
         self.local_index = local_index
         self.geodesics = geodesics
-        self.blocks = blocks
         self.smoothness_weight = smoothness_weight
         self.strain_weight = strain_weight
         self.pretraining_steps = pretraining_steps
         self.steps = steps
         self.refresh_every = refresh_every
         self.admission = admission
+        self.index_rate = index_rate
         self.motion_decay = motion_decay
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -335,7 +335,14 @@ class VariationalEstimator(MappedEstimator):
         how = self.aggregation, neighbors, self.refresh_every
         chance = context.rng, context.torch_rng
         refresh = IndexRefresh(
-            module, rows, *how, *chance, settings, self.admission, self.motion_decay
+            module,
+            rows,
+            *how,
+            *chance,
+            settings,
+            self.admission,
+            self.index_rate,
+            self.motion_decay,
         )
         stored = context.load_stage("pretraining")
         if stored is None:
@@ -343,7 +350,7 @@ class VariationalEstimator(MappedEstimator):
             context.store_stage("pretraining", refresh.state())
         else:
             refresh.restore(stored)
-        trained = train_model(refresh, weights, adversary, context.trainer, self.blocks)
+        trained = train_model(refresh, weights, adversary, context.trainer)
         return VariationalIndices(scaler, *trained, self.aggregation)
 
     def _describe(self, data: DomainData) -> None:
@@ -435,7 +442,8 @@ class VariationalEstimator(MappedEstimator):
         optional = [name for name in ("local_dim", "latent_dim") if getattr(self, name) is not None]
         require_counts(self, "width", "steps", "refresh_every", "batch_size", *optional)
         weights = [name for name in self.get_params() if name.endswith("_weight")]
-        require_numbers(self, "pretraining_steps", "admission", "motion_decay", *weights)
+        rates = "admission", "index_rate", "motion_decay"
+        require_numbers(self, "pretraining_steps", *rates, *weights)
         require_numbers(self, "learning_rate", above_zero=True)
         if self.admission > 1:
             raise InputError(f"admission is {self.admission}. Choose a share from 0 to 1.")
@@ -490,13 +498,14 @@ class VDIClassifier(VariationalEstimator):
     local_index : "network", or the named option "projection": q(u|x) starts at the directions along
         which the domains differ
     geodesics : a named option: distances between domains along a graph of near ones
-    blocks : a named option: u and β are held still while z learns
     smoothness_weight : a named option: how little predictions may change with a neighbour's β
     strain_weight : a named option: how little the affine map may stretch
     pretraining_steps, steps : of q(u|x) and p(x|u) alone, then of everything
     refresh_every : steps between two drawings of the raw index
     admission : share of the steps after which every target takes part in the adversary, nearest to
         the sources first; 0 lets all take part from the start
+    index_rate : how fast u and β go on learning once z does, as a share of `learning_rate`; 0 holds
+        them where the first phase left them, so that no label reaches them
     motion_decay : how fast the weights by which β moves x decay to 0, where x stays as it is
     batch_size : rows of each domain in a step
     learning_rate : its peak

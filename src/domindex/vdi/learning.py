@@ -41,7 +41,8 @@ class IndexRefresh(Callback):
     """Draws the raw index from all u every so many steps, and turns it onto the one before.
 
     `admission` is the share of the steps after which all targets take part in the adversary; they
-    join by their `rank`. `motion_decay` is how fast what β does to x decays.
+    join by their `rank`. In the objective u and β learn at `index_rate` times the rate of the
+    others, and what β does to x decays by `motion_decay`.
     """
 
     module: VariationalModel
@@ -53,6 +54,7 @@ class IndexRefresh(Callback):
     torch_rng: TorchRng
     settings: TrainingSettings
     admission: float = 0.0
+    index_rate: float = 1.0
     motion_decay: float = 0.0
     current: DomainMap | None = None
     rank: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -90,8 +92,7 @@ class IndexRefresh(Callback):
 
     def before_step(self, phase: Phase, step: int) -> None:
         objective = phase.objective
-        still = isinstance(objective, VariationalObjective) and objective.blocks
-        if step and step % self.every == 0 and not still:
+        if step and step % self.every == 0:
             phase.batches = self.batches(self.module)
         if isinstance(objective, VariationalObjective) and self.admission:
             share = min(1.0, step / (self.admission * phase.n_steps))
@@ -122,12 +123,17 @@ def pretrain(refresh: IndexRefresh, weights: TermWeights, trainer: Trainer) -> N
 
 
 def _run(
-    name: str, objective: Objective, n_steps: int, refresh: IndexRefresh, trainer: Trainer
+    name: str,
+    objective: Objective,
+    n_steps: int,
+    refresh: IndexRefresh,
+    trainer: Trainer,
+    **rates: float,
 ) -> nn.Module:
     """A phase in which the index is drawn anew now and then; its averaged module."""
     module, settings = refresh.module.to(trainer.device), refresh.settings
     trainer = Trainer(trainer.device, settings, [*trainer.callbacks, refresh])
-    parameters = module.parameter_groups(refresh.motion_decay)
+    parameters = module.parameter_groups(**rates)
     batches = refresh.batches(module)
     return trainer.run(Phase(name, objective, parameters, batches, n_steps, settings.learning_rate))
 
@@ -137,15 +143,15 @@ def train_model(
     weights: TermWeights,
     adversary: Adversary | None,
     trainer: Trainer,
-    blocks: bool,
 ) -> tuple[VariationalModel, DomainMap]:
     """Maximise equation 20 after the first phase; the averaged model and its raw index.
 
     No target label is read, and the model of the last step counts.
     """
     module, settings = refresh.module, refresh.settings
-    objective = VariationalObjective(module, weights, adversary, blocks)
-    averaged = _run("objective", objective, settings.steps, refresh, trainer)
+    objective = VariationalObjective(module, weights, adversary)
+    rates = {"index_rate": refresh.index_rate, "motion_decay": refresh.motion_decay}
+    averaged = _run("objective", objective, settings.steps, refresh, trainer, **rates)
     assert isinstance(averaged, VariationalModel)
     _measure_statistics(averaged, refresh.batches(averaged), settings.norm_batches)
     assert refresh.current is not None

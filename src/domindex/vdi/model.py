@@ -176,14 +176,9 @@ class VariationalModel(nn.Module):
         raw_index: Tensor,
         sample: bool = True,
         generator: torch.Generator | None = None,
-        fixed_indices: bool = False,
     ) -> Latents:
-        """Equation 5: q(u,β,z|x), factor by factor.
-
-        With `fixed_indices` u and β enter z at their means, and learn nothing from it.
-        """
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not fixed_indices):
-            indices = self.infer_indices(x, raw_index, sample and not fixed_indices, generator)
+        """Equation 5: q(u,β,z|x), factor by factor."""
+        indices = self.infer_indices(x, raw_index, sample, generator)
         posterior = self.data_encoder(x, indices.u, indices.beta)
         prior = self.encoding_prior(x, indices.u, indices.beta, posterior)
         z = draw(posterior, sample, generator)
@@ -197,13 +192,23 @@ class VariationalModel(nn.Module):
         """
         return posterior if self.data_prior is None else self.data_prior(x, u, beta)
 
-    def parameter_groups(self, motion_decay: float) -> list[ParameterGroup]:
-        """All that learns; what β does to x decays."""
+    def parameter_groups(
+        self, index_rate: float = 1.0, motion_decay: float = 0.0
+    ) -> list[ParameterGroup]:
+        """All that learns: the networks of u and β at `index_rate`; what β does to x decays."""
         encoders = [one for one in self.modules() if isinstance(one, EncodingNetwork)]
         motions = [weight for one in encoders for weight in one.motion.parameters()]
+        parts = (self.data_encoder, self.data_prior, self.predictor)
+        encoding = [weight for part in parts if part is not None for weight in part.parameters()]
+        of_z = set(encoding)
+        indices = [weight for weight in self.parameters() if weight not in of_z]
         moved = set(motions)
-        others = [weight for weight in trainable(self.parameters()) if weight not in moved]
-        return [ParameterGroup(others, 1.0), ParameterGroup(motions, 1.0, motion_decay)]
+        others = [weight for weight in trainable(encoding) if weight not in moved]
+        return [
+            ParameterGroup(trainable(indices), index_rate),
+            ParameterGroup(others, 1.0),
+            ParameterGroup(motions, 1.0, motion_decay),
+        ]
 
     def predict(self, z: Tensor) -> Distribution:
         """p(y|z): classes, or values with their deviation."""
@@ -238,21 +243,16 @@ class PretrainingObjective(Objective):
 
 
 class VariationalObjective(PretrainingObjective):
-    """Equation 20: the bound of equations 9 to 13 less λ_d times the discriminator's, in one loss.
-
-    With `blocks`, a named option, u and β are held where the first phase left them.
-    """
+    """Equation 20: the bound of equations 9 to 13 less λ_d times the discriminator's, one loss."""
 
     def __init__(
         self,
         module: VariationalModel,
         weights: TermWeights,
         adversary: Adversary | None,
-        blocks: bool = False,
     ) -> None:
         super().__init__(module, weights)
         self._adversary = [adversary]
-        self.blocks = blocks
         self.admitted: Tensor | None = None  # (domains,) bool: who takes part in the adversary
 
     def adversary_inputs(self, batch: Batch, latents: Latents) -> tuple[Tensor, DomainFacts]:
@@ -266,14 +266,12 @@ class VariationalObjective(PretrainingObjective):
         return latents.z[here], known
 
     def infer(self, batch: Batch) -> Latents:
-        return self.module.infer(
-            batch.represented, batch.raw_index, True, batch.generator, self.blocks
-        )
+        return self.module.infer(batch.represented, batch.raw_index, True, batch.generator)
 
     def forward(self, batch: Batch, latents: Indices, ramp: float) -> tuple[Tensor, Terms]:
         assert isinstance(latents, Latents)
         predicted = self.module.predict(latents.z[batch.sources])
-        terms = {} if self.blocks else self._index_terms(batch, latents)
+        terms = self._index_terms(batch, latents)
         terms["label_prediction"] = bound.label_prediction(batch.labels, predicted)
         terms["encoding_divergence"] = bound.encoding_divergence(latents)
         if self.adversary is not None:

@@ -19,7 +19,7 @@ from domindex.vdi.settings import Weights
 
 def contrastive_loss(
     projections: Tensor,
-    max_points: int = 1024,
+    max_points: int = 512,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     """ℓ = −log( exp sim(h_ki, h_kj) / Σ_{m≠k,n} exp sim(h_ki, h_mn) ), j = i + 1 mod b, averaged.

@@ -16,6 +16,7 @@ _SHARED = {
     "latent_dim": 512,
     "prior": "network",
     "admission": 0.0,
+    "index_rate": 1.0,
     "motion_decay": 0.0,
 }
 

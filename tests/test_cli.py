@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from domindex.cli import app
@@ -93,11 +94,27 @@ def fit(folder, *more, data="data.csv", out="run"):
 
 @pytest.mark.parametrize(
     "command",
-    ["fit", "predict", "index", "add", "report", "demo", "datasets"],
+    get_command(app).commands,
 )
-def test_every_command_shows_an_example(command):
+def test_every_command_shows_an_example_and_answers_a_script(command):
     shown = run(command, "--help").stdout
     assert f"Example:\n    domindex {command}" in shown
+    assert ("--json" in shown) == (command != "serve"), "which prints an address and no result"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("domindex sc", "score"),
+        ("domindex score --un", "--untrusted"),
+        ("domindex map --ord", "--order"),
+    ],
+)
+def test_a_shell_completes_commands_and_options(typed, offered):
+    asked = {"_DOMINDEX_COMPLETE": "complete_bash", "COMP_WORDS": typed}
+    asked["COMP_CWORD"] = str(len(typed.split()) - 1)
+    result = CliRunner().invoke(app, [], prog_name="domindex", env=asked)
+    assert result.stdout.split() == [offered]
 
 
 def test_a_table_is_fitted_predicted_and_mapped(place, table, tmp_path):
@@ -153,6 +170,9 @@ def test_predictions_can_go_to_standard_output_or_parquet(place, tmp_path):
     out = tmp_path / "p.parquet"
     assert run("predict", place / "run", place / "data.csv", "--out", out).exit_code == 0
     assert len(pd.read_parquet(out)) == result.stdout.count("\n") - 1
+    result = run("predict", place / "run", place / "data.csv", "--out", "-", "--json")
+    found = json.loads(result.stdout)["predictions"]
+    assert pd.DataFrame(found)["outcome"].tolist() == pd.read_parquet(out)["outcome"].tolist()
 
 
 def test_nothing_is_written_over_without_force(place, tmp_path):

@@ -1,4 +1,5 @@
-"""Pages that teach: their code runs, their links lead somewhere, their pictures are there."""
+"""Pages that teach: their links lead somewhere, their pictures are there. Their code is run by
+tests/test_readers.py."""
 
 import ast
 import os
@@ -10,11 +11,9 @@ import pytest
 import yaml
 
 from domindex import reporting
-from domindex.errors import PreparationWarning
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-OURS = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCED = re.compile(r"^(```+).*?^\1", re.DOTALL | re.MULTILINE)
 
@@ -35,20 +34,6 @@ def place_of(link, page):
     path = (page.parent / link).resolve() if link else page
     notebook = path.with_suffix(".ipynb")
     return notebook if path.suffix == ".md" and notebook.exists() else path
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["trust.md", pytest.param("coming_from.md", marks=pytest.mark.full)]
-)
-@pytest.mark.filterwarnings("ignore::domindex.errors.PreparationWarning")
-def test_the_code_of_a_page_runs_in_order(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert issubclass(PreparationWarning, UserWarning)
-    names = {}
-    for code in OURS.findall((DOCS / name).read_text(encoding="utf-8")):
-        exec(compile(code, name, "exec"), names)
-    assert "model" in names
 
 
 @pytest.mark.parametrize("page", [*pages(), ROOT / "README.md"], ids=lambda page: page.name)

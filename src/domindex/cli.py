@@ -6,6 +6,7 @@ Libraries are imported inside the commands, so that asking for help is quick.
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 import math
 import shlex
@@ -14,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STANDARD_OUTPUT = "-"
+Work = TypeVar("Work", bound=Callable[..., None])
 
 app = typer.Typer(
     help="A map of your data's domains, and predictions in the ones without labels.",
@@ -53,16 +55,26 @@ def one_line_errors(run: Path | None = None) -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-def command(work: Callable[..., None]) -> Callable[..., None]:
-    """A function as a command of its name, with its errors as one line."""
+def command(*shared: Callable[..., None]) -> Callable[[Work], Work]:
+    """A function as a command of its name, which takes the options of `shared` as well, with its
+    errors as one line."""
 
-    @wraps(work)
-    def run(**given: Any) -> None:
-        fits = (given["resume"] or given["out"]) if "resume" in given else None
-        with one_line_errors(fits), _reading(given.get("untrusted", False)):
-            work(**given)
+    def register(work: Work) -> Work:
+        @wraps(work)
+        def run(**given: Any) -> None:
+            fits = (given["resume"] or given["out"]) if "resume" in given else None
+            with one_line_errors(fits), _reading(given.get("untrusted", False)):
+                work(**given)
 
-    return app.command()(run)
+        named: tuple[Callable[..., None], ...] = (work, *shared)
+        every = [inspect.signature(one, eval_str=True).parameters for one in named]
+        asked = [one for part in every for one in part.values() if one.kind is not one.VAR_KEYWORD]
+        run.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in asked}
+        app.command()(run)
+        return work
+
+    return register
 
 
 def _reading(untrusted: bool) -> AbstractContextManager[None]:
@@ -136,39 +148,50 @@ def options(version: Annotated[bool, Version] = False) -> None:
     """A map of your data's domains, and predictions in the ones without labels."""
 
 
-@command
-def fit(
-    data: Annotated[File, DATA] = None,
-    target: Annotated[Names, option("Column to predict, or several by commas.")] = None,
+def text_options(
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    untrusted: Untrusted = False,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Of every command that reads a table."""
+
+
+def fit_options(
     domain: DomainColumn = None,
     domain_by: DomainBy = None,
     order: Order = None,
-    sources: Annotated[Names, option("Labelled domains.  [default: those with any label]")] = None,
     features: Features = None,
     exclude: Exclude = None,
     key: Key = None,
     categorical: Categorical = None,
     keep_columns: KeepColumns = None,
     dates: Dates = False,
-    task: Annotated[str, option("auto, classification or regression.")] = "auto",
-    spelling: Annotated[str, option("Classes Yes and yes: ask, merge or exact.")] = "ask",
     missing: Missing = "impute",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
     na: Na = None,
-    out: RunOut = Path("run"),
     seed: Seed = 0,
-    effort: Annotated[Text, option("quick or full.  [default: full]")] = None,
-    method: Method = "cross-domain",
     config: Config = None,
     report: WithReport = True,
-    dask: Annotated[Text, option("Address of a Dask scheduler to work on.")] = None,
     share: Share = False,
-    untrusted: Untrusted = False,
-    force: Force = False,
+) -> None:
+    """Of the commands that fit a table."""
+
+
+@command(fit_options, text_options)
+def fit(
+    data: Annotated[File, DATA] = None,
+    target: Annotated[Names, option("Column to predict, or several by commas.")] = None,
+    sources: Annotated[Names, option("Labelled domains.  [default: those with any label]")] = None,
+    task: Annotated[str, option("auto, classification or regression.")] = "auto",
+    spelling: Annotated[str, option("Classes Yes and yes: ask, merge or exact.")] = "ask",
+    out: RunOut = Path("run"),
+    effort: Annotated[Text, option("quick or full.  [default: full]")] = None,
+    method: Method = "cross-domain",
+    dask: Annotated[Text, option("Address of a Dask scheduler to work on.")] = None,
     resume: Annotated[File, option("Go on with the fit of this run.", metavar="RUN")] = None,
-    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """Map the domains of a table, and learn to predict where there are no labels.
 
@@ -183,49 +206,24 @@ def fit(
       domindex fit readings.csv --target fault --order time
       domindex fit --resume run
     """
-    given = dict(locals())
-    from domindex.tables import FitRequest, fit_table, read_settings, resume_table
+    own = {"data": data, "target": target, "sources": sources, "task": task, "spelling": spelling}
+    own |= {"effort": effort, "method": method}
+    from domindex.tables import fit_table, resume_table
 
+    named = given["domain"] or given["order"]
     if resume is not None:
-        if data is not None or target or domain is not None:
+        if data is not None or target or named:
             raise InputError("--resume RUN goes on as the run was asked for. Leave out the rest.")
         run = resume_table(resume, progress=True, dask=dask)
-    elif data is None or not target or (domain or order) is None:
+    elif data is None or not target or not named:
         raise InputError("Give DATA, --target and --domain or --order, or --resume RUN.")
     else:
-        asked = _options(FitRequest, given) | _domains(domain, order, domain_by)
-        asked["settings"] = None if config is None else read_settings(config)
-        how: dict[str, Any] = {"out": out, "report": report, "dask": dask, "force": force}
-        run = fit_table(**asked, **how, progress=True, checkpoint=True)
-    _answer_run(as_json, run)
+        run = fit_table(**_fit_request(given | own), out=out, dask=dask, checkpoint=True)
+    _answer_run(run, given["as_json"])
 
 
-@command
-def map(
-    data: Annotated[Path, DATA],
-    domain: DomainColumn = None,
-    domain_by: DomainBy = None,
-    order: Order = None,
-    features: Features = None,
-    exclude: Exclude = None,
-    key: Key = None,
-    categorical: Categorical = None,
-    keep_columns: KeepColumns = None,
-    dates: Dates = False,
-    missing: Missing = "impute",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    na: Na = None,
-    out: RunOut = Path("map"),
-    seed: Seed = 0,
-    config: Config = None,
-    report: WithReport = True,
-    share: Share = False,
-    untrusted: Untrusted = False,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
+@command(fit_options, text_options)
+def map(data: Annotated[Path, DATA], out: RunOut = Path("map"), **given: Any) -> None:
     """Map the domains of a table without labels; nothing is predicted.
 
     Columns that hold labels are inputs too, unless you leave them out (--exclude). `domindex
@@ -236,29 +234,22 @@ def map(
       domindex map readings.csv --domain station --exclude alarm --out map
       domindex index map --out map.csv
     """
-    given = dict(locals())
-    from domindex.tables import FitRequest, fit_table, read_settings
+    from domindex.tables import fit_table
 
-    asked = _options(FitRequest, given) | {"method": "map"} | _domains(domain, order, domain_by)
-    asked["settings"] = None if config is None else read_settings(config)
-    _answer_run(as_json, fit_table(**asked, out=out, report=report, force=force, progress=True))
+    run = fit_table(**_fit_request(given | {"data": data, "method": "map"}), out=out)
+    _answer_run(run, given["as_json"])
 
 
-@command
+@command(text_options)
 def predict(
     run: RunFolder,
     data: Annotated[Path, DATA],
     out: TableOut = "predictions.csv",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
     keep: Annotated[Names, option("Columns to stand beside predictions, by commas.")] = None,
     escape: Annotated[
         bool, option("Put ' before texts that a spreadsheet would run.", "--escape-formulas")
     ] = False,
-    untrusted: Untrusted = False,
-    force: Force = False,
-    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """Predict every row of a table; domains never seen are placed on the map first.
 
@@ -270,29 +261,25 @@ def predict(
     Example:
       domindex predict run patients.csv --out predictions.parquet
     """
-    given = dict(locals())
-    from domindex.tables import TextFormat, predict_table
+    from domindex.tables import predict_table
 
-    how = _options(TextFormat, given) | {"out": _file(out), "force": force, "escape": escape}
-    result = predict_table(run, data, keep=_names(keep or []), progress=True, **how)
-    where = out if result.table is None else _print_table(result.table, out)
+    how = _text_request(given, _file(out)) | {"escape": escape, "keep": _names(keep or [])}
+    result = predict_table(run, data, **how)
+    as_json, table = given["as_json"], result.table
     about = {name: getattr(result, name) for name in ("new_domains", "off_map", "notes")}
     about = {"out": out, "rows": result.n_rows, **about}
-    said = f"Predictions: {where} ({result.summary()})"
-    _answer(as_json and out != STANDARD_OUTPUT, about, said, err=True)
+    if table is not None and out == STANDARD_OUTPUT:
+        about["predictions"] = table.to_dict("records")
+    where = out if as_json or table is None else _print_table(table, out)
+    _answer(as_json, about, f"Predictions: {where} ({result.summary()})", err=True)
 
 
-@command
+@command(text_options)
 def score(
     run: RunFolder,
     data: Annotated[Path, Argument(help="Table with labels that turned up later.")],
     out: TableOut = STANDARD_OUTPUT,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    untrusted: Untrusted = False,
-    force: Force = False,
-    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """Compare predictions with labels, by domain, beside what was forecast.
 
@@ -300,29 +287,22 @@ def score(
     Example:
       domindex score run followup.csv
     """
-    given = dict(locals())
-    from domindex.tables import TextFormat, score_table
+    from domindex.tables import score_table
 
-    how = _options(TextFormat, given) | {"out": _file(out), "force": force}
-    result = score_table(run, data, progress=True, **how)
-    if not as_json:
+    result = score_table(run, data, **_text_request(given, _file(out)))
+    if not given["as_json"]:
         _print_table(result.table.round(4), out)
     about = {"overall": result.overall, "domains": result.table.to_dict("records")}
-    _answer(as_json, about, f"Scores: {result.summary()}", err=True)
+    _answer(given["as_json"], about, f"Scores: {result.summary()}", err=True)
 
 
-@command
+@command(text_options)
 def index(
     run: RunFolder,
     data: Annotated[File, Argument(help="Table whose new domains are placed as well.")] = None,
     out: TableOut = "index.csv",
     graph: Annotated[File, option("GraphML to write: domains joined to their nearest.")] = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    untrusted: Untrusted = False,
-    force: Force = False,
-    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """Write the map: coordinates, uncertainty and nearest neighbours of every domain.
 
@@ -332,11 +312,11 @@ def index(
     Example:
       domindex index run --out map.csv --graph map.graphml
     """
-    given = dict(locals())
-    from domindex.tables import TextFormat, index_table
+    from domindex.tables import index_table
 
-    how = _options(TextFormat, given) | {"out": None if as_json else _file(out), "force": force}
-    result = index_table(run, data, graph=graph, progress=True, **how)
+    as_json = given["as_json"]
+    how = _text_request(given, None if as_json else _file(out))
+    result = index_table(run, data, graph=graph, **how)
     if graph is not None:
         typer.echo(f"Graph: {graph}", err=True)
     where = "" if as_json else _print_table(result.table, out)
@@ -344,17 +324,12 @@ def index(
     _answer(as_json, about, f"Map: {where} ({len(result.table)} domains)", err=True)
 
 
-@command
+@command(text_options)
 def add(
     run: RunFolder,
     data: Annotated[Path, Argument(help="CSV or Parquet with rows of new domains.")],
     out: Annotated[File, option("Folder of the new run.  [default: RUN, with --force]")] = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    untrusted: Untrusted = False,
-    force: Force = False,
-    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """Add the new domains of a table to a run, without fitting it again.
 
@@ -366,17 +341,15 @@ def add(
       domindex add run today.csv --out run-today
       domindex add run today.csv --force
     """
-    given = dict(locals())
-    from domindex.tables import TextFormat, add_table
+    from domindex.tables import add_table
 
-    how = _options(TextFormat, given) | {"out": out, "force": force}
-    result = add_table(run, data, progress=True, **how)
+    result = add_table(run, data, **_text_request(given, out))
     folder, plural = result.run.folder, "" if len(result.table) == 1 else "s"
     about = {"run": folder, "domains": result.table.to_dict("records"), "off_map": result.off_map}
-    _answer(as_json, about, f"Run: {folder} ({len(result.table)} domain{plural} added)")
+    _answer(given["as_json"], about, f"Run: {folder} ({len(result.table)} domain{plural} added)")
 
 
-@command
+@command()
 def report(run: RunFolder, as_json: AsJson = False) -> None:
     """Write the report of a run again.
 
@@ -390,7 +363,7 @@ def report(run: RunFolder, as_json: AsJson = False) -> None:
     _answer(as_json, {"report": written}, f"Report: {written}")
 
 
-@command
+@command()
 def serve(
     run: RunFolder,
     host: Annotated[str, option("Address; others than loopback are open to all.")] = "127.0.0.1",
@@ -415,7 +388,7 @@ def serve(
     serve_run(run, host=host, port=port, max_upload=max_upload, allow_hosts=names)
 
 
-@command
+@command()
 def demo(
     out: Annotated[Path, option("Folder of everything it writes.")] = Path("demo"),
     seed: Seed = 0,
@@ -441,7 +414,7 @@ def demo(
     _answer(as_json, about, f"{result.summary()}\n{where}")
 
 
-@command
+@command()
 def datasets(
     name: Annotated[Text, Argument(help="One to load and describe.")] = None,
     data_home: DataHome = None,
@@ -465,7 +438,7 @@ def datasets(
     _answer(as_json, about, f"{dataset!r}\n{dataset.description}")
 
 
-@command
+@command()
 def figures(
     dataset: Annotated[str, Argument(help="A dataset of the paper.")],
     out: Annotated[Path, option("Folder of the figures.")] = Path("figures"),
@@ -521,20 +494,33 @@ def _known(value: Any) -> Any:
     return None if unknown or type(value).__name__ == "NAType" else value
 
 
-def _domains(domain: str | None, order: str | None, domain_by: str | None) -> dict[str, str]:
-    """Which column makes the domains, where an order does; nothing else is asked for then."""
-    if order is None:
-        if domain is None:
-            raise InputError("Give --domain, or --order to make domains of times or numbers.")
-        return {}
-    if domain is not None or domain_by is not None:
-        raise InputError(
-            "--order makes the domains itself, and --domain or --domain-by is given too. Give one."
-        )
-    return {"domain": order, "domain_by": "order"}
+def _fit_request(given: dict[str, Any]) -> dict[str, Any]:
+    """What `fit_table` is asked for; where an order makes the domains, it is asked for alone."""
+    from domindex.tables import FitRequest, read_settings
+
+    asked = _options(FitRequest, given)
+    if given["order"] is not None:
+        if given["domain"] is not None or given["domain_by"] is not None:
+            raise InputError(
+                "--order makes the domains itself, and --domain or --domain-by is given too. "
+                "Give one."
+            )
+        asked |= {"domain": given["order"], "domain_by": "order"}
+    elif given["domain"] is None:
+        raise InputError("Give --domain, or --order to make domains of times or numbers.")
+    if given["config"] is not None:
+        asked["settings"] = read_settings(given["config"])
+    return asked | {"report": given["report"], "force": given["force"], "progress": True}
 
 
-def _answer_run(as_json: bool, run: Any) -> None:
+def _text_request(given: dict[str, Any], out: Path | None) -> dict[str, Any]:
+    """What a function that reads a table is asked for, and where it writes."""
+    from domindex.tables import TextFormat
+
+    return _options(TextFormat, given) | {"out": out, "force": given["force"], "progress": True}
+
+
+def _answer_run(run: Any, as_json: bool) -> None:
     """What was written, and where."""
     drawn = "" if run.report is None else f"\nReport: {run.report}"
     about = {"run": run.folder, "report": run.report, **run.about}

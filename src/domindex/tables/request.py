@@ -42,7 +42,7 @@ SECTIONS = {"training": Training, "network": Network}
 class FitRequest(InputRequest, TextFormat):
     """What `fit_table` was asked for: its arguments, and the options of `domindex fit`.
 
-    A new option is a field here and a parameter of that name in `domindex.cli.fit`, no more.
+    A new option is a field here and a parameter of that name in `domindex.cli`, no more.
 
     Attributes
     ----------

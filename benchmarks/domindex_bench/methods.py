@@ -208,6 +208,30 @@ def _boosting(task: Task, seed: int) -> Any:
     return MultiOutputRegressor(HistGradientBoostingRegressor(random_state=seed))
 
 
+def _catboost(task: Task, seed: int) -> Any:
+    module = _booster_module("catboost")
+    kind = module.CatBoostClassifier if task == "classification" else module.CatBoostRegressor
+    model = kind(random_seed=seed, verbose=False, allow_writing_files=False, thread_count=1)
+    return model if task == "classification" else MultiOutputRegressor(model)
+
+
+def _lightgbm(task: Task, seed: int) -> Any:
+    module = _booster_module("lightgbm")
+    kind = module.LGBMClassifier if task == "classification" else module.LGBMRegressor
+    model = kind(random_state=seed, verbose=-1, n_jobs=1)
+    return model if task == "classification" else MultiOutputRegressor(model)
+
+
+def _booster_module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(
+            f"This part of the benchmark needs {name}, which is not installed. Install it with: "
+            "pip install 'domindex[boosting]'"
+        ) from None
+
+
 @dataclass(frozen=True)
 class PlainModel:
     """A model of scikit-learn, and what it becomes with each aid."""
@@ -217,6 +241,7 @@ class PlainModel:
     make: Callable[[Task, int], Any]
     seeded: bool = False
     objection: Objection = no_objection
+    package: str | None = None
 
     def bare(self, dataset: DomainDataset, seed: int, **aids: Any) -> Any:
         return baselines.PlainBaseline(self.make(dataset.task, seed), **aids)
@@ -239,7 +264,13 @@ class PlainModel:
 
     def methods(self) -> Iterator[Method]:
         """The model as it is, and with each aid."""
-        plain = partial(Method, group="plain", seeded=self.seeded, objection=self.objection)
+        plain = partial(
+            Method,
+            group="plain",
+            seeded=self.seeded,
+            objection=self.objection,
+            package=self.package,
+        )
         varied = partial(plain, variant=True)
         means = partial(self.bare, with_domain_means=True)
         rows = partial(self.bare, representation="row_standardised")
@@ -260,6 +291,12 @@ PLAIN = (
     PlainModel("knn", "5 nearest neighbours", _neighbors),
     PlainModel("boosting", "Gradient boosting", _boosting),
 )
+
+EXTRA_PLAIN = (
+    PlainModel("catboost", "CatBoost", _catboost, seeded=True, package="catboost"),
+    PlainModel("lightgbm", "LightGBM", _lightgbm, seeded=True, package="lightgbm"),
+)
+BOOSTERS = tuple(model.name for model in EXTRA_PLAIN)
 
 
 def _all_methods() -> Iterator[Method]:
@@ -307,6 +344,8 @@ def _all_methods() -> Iterator[Method]:
         )
     for model in PLAIN:
         yield from model.methods()
+    for model in EXTRA_PLAIN:
+        yield next(model.methods())
 
 
 METHODS = {method.name: method for method in _all_methods()}

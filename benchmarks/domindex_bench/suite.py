@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SUITES = (
     "paper",
     "real",
+    "real2",
     "two-domains",
     "pictures",
     "compcars",

@@ -48,6 +48,7 @@ SEED = 0
 
 GRID: dict[str, tuple[float, ...]] = {
     "risk_margin": (0.0, 0.25, 0.5, 1.0),
+    "move_margin": (0.0, 0.05, 0.1, 0.25),
     "prior_domains": (0.0, 1.5, 3.0, 4.5),
     "separability_penalty": (0.0, 0.5, 1.0, 2.0),
     "range_penalty": (0.0, 0.5, 1.0, 2.0),

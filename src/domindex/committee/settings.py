@@ -26,6 +26,8 @@ class ChoiceSettings:
     smoothing: float = 0.02  # share of probabilities spread over all classes: no mistake decides
     risk_margin: float = 0.25  # standard errors of its gain on the best plain candidate that any
     # other pays, widened for few held-out domains as Student's quantile is. R
+    move_margin: float = 0.1  # share of its loss that what moves whole domains pays: how far it is
+    # right to move them shows in sources, and targets lie further. R, T
     prior_domains: float = 3.0  # held-out domains that the equal mean of plain families counts for:
     # over their number, it is the share of the plain weight that is spread alike. R
     separability_penalty: float = 1.0  # of a unit of discriminability that targets have beyond

@@ -247,7 +247,7 @@ def _penalties(
     outside: Floats,
     settings: ChoiceSettings,
 ) -> Floats:
-    """(trials,) a margin for risk, for separable targets, and for values out of range."""
+    """(trials,) for risk, for moving domains, for separable targets, for values out of range."""
     losses = np.stack([rows.by_domain(trial.losses) for trial in trials])
     n_domains = losses.shape[1]
     means = np.array([trial.loss(rows) for trial in trials])
@@ -257,10 +257,13 @@ def _penalties(
     if n_domains > 1:
         errors = (losses - losses[best_plain]).std(axis=1, ddof=1) / np.sqrt(n_domains)
     at_risk = np.array([not trial.candidate.is_plain for trial in trials])
+    kinds = [representation_named(trial.candidate.representation) for trial in trials]
+    moves = np.array([kind.moves_domains for kind in kinds])
     few = 1.0 if rows.by_rows else small_sample(n_domains)
     gaps = np.array([_gap(trial, separability, settings.move_tolerance) for trial in trials])
     return (
         settings.risk_margin * few * at_risk * errors
+        + settings.move_margin * moves * means
         + settings.separability_penalty * resolution(rows, means[best]) * gaps
         + settings.range_penalty * outside
     )

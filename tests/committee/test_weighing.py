@@ -57,13 +57,22 @@ def row_of(result, name):
 
 def test_who_is_not_plain_pays_the_standard_error_of_its_gain(rows, settings):
     plain = trial("raw", rows, 0.8)
-    moved = trial("domain_centred", rows, [0.99, 0.6, 0.99, 0.6, 0.99, 0.6])
-    result = weighed([plain, moved], rows, settings)
-    gains = rows.by_domain(moved.losses) - rows.by_domain(plain.losses)
+    other = trial("row_centred", rows, [0.99, 0.6, 0.99, 0.6, 0.99, 0.6])
+    result = weighed([plain, other], rows, settings)
+    gains = rows.by_domain(other.losses) - rows.by_domain(plain.losses)
     few = small_sample(N_DOMAINS)
     expected = settings.risk_margin * few * gains.std(ddof=1) / np.sqrt(N_DOMAINS)
-    assert row_of(result, "linear on domain_centred")["penalty"] == pytest.approx(expected)
+    assert row_of(result, "linear on row_centred")["penalty"] == pytest.approx(expected)
     assert row_of(result, "linear on raw")["penalty"] == 0.0
+
+
+def test_who_moves_domains_pays_a_share_of_its_loss(rows, settings):
+    trials = [trial("raw", rows, 0.8), trial("domain_centred", rows, 0.9)]
+    penalties = [
+        row_of(weighed(trials, rows, each), "linear on domain_centred")["penalty"]
+        for each in (settings, replace(settings, move_margin=0.0))
+    ]
+    assert penalties[0] - penalties[1] == pytest.approx(settings.move_margin * trials[1].loss(rows))
 
 
 def test_a_clear_gain_outweighs_its_penalty(rows, settings):

@@ -24,9 +24,9 @@ class ChoiceSettings:
     separability_folds: int = 2  # of each kind, in which held-out sources are separated
     penalties: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of linear rules: decades
     smoothing: float = 0.02  # share of probabilities spread over all classes: no mistake decides
-    risk_margin: float = 0.25  # standard errors of its gain on the best plain candidate that any
+    risk_margin: float = 0.5  # standard errors of its gain on the best plain candidate that any
     # other pays, widened for few held-out domains as Student's quantile is. R
-    move_margin: float = 0.1  # share of its loss that what moves whole domains pays: how far it is
+    move_margin: float = 0.05  # share of its loss that what moves whole domains pays: how far it is
     # right to move them shows in sources, and targets lie further. R, T
     prior_domains: float = 3.0  # held-out domains that the equal mean of plain families counts for:
     # over their number, it is the share of the plain weight that is spread alike. R

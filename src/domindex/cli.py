@@ -246,6 +246,9 @@ def predict(
     data: Annotated[Path, DATA],
     out: TableOut = "predictions.csv",
     keep: Annotated[Names, option("Columns to stand beside predictions, by commas.")] = None,
+    cost: Annotated[
+        Names, option("What it costs to miss a class, others 1: ill=5; by commas.")
+    ] = None,
     escape: Annotated[
         bool, option("Put ' before texts that a spreadsheet would run.", "--escape-formulas")
     ] = False,
@@ -264,6 +267,7 @@ def predict(
     from domindex.tables import predict_table
 
     how = _text_request(given, _file(out)) | {"escape": escape, "keep": _names(keep or [])}
+    how["costs"] = dict(_cost(one) for one in _names(cost or []))
     result = predict_table(run, data, **how)
     as_json, table = given["as_json"], result.table
     about = {name: getattr(result, name) for name in ("new_domains", "off_map", "notes")}
@@ -279,20 +283,25 @@ def score(
     run: RunFolder,
     data: Annotated[Path, Argument(help="Table with labels that turned up later.")],
     out: TableOut = STANDARD_OUTPUT,
+    by: Annotated[str | None, option("Column whose groups of rows are compared instead.")] = None,
     **given: Any,
 ) -> None:
     """Compare predictions with labels, by domain, beside what was forecast.
 
+    With --by, by the groups of a column, in domains that are no sources.
+
     \b
     Example:
       domindex score run followup.csv
+      domindex score run followup.csv --by sex
     """
     from domindex.tables import score_table
 
-    result = score_table(run, data, **_text_request(given, _file(out)))
+    result = score_table(run, data, by=by, **_text_request(given, _file(out)))
     if not given["as_json"]:
         _print_table(result.table.round(4), out)
-    about = {"overall": result.overall, "domains": result.table.to_dict("records")}
+    rows = "domains" if by is None else "groups"
+    about = {"overall": result.overall, rows: result.table.to_dict("records")}
     _answer(given["as_json"], about, f"Scores: {result.summary()}", err=True)
 
 
@@ -474,6 +483,15 @@ def _names(texts: list[str]) -> list[str]:
     """Names by commas, of an option given once or more; in quotes they may hold commas."""
     rows = csv.reader(texts, skipinitialspace=True)
     return [name.strip() for row in rows for name in row if name.strip()]
+
+
+def _cost(text: str) -> tuple[str, float]:
+    """The class and the number of CLASS=NUMBER."""
+    name, _, number = text.rpartition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        raise InputError(f"--cost is {text!r}. Write CLASS=NUMBER, such as ill=5.") from None
 
 
 def _answer(as_json: bool, content: dict[str, Any], text: str, *, err: bool = False) -> None:

@@ -171,3 +171,16 @@ def test_a_state_comes_back_and_a_damaged_one_is_refused(held_out_of):
             Forecaster.from_state(forecaster.state() | {name: value})
     with pytest.raises(ValueError, match="are no numbers"):
         Forecaster.from_state(forecaster.state() | {"spread": np.inf})
+
+
+def test_a_domain_that_was_held_out_twice_counts_once(held_out_of):
+    accuracies = np.linspace(0.6, 0.9, N_DOMAINS)
+    rows, predicted = family(held_out_of, accuracies, np.full(N_DOMAINS, 0.8))
+    as_pairs = replace(rows, part_domains=rows.part_domains // 2)
+    once, twice = (
+        Forecaster.fit(predicted, np.zeros(len(predicted)), one) for one in (rows, as_pairs)
+    )
+    assert twice.freedom == once.freedom - N_DOMAINS / 2
+    told = [one.predict(predicted[:N_ROWS], np.zeros(N_ROWS), 1.0) for one in (once, twice)]
+    assert told[1]["expected"] == told[0]["expected"]
+    assert told[1]["high"] - told[1]["low"] > told[0]["high"] - told[0]["low"]

@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from domindex.cli import app
 from domindex.datasets import make_seasonal
 from domindex.errors import InputError
 from domindex.tables import fit_table, index_table, predict_table
@@ -24,6 +26,25 @@ def test_classes_come_with_their_probabilities(classes, data, table):
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
     likeliest = np.array(["ill", "well"])[chances.argmax(axis=1)]
     assert predicted["outcome"].tolist() == likeliest.tolist()
+
+
+def test_a_class_that_is_dear_to_miss_is_said_more_often(classes, values, data, tmp_path):
+    plain = predict_table(classes, data).table
+    dear = predict_table(classes, data, costs={"ill": 4}).table
+    chances = plain[["p(ill)", "p(well)"]].to_numpy()
+    np.testing.assert_array_equal(dear[["p(ill)", "p(well)"]].to_numpy(), chances)
+    assert ((dear["outcome"] == "ill") == (4 * chances[:, 0] >= chances[:, 1])).all()
+    asked = ["predict", classes.folder, data, "--out", tmp_path / "p.csv", "--cost", "ill=4"]
+    assert CliRunner().invoke(app, list(map(str, asked))).exit_code == 0
+    assert pd.read_csv(tmp_path / "p.csv")["outcome"].tolist() == dear["outcome"].tolist()
+    refused = CliRunner().invoke(app, list(map(str, [*asked[:-1], "ill", "--force"])))
+    assert "Write CLASS=NUMBER, such as ill=5." in refused.output
+    with pytest.raises(InputError, match=r"Costs name 'sick'; the classes are 'ill', 'well'\."):
+        predict_table(classes, data, costs={"sick": 4})
+    with pytest.raises(InputError, match="Give numbers above 0"):
+        predict_table(classes, data, costs={"ill": 0})
+    with pytest.raises(InputError, match="this run predicts values"):
+        predict_table(values, data, costs={"ill": 4})
 
 
 def test_predictions_are_the_models_own_whatever_the_order_of_the_rows(values, table, tmp_path):

@@ -160,3 +160,23 @@ def test_a_plain_model_stands_beside_where_one_predicts(data, followup, classes,
         )
     assert expected["plain"].tolist() == expected["accuracy"].tolist()
     assert "plain" not in score_table(classes, tmp_path / "late.csv").table  # a network alone
+
+
+def test_groups_of_a_column_are_compared_in_domains_that_are_no_sources(
+    classes, followup, tmp_path
+):
+    rng = np.random.default_rng(1)
+    late = followup.assign(sex=rng.choice(["f", "m"], len(followup)))
+    late.to_csv(tmp_path / "late.csv", index=False)
+    scores = score_table(classes, tmp_path / "late.csv", by="sex")
+    assert set(scores.table) >= {"sex", "rows", "accuracy", "auc", "said(ill)", "said(well)"}
+    predicted = predict_table(classes, tmp_path / "late.csv").table["outcome"].to_numpy()
+    is_source = late["site"].isin(classes.predictor().source_domains_).to_numpy()
+    own = ~is_source & (late["sex"] == "f").to_numpy()
+    found = scores.table.set_index("sex").loc["f"]
+    assert found["rows"] == own.sum()
+    assert found["accuracy"] == pytest.approx((predicted == late["outcome"].to_numpy())[own].mean())
+    assert found["said(ill)"] == pytest.approx((predicted[own] == "ill").mean())
+    assert scores.overall["accuracy"] == pytest.approx(scores.table["accuracy"].mean())
+    with pytest.raises(InputError, match="no column 'age'"):
+        score_table(classes, tmp_path / "late.csv", by="age")

@@ -491,8 +491,13 @@ class Forecaster(Saved):
         slopes = [0.0, settings.signal_penalty / own_unit, settings.distance_penalty]
         precision = design.T @ design + np.diag(n_parts * np.array(slopes))
         coefficients = np.linalg.solve(precision, design.T @ (quality - signal))
-        residuals = quality - signal - design @ coefficients
-        freedom = n_parts - 1 + settings.prior_domains
+        # A part is judged by what the others say of it; near and far ones of a domain count once.
+        covariance = np.linalg.inv(precision)
+        leverage = np.einsum("ij,jk,ik->i", design, covariance, design)
+        tiny = np.finfo(np.float64).eps
+        residuals = (quality - signal - design @ coefficients) / np.maximum(1 - leverage, tiny)
+        n_domains = len(np.unique(rows.part_domains))
+        freedom = n_domains - 1 + settings.prior_domains
         prior = settings.prior_domains * settings.prior_spread**2
         threshold, ignorance = np.nan, None
         if is_class:
@@ -507,8 +512,8 @@ class Forecaster(Saved):
             centre,
             scale,
             coefficients,
-            np.linalg.inv(precision),
-            float(np.sqrt((residuals @ residuals + prior) / freedom)),
+            covariance * n_parts / n_domains,
+            float(np.sqrt((n_domains * np.mean(residuals**2) + prior) / freedom)),
             freedom,
             float(quality.mean()),
             threshold,

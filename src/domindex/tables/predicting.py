@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -26,7 +26,7 @@ from domindex.inputs.columns import InputChanges, require_roles
 from domindex.inputs.messages import preview
 from domindex.inputs.names import look_alikes
 from domindex.inputs.preparation import MIN_SHARED, PreparedInputs
-from domindex.inputs.streams import Part
+from domindex.inputs.streams import Part, text_of
 from domindex.persistence.atomic import check_free, check_free_file, new_file
 from domindex.persistence.paths import read_bounded, usable_path
 from domindex.progress import Progress, show_progress
@@ -87,6 +87,7 @@ def predict_table(
     *,
     out: AnyPath | None = None,
     keep: Sequence[str] = (),
+    costs: Mapping[str, float] | None = None,
     force: bool = False,
     progress: bool = False,
     escape: bool = False,
@@ -102,6 +103,8 @@ def predict_table(
     out : a CSV or Parquet file to write as well; it must be named where data is read in parts
     keep : columns of the data that stand beside the predictions, as they are. The `key` of the fit
         always does
+    costs : what it costs to miss a class, such as {"ill": 5}; 1 for others. The class with the
+        largest probability times cost is predicted; probabilities stay as they are
     force : replace a file that is there
     progress : draw bars on standard error
     escape : put an apostrophe before texts that a spreadsheet would take for formulas
@@ -119,6 +122,7 @@ def predict_table(
         TextFormat(**form).over(run.form),
         columns_to_keep(run, keep),
     )
+    factors = cost_factors(model, costs or {})
     with show_progress(progress) as shown:
         if is_large(data):
             if out is None:
@@ -129,10 +133,11 @@ def predict_table(
             stream = open_stream(data, said, [run.domain])
             require_roles(stream.columns, _named(run, model, kept))
             rows = StreamedTable.of_model(model, stream, run.domain, spell=True, others=tuple(kept))
-            return _predict_parts(run, model, rows, out, shown, force=force, escape=escape)
+            how: dict[str, Any] = {"force": force, "escape": escape, "factors": factors}
+            return _predict_parts(run, model, rows, out, shown, **how)
         table = read_rows(run, model, data, said, shown, kept)
         places = model.place_domains(table.inputs, sample_domain=table.domains, forecast=False)
-        predicted = predict_rows(run, model, table, places, shown)
+        predicted = predict_rows(run, model, table, places, shown, factors)
         off_map = say_off_map(places, shown)
     known = set(model.domains_)
     new = [str(name) for name in order_names(table.domains) if name not in known]
@@ -255,15 +260,22 @@ def coordinates_of(places: pd.DataFrame) -> Floats:
 
 
 def predict_rows(
-    run: Run, model: Any, rows: TableRows, places: pd.DataFrame, progress: Progress
+    run: Run,
+    model: Any,
+    rows: TableRows,
+    places: pd.DataFrame,
+    progress: Progress,
+    factors: Floats | float = 1.0,
 ) -> pd.DataFrame:
-    """Predictions domain by domain, in the order of the rows; `places` are those of the domains."""
+    """Predictions domain by domain, in the order of the rows; `places` are those of the domains,
+    and `factors` those of the classes, by what it costs to miss one."""
     groups, parts = list(group_rows(rows.domains, len(rows.domains))), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OffMapWarning)  # the column says it
         for name, members in progress.each("predicting", groups):
             domain = [name] * len(members)
-            parts.append(predicted_columns(model, rows.some(members), domain, run.targets))
+            inputs = rows.some(members)
+            parts.append(predicted_columns(model, inputs, domain, run.targets, factors))
     order = np.concatenate([members for _, members in groups])
     predicted = pd.concat(parts).iloc[np.argsort(order)].set_axis(rows.kept.index)
     ways = distances_to_sources(model.domain_index_, model.source_domains_, coordinates_of(places))
@@ -272,13 +284,33 @@ def predict_rows(
     return _beside(run.domain, rows.domains, predicted, of_domains, rows.kept)
 
 
+def cost_factors(model: Any, costs: Mapping[str, float]) -> Floats | float:
+    """(classes,) what it costs to miss each; 1 where nothing is said."""
+    if not costs:
+        return 1.0
+    if model.task_ != "classification":
+        raise InputError("Costs are of classes, and this run predicts values. Leave them out.")
+    names = [text_of(one) for one in model.classes_.tolist()]
+    unknown = [name for name in costs if name not in names]
+    if unknown:
+        raise InputError(f"Costs name {preview(unknown)}; the classes are {preview(names)}.")
+    factors = np.array([float(costs.get(name, 1.0)) for name in names])
+    if not (np.isfinite(factors).all() and (factors > 0).all()):
+        raise InputError(f"Costs are {dict(costs)}. Give numbers above 0, such as ill=5.")
+    return factors
+
+
 def predicted_columns(
-    model: Any, inputs: PreparedInputs, domain: Sequence[Any], targets: Sequence[str]
+    model: Any,
+    inputs: PreparedInputs,
+    domain: Sequence[Any],
+    targets: Sequence[str],
+    factors: Floats | float = 1.0,
 ) -> pd.DataFrame:
     """The class and the probability of each, or values and their deviations."""
     if model.task_ == "classification":
         chances = model.predict_proba(inputs, sample_domain=domain)
-        columns = {targets[0]: model.classes_[chances.argmax(axis=1)]}
+        columns = {targets[0]: model.classes_[(chances * factors).argmax(axis=1)]}
         columns |= {f"p({name})": column for name, column in zip(model.classes_, chances.T)}
         return pd.DataFrame(columns)
     mean, deviation = model.predict(inputs, sample_domain=domain, return_std=True)
@@ -314,6 +346,7 @@ def _predict_parts(
     *,
     force: bool,
     escape: bool,
+    factors: Floats | float,
 ) -> TablePredictions:
     """Predict all rows of a stream into a file, which appears complete or not at all.
 
@@ -333,7 +366,7 @@ def _predict_parts(
         def predict(part: Part) -> tuple[pd.DataFrame, InputChanges]:
             frame, names, given = rows.read(part)
             inputs = model._preparation.apply(frame)
-            predicted = predicted_columns(model, inputs, names, run.targets)
+            predicted = predicted_columns(model, inputs, names, run.targets, factors)
             kept = {name: given.column(name).to_pandas() for name in rows.others}
             kept = pd.DataFrame(kept, index=predicted.index)
             return _beside(run.domain, names, predicted, of_domains, kept), inputs.changes

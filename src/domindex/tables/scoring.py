@@ -43,8 +43,10 @@ class TableScores:
     table : a row a domain, the worst first: its role, rows with a label, figures, and beside them
         the accuracy or error of the plain model among those that predict (plain), if one does, and
         what the run had forecast (expected, low, high) and whether that held, where its method
-        forecasts
-    overall : means over domains that are no sources, or over all where there are sources only
+        forecasts. Or a row a group of rows, where one was asked for by a column: rows and figures,
+        and the share of rows of which each class was said
+    overall : means over domains that are no sources, or over all where there are sources only; of
+        groups, means over these
     notes : what was left out
 
     Examples
@@ -69,6 +71,7 @@ def score_table(
     run: Run | AnyPath,
     data: AnyPath,
     *,
+    by: str | None = None,
     out: AnyPath | None = None,
     force: bool = False,
     progress: bool = False,
@@ -80,6 +83,8 @@ def score_table(
     ----------
     run : a run, or its folder
     data : a file with the domain, the inputs and the target; rows without a label are left out
+    by : a column, such as sex, by whose values rows are compared instead, in domains that are no
+        sources: whether predictions are as good for one group of people as for another
     out : a CSV or Parquet file to write the table of scores to as well
     force : replace a file that is there
     progress : draw bars on standard error
@@ -99,7 +104,9 @@ def score_table(
         how["texts"] = [run.domain]
         table, read = read_with_notes(data, said, **how)
         table = as_fitted(table, model)
-        require_roles(table.columns, {"target": run.targets, "domain": [run.domain]})
+        groups = [] if by is None else [by]
+        roles = {"target": run.targets, "domain": [run.domain], "groups": groups}
+        require_roles(table.columns, roles)
         labels = read_labels(table, run.targets, run.about["task"])
         if not labels.known.any():
             raise InputError(
@@ -114,23 +121,28 @@ def score_table(
         if model.task_ == "classification":  # classes as texts, like the model's own
             texts, spelled = as_classes([text_of(one) for one in given.tolist()], _classes(model))
             given, notes = np.array(texts), [*notes, *spelled]
-        forecasts = model._forecast_column is not None
+        forecasts = by is None and model._forecast_column is not None
         if set(rows.domains) <= set(model.source_domains_):
             notes.append(
                 "All of these domains are sources: the model has learned from their labels, so the "
                 "figures say little of how well it predicts elsewhere."
                 + (" The forecast is what to go by." if forecasts else "")
             )
-        if not forecasts:
+        if model._forecast_column is None:
             notes.append(f"{type(model).__name__} makes no forecasts, so none stand beside these.")
-        scored = _by_domain(run, model, rows, given, shown)
+        if by is None:
+            scored = _by_domain(run, model, rows, given, shown)
+        else:
+            scored = _by_group(run, model, rows, given, known[by])
         few = scored["rows"] < MIN_SHARED
-        figures = [name for name in FIGURES if name in scored]
+        unnamed = ("domain", "role", "rows", "expected", "low", "high", "as_forecast", by)
+        figures = [name for name in scored if name not in unnamed]
         if run.is_shared and few.any():
             held = ["as_forecast"] if forecasts else []
             scored = scored.astype({"rows": "Int64", **dict.fromkeys(held, object)})
             scored.loc[few, ["rows", *figures, *held]] = None
-            domains = "1 domain" if few.sum() == 1 else f"{few.sum()} domains"
+            what = "domain" if by is None else "group"
+            domains = f"1 {what}" if few.sum() == 1 else f"{few.sum()} {what}s"
             notes.append(
                 f"Hid the figures of {domains} with fewer than {MIN_SHARED} labels: the run is "
                 "shared."
@@ -139,8 +151,9 @@ def score_table(
             shown.say(f"note: {note}")
     if out is not None:
         write_table(scored, out, overwrite=force)
-    others = scored[scored["role"] != "source"]
-    means = (others if len(others) else scored)[figures].drop(columns="bias", errors="ignore")
+    others = scored[scored["role"] != "source"] if by is None else scored
+    means = (others if len(others) else scored)[[n for n in figures if n in FIGURES]]
+    means = means.drop(columns="bias", errors="ignore")
     return TableScores(scored, {name: float(means[name].mean()) for name in means}, tuple(notes))
 
 
@@ -176,6 +189,28 @@ def _by_domain(
                 held = None if role == "source" else bool(low <= figures[best] <= high)
                 record |= {"expected": expected, "low": low, "high": high, "as_forecast": held}
             records.append(record)
+    order = {"by": best, "ascending": best == "accuracy"}
+    return pd.DataFrame(records).sort_values(**order, kind="stable", ignore_index=True)
+
+
+def _by_group(
+    run: Run, model: Any, rows: TableRows, labels: NDArray, values: pd.Series
+) -> pd.DataFrame:
+    """A row a value of a column, the worst first; of domains that are no sources, if there are."""
+    predicted = predicted_columns(model, rows.inputs, rows.domains, run.targets)
+    is_source = np.isin(np.array(rows.domains, dtype=object), model.source_domains_)
+    counts = is_source.all() | ~is_source
+    of_rows, records = [text_of(one) for one in values.tolist()], []
+    for value, members in group_rows(of_rows, len(of_rows)):
+        own = members[counts[members]]
+        if not len(own):
+            continue
+        figures = _figures(model, predicted.iloc[own], labels[own], run.targets)
+        if model.task_ == "classification":
+            said = predicted.iloc[own, 0]
+            figures |= {f"said({name})": float((said == name).mean()) for name in model.classes_}
+        records.append({str(values.name): value, "rows": len(own), **figures})
+    best = "accuracy" if model.task_ == "classification" else "error"
     order = {"by": best, "ascending": best == "accuracy"}
     return pd.DataFrame(records).sort_values(**order, kind="stable", ignore_index=True)
 

@@ -437,10 +437,10 @@ def ways_apart(
 class ForecastSettings:
     """What a forecast believes before any domain was held out."""
 
-    signal_penalty: float  # ridge penalty of the slope, per held-out domain; set on the real suite
+    signal_penalty: float  # ridge penalty of the slope, per held-out domain; set on the real suites
     prior_spread: float  # of domains about a forecast: accuracy, or log error; stated, not tuned
     probability: float = 0.8  # of the intervals; a definition
-    distance_penalty: float = 0.3  # as `signal_penalty`
+    distance_penalty: float = 1.0  # as `signal_penalty`
     prior_domains: float = 3.0  # how many domains that belief counts for; not tuned
     farthest: float = 3.0  # standard deviations beyond which a trend is not continued; not tuned
     share_of_agreement: float = 0.5  # exponent of disagreement; set on the real suite

@@ -21,6 +21,10 @@ def test_a_row_with_two_outputs_errs_by_the_sum_of_both_squares():
     assert squared_error([[0.0, 0.0], [1.0, 1.0]], [[1.0, 2.0], [1.0, 1.0]]) == 2.5
 
 
+def test_texts_are_compared_whether_they_are_objects_or_not():
+    assert accuracy(["no", "yes"], np.array(["no", "no"], dtype=object)) == 0.5
+
+
 def test_each_domain_is_scored_by_its_own_rows():
     scores = scores_by_domain([1, 1, 0, 0], [1, 0, 1, 0], STATES)
     assert scores == {"NY": 1.0, "WA": pytest.approx(1 / 3)}

@@ -160,12 +160,19 @@ def accuracy(y: Any, predicted: Any) -> float:
             f"y has shape {truth.shape}, but accuracy counts one class per row. "
             "Pass 1-D classes; squared_error scores several outputs."
         )
-    if (truth.dtype.kind in "US") != (guess.dtype.kind in "US"):
+    if _holds_texts(truth) != _holds_texts(guess):
         raise InputError(
             f"y holds {truth.dtype} and predicted {guess.dtype}, which can never be equal. "
             "Spell classes the same way in both."
         )
     return float((truth == guess).mean())
+
+
+def _holds_texts(classes: NDArray) -> bool:
+    """Also as objects, which pandas makes of texts."""
+    if classes.dtype == object:
+        return all(isinstance(one, str) for one in classes)
+    return classes.dtype.kind in "US"
 
 
 def squared_error(y: Any, predicted: Any) -> float:

@@ -27,7 +27,8 @@ def rows():
 
 
 def test_they_are_known_by_name():
-    assert list_predictors() == [*NAMES, "boosted_linear", "convolutional", "neighbours"]
+    further = ["boosted_linear", "convolutional", "neighbours", "catboost", "lightgbm"]
+    assert list_predictors() == [*NAMES, *further]
     for name in NAMES:
         assert isinstance(PREDICTORS[name], Learner)
         assert PREDICTORS[name].name == name
@@ -78,7 +79,8 @@ def test_what_is_no_learner_is_not_registered():
     for wrong in (object(), "linear"):
         with pytest.raises(InputError, match="cannot be registered"):
             register_predictor(wrong)
-    assert list_predictors() == [*NAMES, "boosted_linear", "convolutional", "neighbours"]
+    further = ["boosted_linear", "convolutional", "neighbours", "catboost", "lightgbm"]
+    assert list_predictors() == [*NAMES, *further]
 
 
 def test_a_learner_of_ones_own_is_a_value():

@@ -15,7 +15,7 @@ from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, temper
 from domindex.committee.learners.base import PREDICTORS, Learner, Predictor
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.settings import ChoiceSettings
-from domindex.errors import PredictorError
+from domindex.errors import InputError, PredictorError
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.neighbors import PointDistances
 from domindex.inputs import DomainData
@@ -29,6 +29,7 @@ from domindex.representations.base import Raw
 from domindex.representations.flow import FlowAligned
 
 NETWORK = "network"  # a predictor that aligns rows itself
+BOOSTERS = "boosters"  # beside the default's candidates, what needs a package that is an extra
 ENCODED = "encoded"  # z of the network as features: no `Representation`, for it has seen labels
 
 
@@ -77,7 +78,7 @@ class Candidate:
 
 
 def list_candidates(
-    requested: Sequence[tuple[str, Any]] | None,
+    requested: Sequence[tuple[str, Any]] | str | None,
     representation: str,
     predictor: Any,
     data: DomainData,
@@ -86,13 +87,14 @@ def list_candidates(
     *,
     has_backbone: bool = False,
 ) -> list[Candidate]:
-    """Pairs that were asked for, or every predictor on every representation that makes sense.
+    """Pairs that were asked for, or every predictor on every representation that makes sense; with
+    `BOOSTERS` those too that need an extra, where it is installed.
 
     The network is tried along the flow; with a backbone, which needs rows of the inputs' shape, on
     raw inputs or what was asked for.
     """
     given_to_network = Raw.name if has_backbone else FlowAligned.name
-    if requested is not None:
+    if requested is not None and not isinstance(requested, str):
         pairs = [(name, _learner(choice, data)) for name, choice in requested]
         named = [name for name, learner in pairs if learner is None]
         given = [Candidate(name, learner) for name, learner in pairs]
@@ -110,7 +112,7 @@ def list_candidates(
             names = [name for name in names if representation_named(name).keeps_grid]
         given = [Candidate(name, learner) for name in names]
         return _settled(given, given_to_network, geometry, settings)
-    given = _all_of(names, settings, data)
+    given = _all_of(names, settings, data, with_extras=requested == BOOSTERS)
     if has_backbone and representation not in ("auto", ENCODED):
         given_to_network = representation
     if has_backbone or (is_open and FlowAligned.name in names):
@@ -123,6 +125,17 @@ def check_representation(name: Any) -> None:
     """Refuse what nobody knows by that name."""
     if not (isinstance(name, str) and name == ENCODED):
         representation_named(name)
+
+
+def check_boosters() -> None:
+    """Refuse the wish for those that need an extra where none of them is installed."""
+    needed = [one for one in _known_learners() if one.package is not None]
+    if not any(one.is_installed for one in needed):
+        names = " nor ".join(str(one.package) for one in needed)
+        raise InputError(
+            f"candidates is {BOOSTERS!r}, and neither {names} is installed. "
+            "Run pip install 'domindex[boosting]', or leave candidates out."
+        )
 
 
 def _known_learners() -> list[Learner]:
@@ -146,7 +159,9 @@ def _settled(
     return settled
 
 
-def _all_of(names: list[str], settings: ChoiceSettings, data: DomainData) -> list[Candidate]:
+def _all_of(
+    names: list[str], settings: ChoiceSettings, data: DomainData, *, with_extras: bool
+) -> list[Candidate]:
     """What the default tries: every learner where it says that it is of use."""
     layout = data.layout
     is_small = not layout.is_grid or prod(layout.shape) <= settings.max_cells
@@ -154,6 +169,7 @@ def _all_of(names: list[str], settings: ChoiceSettings, data: DomainData) -> lis
         one.for_layout(layout)
         for one in _known_learners()
         if one.rounds
+        and (one.package is None or (with_extras and one.is_installed))
         and one.task in (None, data.task)
         and {"all": True, "small": is_small, "only": layout.is_grid}[one.grids]
     ]

@@ -18,7 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from domindex.arrays import Floats
 from domindex.committee import building, words
 from domindex.committee.building import CommitteeBuilder
-from domindex.committee.candidates import ENCODED, NETWORK, check_representation, list_candidates
+from domindex.committee.candidates import (
+    BOOSTERS,
+    ENCODED,
+    NETWORK,
+    check_boosters,
+    check_representation,
+    list_candidates,
+)
 from domindex.committee.committee import (
     Committee,
     Forecaster,
@@ -91,7 +98,7 @@ class CrossDomainModel(IndexingEstimator):
         flow: str = "auto",
         representation: str = "auto",
         predictor: Any = "auto",
-        candidates: Sequence[tuple[str, Any]] | None = None,
+        candidates: Sequence[tuple[str, Any]] | str | None = None,
         effort: str = "full",
         backbone: Any = None,
         network: Network | None = None,
@@ -274,7 +281,7 @@ class CrossDomainModel(IndexingEstimator):
 
     def _announce_cost(self, data: DomainData, progress: Progress) -> None:
         """About how long it will take, where somebody looks on and it is long."""
-        if not self.verbose or self.candidates is not None:
+        if not self.verbose or self._names_candidates:
             return
         seconds = estimate_seconds(FitSize.of(data), self.effort, machine_speed())
         if seconds >= 10.0:  # less is over before it is read
@@ -305,7 +312,7 @@ class CrossDomainModel(IndexingEstimator):
             indices,
             context,
             workers,
-            requested=self.candidates is not None,
+            requested=self._names_candidates,
             quick=self.effort == "quick",
             columns=() if data.layout.is_grid else self._column_names(data) or (),
         )
@@ -596,17 +603,26 @@ class CrossDomainModel(IndexingEstimator):
         if not (is_name and predictor in ("auto", NETWORK)):
             learner_for(predictor, self._task)
 
+    @property
+    def _names_candidates(self) -> bool:
+        """Whether the user named each of them: then none is passed over, and none is added."""
+        return self.candidates is not None and not isinstance(self.candidates, str)
+
     def _check_candidates(self) -> None:
         given = self.candidates
+        if (self.representation, self.predictor) != ("auto", "auto"):
+            raise InputError(
+                "candidates is given, and representation or predictor too. Give one or the other."
+            )
+        if isinstance(given, str) and given == BOOSTERS:
+            check_boosters()
+            return
         pairs = list(given) if isinstance(given, list | tuple) else []
         if not pairs or not all(isinstance(one, list | tuple) and len(one) == 2 for one in pairs):
             raise InputError(
                 f"candidates is {given!r:.80}. Pass a list of pairs (representation, predictor), "
-                "such as [('raw', 'boosting'), ('domain_standardised', 'linear')]."
-            )
-        if (self.representation, self.predictor) != ("auto", "auto"):
-            raise InputError(
-                "candidates is given, and representation or predictor too. Give one or the other."
+                "such as [('raw', 'boosting'), ('domain_standardised', 'linear')], or "
+                f"{BOOSTERS!r}."
             )
         for representation, predictor in pairs:
             self._check_pair(representation, predictor, auto=False)

@@ -685,7 +685,7 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
                 given["weights"] = os.fspath(backbone.weights)
         if "predictor" in state:
             state["predictor"] = _packed(state["predictor"])
-        if state.get("candidates") is not None:
+        if not isinstance(state.get("candidates"), str | None):
             pairs = [[name, _packed(predictor)] for name, predictor in state["candidates"]]
             state["candidates"] = {"pairs": pairs}
         weights = state.get("class_weight")

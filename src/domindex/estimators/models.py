@@ -40,7 +40,8 @@ class CrossDomainClassifier(CrossDomainModel):
     predictor : "auto" tries linear rules, a kernel, trees, boosting and, where the flow counts, the
         variational network; a name of `list_predictors`, "network", or an estimator like those of
         scikit-learn prescribes one
-    candidates : pairs (representation, predictor) to choose from, in place of the two above
+    candidates : pairs (representation, predictor) to choose from, in place of the two above, or
+        "boosters" for the default's and, where they are installed, CatBoost and LightGBM
     effort : "full", or "quick" for linear rules and trees only
     class_weight : "balanced" lets every class count alike, or a mapping from class to weight
     backbone : a network from inputs to features: "conv" (pictures), "temporal" (signals),
@@ -104,7 +105,7 @@ class CrossDomainClassifier(CrossDomainModel):
         flow: str = "auto",
         representation: str = "auto",
         predictor: Any = "auto",
-        candidates: Sequence[tuple[str, Any]] | None = None,
+        candidates: Sequence[tuple[str, Any]] | str | None = None,
         effort: str = "full",
         class_weight: str | Mapping[Any, float] | None = None,
         backbone: Any = None,

@@ -1,6 +1,7 @@
 """Learners: what can be fitted on the rows of a representation."""
 
 from domindex.committee.learners.base import register_predictor
+from domindex.committee.learners.boosters import CatBoostLearner, LightGBMLearner
 from domindex.committee.learners.convolutional import ConvolutionalLearner
 from domindex.committee.learners.estimators import (
     BoostedLinearLearner,
@@ -19,5 +20,7 @@ for _learner in (
     BoostedLinearLearner(),
     ConvolutionalLearner(),
     NeighboursLearner(),
+    CatBoostLearner(),
+    LightGBMLearner(),
 ):
     register_predictor(_learner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -123,6 +124,12 @@ class Learner(ABC):
     may_balance: ClassVar[bool] = False  # also tried on source rows weighted to look like targets'
     is_family: ClassVar[bool] = False  # on raw inputs a part of the equal mean of plain families
     may_self_train: ClassVar[bool] = True  # also tried with its own labels of targets
+    package: ClassVar[str | None] = None  # an extra that it needs
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the package that it needs is there."""
+        return self.package is None or find_spec(self.package) is not None
 
     def fit(
         self,

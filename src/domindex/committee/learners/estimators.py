@@ -255,7 +255,7 @@ class EstimatorPredictor(Predictor):
         shape = len(features), self.n_outputs // len(self.estimators)
         parts = []
         for estimator in self.estimators:
-            with _blamed(self.name, "predict"):
+            with blamed(self.name, "predict"):
                 part = np.asarray(estimator.predict(features), dtype=np.float64)
             part = part[:, None] if part.ndim == 1 else part
             parts.append(self._require(part, shape, "values"))
@@ -294,7 +294,7 @@ class EstimatorPredictor(Predictor):
             result[:, present] = 1.0
             return result
         (estimator,) = self.estimators
-        with _blamed(self.name, "predict"):
+        with blamed(self.name, "predict"):
             raw = np.asarray(estimator.predict_proba(features), dtype=np.float64)
             order = np.asarray(getattr(estimator, "classes_", range(len(present))), dtype=np.int64)
         self._require(raw, (len(features), len(present)), "probabilities")
@@ -353,14 +353,14 @@ class EstimatorLearner(Learner):
                     "weights, or choose another."
                 )
             further[argument] = rows.weights
-        with _blamed(self.name, "fit"):
+        with blamed(self.name, "fit"):
             fresh = _copy(self.estimator, rows.seed)
             fresh.fit(rows.features, np.ascontiguousarray(labels), **further)
         return fresh
 
 
 @contextmanager
-def _blamed(name: str, task: str) -> Iterator[None]:
+def blamed(name: str, task: str) -> Iterator[None]:
     """Whatever an estimator raises, with its name."""
     try:
         with on_this_machine():
@@ -575,6 +575,13 @@ def learner_for(predictor: Any, task: Task) -> Learner:
     """The learner that a parameter asks for, by name or by an estimator of the user's."""
     if isinstance(predictor, str):
         known = PREDICTORS[predictor]
-        return known if isinstance(known, Learner) else OwnLearner(known)
+        if not isinstance(known, Learner):
+            return OwnLearner(known)
+        if not known.is_installed:
+            raise InputError(
+                f"The predictor {predictor!r} needs {known.package}, which is not installed. "
+                "Run pip install 'domindex[boosting]', or choose another."
+            )
+        return known
     check_estimator(predictor, task)
     return EstimatorLearner(type(predictor).__name__, predictor)

@@ -25,6 +25,7 @@ from domindex.committee.committee import (
     PredictorMember,
     disagreement,
     fit_predictor,
+    following_shares,
     helps_on_folds,
     source_shares,
 )
@@ -36,6 +37,7 @@ from domindex.committee.learners.base import Predictor, Round
 from domindex.committee.network import NetworkCandidate, network_start
 from domindex.committee.record import Explained, HeldOutRecord
 from domindex.committee.separability import Separability, measure_separability
+from domindex.committee.target_labels import LabelledRows, TargetLabels
 from domindex.committee.weighing import (
     KnownOutputs,
     OutputRange,
@@ -201,6 +203,7 @@ class CommitteeBuilder:
                 deviations = Deviations.measure(predicted, weights, spread, self.rows, coverage)
                 deviation = deviations.apply(predicted, weights, spread, held_out)
                 committee = replace(committee, output_range=output_range, deviations=deviations)
+            labels = self._target_labels(committee, held_out)
             apart = disagreement(predicted, weights, held_out, self.rows.unit)
             plain = [trial for trial in trials if not trial.candidate.needs_network]
             explained = None
@@ -209,7 +212,7 @@ class CommitteeBuilder:
                 explained = Explained(plain[0], represented, self.rows)
             experience = self._experience(trials, weights)
             return BuiltCommittee(
-                committee,
+                replace(committee, target_labels=labels),
                 weighing.table,
                 Forecaster.fit(held_out, apart, self.rows, experience),
                 HeldOutRecord.of(held_out, deviation, weighing.trials, self.rows),
@@ -376,6 +379,30 @@ class CommitteeBuilder:
             return LabelShift(source_shares(self.rows), {})
         probabilities = committee.predict(targets, self.indices).mean
         return LabelShift(source_shares(self.rows), {}).with_domains(probabilities, targets)
+
+    def _target_labels(self, committee: Committee, held_out: Floats) -> TargetLabels | None:
+        """What some labels of targets correct; None without any."""
+        data, choices, labels = self.data, self.context.choices, self.data.target_labels
+        if labels is None:
+            return None
+        known = labels >= 0 if data.classes is not None else ~np.isnan(labels).any(axis=1)
+        there = np.unique(data.row_domains[known])
+        placed = PlacedRows.of_map(data, self.geometry.domain_map)
+        placed = placed.only({data.domains[number] for number in there})
+        said, groups = committee.predict(placed, self.indices), data.rows_by_domain()
+        scaled, labelled = self.indices.scaler.apply_flat(data.inputs), []
+        assert said.disagreement is not None
+        for number, one in zip(there, placed.domains):  # both in the order of the domains
+            some = np.flatnonzero(known[groups[number]])[: choices.max_labels]
+            rows, here = groups[number][some], one.rows[some]
+            told = said.mean[here], said.disagreement[here]
+            labelled.append(LabelledRows(one.name, scaled[rows], labels[rows], *told))
+        width = 2.0 * np.mean([scaled[rows].var(axis=0).sum() for rows in groups])
+        if committee.label_shift is not None:
+            held_out = following_shares(held_out, self.rows)
+        features = scaled[np.concatenate([fold.held_out for fold in self.rows.folds])]
+        given = labelled, held_out, features, self.rows, float(width) or 1.0
+        return TargetLabels.fit(*given, choices, self.seed)
 
     def _member(self, candidate: Candidate) -> Member:
         if candidate.needs_network:

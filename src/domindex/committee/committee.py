@@ -23,6 +23,7 @@ from domindex.committee.experience import Experience
 from domindex.committee.fitted_indices import FittedIndices
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, temper
 from domindex.committee.learners.base import Predictor
+from domindex.committee.target_labels import Evidence, TargetLabels
 from domindex.committee.weighing import OutputRange
 from domindex.geometry.rings import RingCoordinate
 from domindex.inputs.standardizing import OutputScaler
@@ -245,15 +246,20 @@ def source_shares(rows: HeldOutRows) -> Floats:
 
 def helps_on_folds(held_out: Floats, rows: HeldOutRows) -> bool:
     """Whether following held-out domains' shares lowers their loss by two standard errors."""
-    sources = source_shares(rows)
-    followed = np.empty_like(held_out)
+    followed = following_shares(held_out, rows)
+    gains = rows.by_domain(rows.by_part(rows.losses(held_out) - rows.losses(followed)))
+    root = np.sqrt(len(gains))
+    return len(gains) > 1 and bool(gains.mean() > 2.0 * gains.std(ddof=1) / root)
+
+
+def following_shares(held_out: Floats, rows: HeldOutRows) -> Floats:
+    """Probabilities (n, classes) by the shares of classes in every held-out domain."""
+    sources, followed = source_shares(rows), np.empty_like(held_out)
     for part in range(len(rows.part_domains)):
         members = rows.parts == part
         shares = estimate_shares(held_out[members], sources)
         followed[members] = reweighted(held_out[members], shares / sources)
-    gains = rows.by_domain(rows.by_part(rows.losses(held_out) - rows.losses(followed)))
-    root = np.sqrt(len(gains))
-    return len(gains) > 1 and bool(gains.mean() > 2.0 * gains.std(ddof=1) / root)
+    return followed
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,8 +313,25 @@ class Committee(Saved):
     output_range: OutputRange | None = field(default=None, metadata={"key": "reach"})
     deviations: Deviations | None = None  # of values; None for classes
     label_shift: LabelShift | None = None  # where following it helped in the folds
+    target_labels: TargetLabels | None = field(default=None, metadata={"omitted": True})
 
     def predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
+        said, given = self._predict(rows, indices), self.target_labels
+        if given is None or not given.correction.strength:
+            return said
+        mean, deviation = said.mean.copy(), said.deviation
+        factors = np.ones((len(mean), 1))
+        for name, members, _ in rows.domains:
+            if name in given.by_name:
+                features = indices.scaler.apply_flat(rows.inputs[members])
+                mean[members] = given.corrected(name, mean[members], features)
+                factors[members] = np.sqrt(1.0 - given.gain)
+        return replace(
+            said, mean=mean, deviation=None if deviation is None else deviation * factors
+        )
+
+    def _predict(self, rows: PlacedRows, indices: FittedIndices) -> Prediction:
+        """Without labels of targets."""
         parts = np.stack([member.predict(rows, indices) for member in self.members])
         if self.output_range is None:
             tempered = [temper(p, t, self.smoothing) for p, t in zip(parts, self.temperatures)]
@@ -353,6 +376,7 @@ class Committee(Saved):
             temperatures=self.temperatures[some],
             output_range=output_range,
             label_shift=None,
+            target_labels=None,
         )
 
     def with_domains(self, rows: PlacedRows, indices: FittedIndices) -> Committee:
@@ -521,22 +545,41 @@ class Forecaster(Saved):
             experience,
         )
 
-    def predict(self, predicted: Floats, disagreement: Floats, distance: float) -> dict[str, float]:
-        """Of a domain with rows predicted as (n, columns), at a distance from the sources."""
+    def predict(
+        self,
+        predicted: Floats,
+        disagreement: Floats,
+        distance: float,
+        evidence: Evidence | None = None,
+        gain: float = 0.0,
+    ) -> dict[str, float]:
+        """Of a domain with rows predicted as (n, columns), at a distance from the sources; where it
+        has some labels, by what these say, and by the share of squared errors that they saved."""
         settings = CLASSES if self.is_class else VALUES
-        signal = float((predicted.max(axis=1) if self.is_class else disagreement).mean())
-        if not self.is_class:
-            signal = settings.share_of_agreement * float(np.log(signal + 1e-12))
+        signal = self._signal(
+            float((predicted.max(axis=1) if self.is_class else disagreement).mean())
+        )
         place = (np.array([signal, distance]) - self.centre) / self.scale
         design = np.concatenate([[1.0], np.clip(place, -settings.farthest, settings.farthest)])
-        expected = signal + float(design @ self.coefficients)
+        beyond_signal = float(design @ self.coefficients)
         variance = self.spread**2 * (1.0 + float(design @ self.covariance @ design))
+        home, nothing = self.held_out_mean, self.ignorance
+        if evidence is not None:
+            if not self.is_class:
+                beyond_signal += float(np.log1p(-gain))
+            if nothing is not None and distance > 0:
+                variance += (home - nothing) ** 2  # nobody has seen what distance does
+                nothing = None
+            share = variance / (variance + evidence.variance)  # of two estimates by precision
+            seen = evidence.quality - self._signal(evidence.signal)
+            beyond_signal += share * (seen - beyond_signal)
+            variance *= 1.0 - share
+        expected = signal + beyond_signal
         if self.is_class:
             chance = float(np.clip(expected, 0.0, 1.0))
             variance += chance * (1.0 - chance) / len(predicted)
         width = student.ppf(0.5 + settings.probability / 2, self.freedom) * np.sqrt(variance)
         low, high = expected - width, expected + width
-        home, nothing = self.held_out_mean, self.ignorance
         if nothing is not None and distance > 0:
             # With one source nobody has seen what distance does: anything is possible from as good
             # as at home down to knowing nothing.
@@ -550,6 +593,10 @@ class Forecaster(Saved):
             result["thresholded"] = float((predicted.max(axis=1) > self.threshold).mean())
             return result
         return {name: float(np.exp(value)) for name, value in result.items()}
+
+    def _signal(self, mean: float) -> float:
+        """Of the mean confidence or disagreement of a domain's rows."""
+        return mean if self.is_class else VALUES.share_of_agreement * float(np.log(mean + 1e-12))
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Forecaster:
@@ -586,12 +633,15 @@ def forecast_table(
     unit = 1.0
     if committee.deviations is not None and len(committee.deviations.unit) == 1:
         unit = float(committee.deviations.unit[0])
-    records = []
+    labels, records = committee.target_labels, list[dict[str, Any]]()
     for name, members, place in rows.domains:
         gaps = np.linalg.norm(places - place, axis=1)
         nearest = int(np.argmin(gaps))
         expected = forecaster.predict(
-            predicted.mean[members], predicted.disagreement[members], float(gaps[nearest])
+            predicted.mean[members],
+            predicted.disagreement[members],
+            float(gaps[nearest]),
+            *(() if labels is None else (labels.by_name.get(name), labels.gain)),
         )
         other = 0.0 if apart is None else apart[name]  # what the other way round may cost
         if forecaster.is_class:
@@ -619,6 +669,9 @@ def forecast_table(
                 "reason": judged.reason,
             }
         record["off_map"] = name in off_map
+        if labels is not None:
+            own = labels.by_name.get(name)
+            record["labels"] = 0 if own is None else len(own.features)
         if apart is not None:
             record["two_ways"] = float(np.clip(1.0 - apart[name], 0.0, 1.0))
         records.append(record)

@@ -52,3 +52,8 @@ class ChoiceSettings:
     max_target_rows: int = 2000  # looked at for predictions out of range; for time
     max_cells: int = 256  # of a grid, beyond which boosting and balancing are not tried
     max_latent: int = 128  # components of z; more features are reduced; for memory
+    label_strengths: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)  # of what labels in targets
+    # correct: variances in units of the errors', half decades
+    label_margin: float = 1.0  # standard errors of its gain that correcting pays. R
+    label_draws: int = 4  # of rows of held-out sources that are given labels; for time
+    max_labels: int = 1000  # of a target that are learned from; for time and memory

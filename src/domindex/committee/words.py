@@ -8,6 +8,7 @@ import pandas as pd
 
 from domindex.committee.candidates import ENCODED
 from domindex.committee.committee import CLEARLY_APART
+from domindex.committee.target_labels import TargetLabels
 from domindex.inputs.messages import number_text, readable_name
 from domindex.representations import representation_label
 
@@ -53,6 +54,23 @@ def describe_transfer(correlation: float, n_sources: int) -> str:
         f"Distances on the map {said} where a rule carries over: between {n_sources} sources their "
         f"rank correlation with what a linear rule of one loses in another is {correlation:.2f}."
     )
+
+
+def describe_target_labels(labels: TargetLabels | None) -> list[str]:
+    """What labels of some rows of targets were good for."""
+    if labels is None:
+        return []
+    counts = [len(one.features) for one in labels.domains]
+    said = f"Labels of {sum(counts)} rows in {len(counts)} target domains sharpen the forecast"
+    if labels.gain:
+        return [
+            f"{said} and correct predictions there: on domains with as many known labels that "
+            f"lowers the loss of other rows by {100 * labels.gain:.0f} %."
+        ]
+    return [
+        f"{said}. They do not correct predictions: on domains with as many known labels that was "
+        "no sure gain."
+    ]
 
 
 def describe_two_ways(forecast: pd.DataFrame) -> list[str]:

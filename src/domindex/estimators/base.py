@@ -67,6 +67,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     _stages = StageCache()  # of a fit in progress that may be cut off and resumed
 
     _needs_targets: ClassVar[bool] = False  # whether domains without labels are part of the method
+    _reads_target_labels: ClassVar[bool] = False  # whether it learns from a few labels of targets
 
     inputs: str = "table"  # parameters of those that take them
     n_jobs: int | None = None
@@ -128,7 +129,7 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
                 "Leave it out, or choose columns before."
             )
         if in_memory:
-            given = frames.complete_arguments(given)
+            given = frames.complete_arguments(given, self._reads_target_labels)
             self._preparation = frames.frame_preparation(given)
         elif is_stream(given.X):
             state = self.random_state  # a generator is not used up by a sample
@@ -147,6 +148,9 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         kind = "table" if self._extractor is not None else self.inputs
         data = check_domain_data(inputs, *roles, task=self._task_to_fit(), kind=kind)
         data = with_row_weights(data, given.sample_weight, self.class_weight)
+        if data.target_labels is not None and not self._reads_target_labels:
+            frames.warn_unread_labels(type(self).__name__)
+            data = replace(data, target_labels=None)
         if self._needs_targets and data.is_source.all():
             raise InputError(
                 f"There is no target domain: all {data.n_domains} domains "

@@ -81,6 +81,7 @@ class CrossDomainModel(IndexingEstimator):
         "transfer_map": TransferMap,
     }
     _tables: ClassVar[tuple[str, ...]] = ("timings", "forecast", "candidates", "history")
+    _reads_target_labels: ClassVar[bool] = True
 
     _committee: Committee
     _forecaster: Forecaster
@@ -146,10 +147,13 @@ class CrossDomainModel(IndexingEstimator):
             (rows, ...) for images. Of any size, and learned from by a sample: a memory-mapped
             array; a torch `Dataset` of (x, y, domain); a pyarrow dataset or reader, a LazyFrame or
             a Dask frame, of which `y` and `sample_domain` name columns, and all others are inputs
-        y : labels, one per row, or the name of a column; never read in rows of target domains
+        y : labels, one per row, or the name of a column. In targets a label may be known of fewer
+            than half of the rows, NaN or None in the others: these sharpen what is predicted and
+            forecast there. Those of targets with more are never read
         sample_domain : a domain name per row, or the name of a column of a data frame
         source_domains : names of the labelled domains; None where `sample_domain` holds integers,
-            negative for targets, or where labels of targets are NaN or None
+            negative for targets, or where labels of targets are NaN or None: then domains are
+            sources that have labels in half of their rows or more
         sample_weight : how much each row counts in learning; not read in rows of targets
         order : in place of names: numbers or dates, or the name of a column that holds them.
             Domains are then windows along it, `discovered_domains_`; those with labels are sources
@@ -248,6 +252,7 @@ class CrossDomainModel(IndexingEstimator):
         forecast = words.describe_forecast(self.forecast_, self._forecast_column, one_source)
         if len(self.source_domains_) == len(self.domains_):
             return "\n".join([*lines, *words.describe_held_out(self.held_out_)])
+        forecast += words.describe_target_labels(self._committee.target_labels)
         doubts = words.describe_beyond(self.forecast_) + words.describe_two_ways(self.forecast_)
         return "\n".join([*lines, *forecast, *doubts])
 

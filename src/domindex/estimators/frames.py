@@ -27,7 +27,7 @@ from domindex.geometry.settings import OFF_MAP
 from domindex.inputs import check_domain_names
 from domindex.inputs.columns import require_roles
 from domindex.inputs.domain_data import HIDDEN_CLASS
-from domindex.inputs.gate import check_label_array, domain_roles, hidden_marks
+from domindex.inputs.gate import check_label_array, domain_roles, has_few, hidden_marks
 from domindex.inputs.messages import did_you_mean, frames_inside, preview
 from domindex.inputs.names import is_missing, number_names, order_names
 from domindex.inputs.preparation import (
@@ -90,8 +90,9 @@ def is_frame(X: Any) -> bool:
         return False  # columns of one name: the gate says what is wrong
 
 
-def complete_arguments(rows: FitArguments) -> FitArguments:
-    """Named columns are taken out of X, and sources are found by their labels if nobody says."""
+def complete_arguments(rows: FitArguments, few_labels: bool = False) -> FitArguments:
+    """Named columns are taken out of X, and sources are found by their labels if nobody says;
+    domains with few are none where `few_labels` says that the method reads those of targets."""
     if isinstance(rows.X, PreparedFrame):
         rows = replace(rows, X=rows.X.frame, preparation=rows.X.preparation)
     rows = take_named(rows)
@@ -102,7 +103,7 @@ def complete_arguments(rows: FitArguments) -> FitArguments:
     except (InputError, TypeError):
         return rows  # the gate says what is wrong
     if rows.source_domains is None:
-        return _by_labels(rows, names)
+        return _by_labels(rows, names, few_labels)
     if isinstance(rows.source_domains, Iterator):
         rows = replace(rows, source_domains=list(rows.source_domains))
     try:
@@ -285,6 +286,16 @@ def warn_without_domain() -> None:
     )
 
 
+def warn_unread_labels(name: str) -> None:
+    """Say that a method learns nothing from labels of some rows of targets."""
+    warnings.warn(
+        f"Some rows of targets have labels, which {name} does not read. Fit a "
+        "CrossDomainClassifier or a CrossDomainRegressor, which do.",
+        PreparationWarning,
+        stacklevel=frames_inside(),
+    )
+
+
 def warn_off_map(flagged: Sequence[Hashable | None]) -> None:
     """Say to whoever called the library that predictions there rest on nothing."""
     if not flagged:
@@ -341,7 +352,7 @@ def only_rows(rows: FitArguments, kept: NDArray[np.int64]) -> FitArguments:
     return replace(rows, **some)
 
 
-def _by_labels(rows: FitArguments, names: Sequence[Hashable]) -> FitArguments:
+def _by_labels(rows: FitArguments, names: Sequence[Hashable], few_labels: bool) -> FitArguments:
     """Domains with a label as sources, if nobody says; their rows without one are left out."""
     hidden = _hidden(rows.y, len(names))
     if any(isinstance(name, numbers.Integral) and name < 0 for name in names):
@@ -350,6 +361,10 @@ def _by_labels(rows: FitArguments, names: Sequence[Hashable]) -> FitArguments:
         _refuse_placeholders(rows, names, np.ones(len(names), dtype=bool))
         return replace(rows, sample_domain=names, source_domains=order_names(names))
     sources = {name for name, gone in zip(names, hidden) if not gone}
+    if few_labels:
+        domains = order_names(names)
+        few = {n for n, f in zip(domains, has_few(number_names(names, domains), ~hidden)) if f}
+        sources = (sources - few) or sources
     lost = [gone and name in sources for name, gone in zip(names, hidden)]
     rows = replace(rows, sample_domain=names, source_domains=list(sources) or None)
     note = "Left out {} rows of source domains that have no label; they can be predicted."

@@ -274,6 +274,10 @@ class CommitteeProgram(Program):
         bounds: InputBounds | None,
     ) -> None:
         super().__init__(len(places.domains), extractor, bounds)
+        if committee.target_labels is not None:
+            raise NotExportableError(
+                "labels of targets correct its predictions, and a program holds no labelled rows"
+            )
         self.members = nn.ModuleList()
         for number, member in enumerate(committee.members, start=1):
             try:

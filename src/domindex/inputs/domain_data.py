@@ -108,8 +108,8 @@ def read_layout(shape: tuple[int, ...], kind: str = "auto") -> InputLayout:
 class DomainData:
     """Rows of many domains, with labels in the source domains only.
 
-    Target labels do not exist here: the gate replaces them by `HIDDEN_CLASS` or NaN, so nothing
-    can train on them by mistake.
+    In `labels` those of targets do not exist: the gate replaces them by `HIDDEN_CLASS` or NaN, so
+    nothing can train on them by mistake. The few that a user gave stand apart.
 
     Attributes
     ----------
@@ -123,6 +123,7 @@ class DomainData:
     single_output : whether the user gave regression values as a 1-D array
     weights : (rows,) how much rows count in learning, of mean 1 over sources; None for all alike
     layout : whether rows are a table, pictures or signals
+    target_labels : as `labels`, of the targets' rows that have one; None where none has
 
     Examples
     --------
@@ -143,6 +144,7 @@ class DomainData:
     single_output: bool = True
     weights: Floats | None = None
     layout: InputLayout = TABLE
+    target_labels: NDArray | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -200,6 +202,7 @@ class DomainData:
             domains=tuple(self.domains[number] for number in present),
             is_source=is_source[present],
             weights=None if self.weights is None else self.weights[rows],
+            target_labels=None if self.target_labels is None else self.target_labels[rows],
         )
 
     def in_canonical_order(self) -> DomainData:
@@ -214,6 +217,7 @@ class DomainData:
             labels=self.labels[order],
             row_domains=self.row_domains[order],
             weights=None if self.weights is None else self.weights[order],
+            target_labels=None if self.target_labels is None else self.target_labels[order],
         )
 
     def rows_by_domain(self) -> list[Ints]:

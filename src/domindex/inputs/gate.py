@@ -15,7 +15,12 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 
 from domindex.arrays import Floats, Ints
-from domindex.errors import ClassNameWarning, ExtremeValueWarning, InputError
+from domindex.errors import (
+    ClassNameWarning,
+    ExtremeValueWarning,
+    InputError,
+    PreparationWarning,
+)
 from domindex.inputs.domain_data import HIDDEN_CLASS, DomainData, Task, read_layout
 from domindex.inputs.messages import did_you_mean, frames_inside, preview
 from domindex.inputs.names import check_domain_names, is_missing, number_names, order_names
@@ -45,7 +50,8 @@ def check_domain_data(
     Parameters
     ----------
     X : array, data frame or tensor, (rows, features) or (rows, ...) for images
-    y : labels, one per row; what stands in target rows is never read
+    y : labels, one per row. A target with labels in fewer than half of its rows, and NaN or None in
+        the others, has `target_labels`; what else stands in target rows is never read
     sample_domain : a domain name per row
     source_domains : names of the labelled domains, or a mask of their rows. None follows skada:
         integer names, negative for targets; −1 (a class) and NaN (a value) mark hidden labels.
@@ -68,9 +74,11 @@ def check_domain_data(
     is_source = domain_roles(domains, row_domains, source_domains)
     source_rows = is_source[row_domains]
     hidden = hidden_marks(array, minus_one_hides=source_domains is None)
+    has_label = ~hidden_marks(array, minus_one_hides=False)  # −1 fills targets that nobody reads
     mask = masked(y)
     if mask is not None:  # what stands behind a mask is not read
         hidden |= mask.reshape(len(mask), -1).any(axis=1)
+        has_label &= ~hidden
     _require_labels(domains, row_domains, hidden & source_rows)
     if task is None:  # texts, booleans and whole numbers in one column are classes
         task, known = "classification", array[source_rows]
@@ -95,7 +103,57 @@ def check_domain_data(
         classes=classes,
         single_output=array.ndim == 1,
         layout=read_layout(inputs.shape, kind),
+        target_labels=_labels_of_targets(
+            array, has_label, row_domains, domains, is_source, classes
+        ),
     )
+
+
+def has_few(row_domains: Ints, known: Mask, most: float = 0.5) -> Mask:
+    """(domains,) whether some rows have a label, but a smaller share than `most`: then a domain is
+    a target with some labels, and no source with gaps."""
+    shares = np.bincount(row_domains, known) / np.maximum(np.bincount(row_domains), 1)
+    return np.asarray((shares > 0) & (shares < most))
+
+
+def _labels_of_targets(
+    y: NDArray,
+    known: Mask,
+    row_domains: Ints,
+    domains: Sequence[Hashable],
+    is_source: Mask,
+    classes: NDArray | None,
+) -> NDArray | None:
+    """Encoded as those of sources, of targets that have few; None where none has."""
+    few = has_few(row_domains, known) & ~is_source
+    counts, sizes = np.bincount(row_domains, known), np.bincount(row_domains)
+    partly = (counts > 0) & (counts < sizes) & ~few & ~is_source
+    if partly.any():
+        named = preview([name for name, one in zip(domains, partly) if one])
+        warnings.warn(
+            f"Labels of {named} are not read: "
+            "source_domains does not name these domains, and half of their rows or more have one. "
+            "Make them sources, without the rows that have no label, or leave out source_domains.",
+            PreparationWarning,
+            stacklevel=frames_inside(),
+        )
+    rows = known & few[row_domains]
+    if not rows.any():
+        return None
+    if classes is None:
+        return encode_values(y, rows, "targets")
+    given = y.reshape(len(y), -1)[rows, 0].tolist()
+    numbers = {name: number for number, name in enumerate(classes.tolist())}
+    unknown = [(one, n) for one, n in zip(given, row_domains[rows]) if one not in numbers]
+    if unknown:
+        raise InputError(
+            f"y holds the class {unknown[0][0]!r} in the target {domains[unknown[0][1]]!r}, and no "
+            f"source has it: there are {preview(classes.tolist())}. Leave such labels out (NaN or "
+            "None), or add a source with rows of that class."
+        )
+    labels = np.full(len(y), HIDDEN_CLASS, dtype=np.int64)
+    labels[rows] = [numbers[one] for one in given]
+    return labels
 
 
 def domain_roles(
@@ -294,8 +352,8 @@ def class_array(classes: list[Any], kind: str) -> NDArray:
     return np.array(classes, dtype=kind)
 
 
-def encode_values(y: NDArray, source_rows: Mask) -> Floats:
-    """Float outputs (rows, outputs), NaN in every target row."""
+def encode_values(y: NDArray, source_rows: Mask, role: str = "sources") -> Floats:
+    """Float outputs (rows, outputs) of some rows, whose role messages name; NaN in all others."""
     columns = y.reshape(len(y), -1)
     try:
         known = columns[source_rows].astype(np.float64)
@@ -305,10 +363,14 @@ def encode_values(y: NDArray, source_rows: Mask) -> Floats:
             "Regression needs numeric labels; use a classifier for classes."
         ) from None
     if np.isinf(known).any():
-        raise InputError("y contains infinity in source rows. Drop these rows or cap the values.")
+        raise InputError(
+            f"y contains infinity in rows of {role}. Drop these rows or cap the values."
+        )
     require_moderate(known, "y")
     largest = np.abs(known).max(initial=0.0)
-    if 0.0 < largest < 1e-75:  # below it squares of a spread vanish beside rounding
+    if (
+        role == "sources" and 0.0 < largest < 1e-75
+    ):  # below it squares of a spread vanish beside rounding
         raise InputError(
             f"y holds no number beyond {largest:.3g}: squares of such are zero. Choose other units."
         )

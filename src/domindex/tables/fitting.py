@@ -145,7 +145,8 @@ def _read(request: FitRequest, progress: Progress) -> FitTable:
         rows = LabelledRows.without_labels(table, rule.names(table[request.domain]))
     else:
         named = (request.domain, request.target, request.sources, request.task)
-        rows = label_rows(table, *named, rule, request.spelling)
+        reads = find_method(request.method, "classification")._reads_target_labels
+        rows = label_rows(table, *named, rule, request.spelling, few_labels=reads)
     inputs = input_names(list(table.columns), request.reserved, request)
     preparation, notes = TablePreparation.fit(
         rows.table[inputs], domains=rows.domains, is_source=rows.is_source, request=request

@@ -23,7 +23,7 @@ from domindex.inputs.columns import (
     texts_of,
 )
 from domindex.inputs.domain_data import Task
-from domindex.inputs.gate import folded, read_alike
+from domindex.inputs.gate import folded, has_few, read_alike
 from domindex.inputs.messages import did_you_mean, preview
 from domindex.inputs.streams import is_blank, text_of
 from domindex.inputs.windows import OrderWindows
@@ -345,18 +345,33 @@ def label_rows(
     task: Task | Literal["auto"],
     rule: DomainRule | None = None,
     spelling: Spelling = "ask",
+    *,
+    few_labels: bool = False,
 ) -> LabelledRows:
-    """Rows of source domains without a label are left out; labels elsewhere are ignored."""
+    """Rows of source domains without a label are left out; labels elsewhere are ignored, but for
+    those of domains that have few, where `few_labels` says that the method reads them."""
     domains = (rule or DomainRule()).names(table[domain])
     labels = read_labels(table, targets, task, spelling)
-    chosen = choose_sources(domains, labels.known, sources)
+    numbers = np.unique(domains, return_inverse=True)[1]
+    few = labels.known & has_few(numbers, labels.known)[numbers] & few_labels
+    surely = labels.known & ~few
+    chosen = choose_sources(domains, surely if surely.any() else labels.known, sources)
     is_source = np.isin(domains, chosen)
-    lost, ignored = is_source & ~labels.known, ~is_source & labels.known
+    read = few & ~is_source
+    lost, ignored = is_source & ~labels.known, ~is_source & labels.known & ~read
     kept = np.flatnonzero(~lost)
     left = [domains[row] for row in kept]
     require_labels(set(chosen) - set(left))
-    some = TableLabels(labels.values[kept], labels.known[kept], labels.task)
+    values = labels.values
+    if read.any() and labels.task == "classification":  # a placeholder is no class of a target
+        values = np.ma.masked_array(values, mask=~labels.known)
+    some = TableLabels(values[kept], labels.known[kept], labels.task)
     notes = label_notes(int(ignored.sum()), int(lost.sum()))
+    if read.any():
+        notes.append(
+            f"Read the labels of {read.sum()} rows in {len(np.unique(numbers[read]))} targets: "
+            "domains with labels in fewer than half of their rows."
+        )
     return LabelledRows(table.iloc[kept], left, some, chosen, tuple(notes))
 
 

@@ -136,12 +136,19 @@ class D2V(AdaptingBaseline):
 
     _default_weight = 2.0
 
+    domain_indices_: Floats
+
     def _check_data(self, data: DomainData) -> None:
         if data.task != "classification":
             raise InputError(
                 "y holds values, but D2V frees its embedding of classes and has no regression. "
                 "Choose another baseline, or bin y into classes."
             )
+
+    def _put_in_order(self, names: tuple[Hashable, ...]) -> None:
+        numbers = {name: number for number, name in enumerate(self.domains_)}
+        self.domain_indices_ = self.domain_indices_[[numbers[name] for name in names]]
+        super()._put_in_order(names)
 
     def _train(self, study: Study) -> PlainModule:
         latent_dim = study.latent_dim

@@ -59,6 +59,9 @@ class PlainBaseline(WrappingEstimator):
         self.with_domain_means = with_domain_means
         self.representation = representation
 
+    def _may_move_columns(self) -> bool:
+        return False  # an estimator of the user's sees them as they are
+
     def _check_parameters(self) -> None:
         check_wrapped(self.estimator)
         if not isinstance(self.representation, str) or self.representation not in KNOWN:

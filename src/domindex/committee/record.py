@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from domindex.arrays import Floats
+from domindex.arrays import Floats, Ints
 from domindex.committee.candidates import Trial, learn, predict_with
 from domindex.committee.context import Workers
 from domindex.committee.folds import Fold, HeldOutRows, RepresentedFolds, temper
@@ -63,6 +63,13 @@ class HeldOutRecord(Saved):
             residuals=np.empty((0, 3)) if is_class else _residuals(predicted, rows),
             coverage=_coverage(predicted, deviation, rows),
         )
+
+    def in_order(self, order: Ints) -> HeldOutRecord:
+        """The same record with domains in the order of these numbers."""
+        numbers = np.argsort(order)[self.domains]
+        rising = np.argsort(numbers)
+        scores, plain = self.scores[rising], self.plain_scores[rising]
+        return replace(self, domains=numbers[rising], scores=scores, plain_scores=plain)
 
     def _check_state(self) -> None:
         if {self.scores.shape, self.plain_scores.shape} != {self.domains.shape}:
@@ -255,11 +262,13 @@ class FitRecord(Saved):
         measured = np.empty((0, 2))
         if names is not None and is_table and len(names) == data.inputs.shape[1]:
             texts = [str(name) for name in names]
-            profiles = profile_features(data.inputs, texts, data.row_domains, data.n_domains)
+            places = data.column_places
+            of_domains = (data.row_domains, data.n_domains)
+            profiles = profile_features(data.inputs[:, places], texts, *of_domains)
             if explained is not None:
                 groups = column_groups(texts)[:max_groups]
                 labels = [label for label, _ in groups]
-                measured = explained.importance([one for _, one in groups], seed, workers)
+                measured = explained.importance([places[one] for _, one in groups], seed, workers)
         importance = pd.DataFrame(
             {
                 "column": pd.Series(labels, dtype=object),
@@ -268,6 +277,15 @@ class FitRecord(Saved):
             }
         ).sort_values("importance", ascending=False, kind="stable", ignore_index=True)
         return cls(data.domain_sizes, held_out, importance, profiles)
+
+    def in_order(self, order: Ints) -> FitRecord:
+        """The same record with domains in the order of these numbers."""
+        profiles = tuple(
+            replace(one, counts=one.counts[order], missing=one.missing[order])
+            for one in self.profiles
+        )
+        held_out = None if self.held_out is None else self.held_out.in_order(order)
+        return replace(self, rows=self.rows[order], profiles=profiles, held_out=held_out)
 
     def _check_state(self) -> None:
         if any(len(one.counts) != len(self.rows) for one in self.profiles):

@@ -18,7 +18,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags, check_random_stat
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from domindex.arrays import Floats
+from domindex.arrays import Floats, Ints
 from domindex.cluster import cluster_errors
 from domindex.errors import InputError
 from domindex.estimators import frames, streaming
@@ -62,6 +62,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
     _extractor: FeatureExtractor | None = None  # a frozen backbone: its features are the inputs
     _preparation: TablePreparation | None = None  # of a data frame with texts or gaps
     _bounds: InputBounds | None = None  # which values are too far out; None for grids
+    # which column of X each input is, where the fit put them in an order of its own
+    _columns: Ints | None = None
+    domains_: list[Hashable]
+    source_domains_: list[Hashable]
     _domain_column: str | None = None  # of a data frame, that named the domains in `fit`
     _target_column: str | None = None  # that held the labels in `fit`: no input later
     _stages = StageCache()  # of a fit in progress that may be cut off and resumed
@@ -108,7 +112,10 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         model._stages = stages
         with cluster_errors():
             model._check_parameters()
-            data = model._check_arguments(given).in_canonical_order()
+            data = model._check_arguments(given)
+            names = data.domains
+            data = data.in_canonical_order(may_move_columns=model._may_move_columns())
+            model._columns = data.columns
             model.task_ = data.task
             model.domains_ = list(data.domains)
             model.source_domains_ = list(data.source_domains)
@@ -116,8 +123,19 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
             if data.classes is not None:
                 model.classes_ = np.array(data.classes)
             yield model, data
+            model._put_in_order(names)
         del model._stages
         self.__dict__ = model.__dict__
+
+    def _may_move_columns(self) -> bool:
+        """Whether nothing that is the user's own may go by where a column stands."""
+        return self.backbone is None or self._extractor is not None
+
+    def _put_in_order(self, names: tuple[Hashable, ...]) -> None:
+        """Give what was fitted on domains in canonical order back in the user's order of names."""
+        sources: set[Hashable] = set(self.source_domains_)
+        self.domains_ = list(names)
+        self.source_domains_ = [name for name in names if name in sources]
 
     def _check_arguments(self, given: FitArguments) -> DomainData:
         """One gate for rows in memory, on disk and in a stream: of the latter two, a sample."""
@@ -350,7 +368,13 @@ class DomainEstimator(BaseEstimator, metaclass=ABCMeta):
         return self._bounds.apply(inputs, group_rows(names, len(inputs)))
 
     def _features(self, inputs: NDArray) -> NDArray:
-        return inputs if self._extractor is None else self._extractor.table(inputs)
+        """Rows with a column for each input of the fit, in its order."""
+        table = inputs if self._extractor is None else self._extractor.table(inputs)
+        return table if self._columns is None else table[:, self._columns]
+
+    def _in_own_columns(self, features: NDArray) -> NDArray:
+        """Rows as `_features` gives them, with columns where the user has them."""
+        return features if self._columns is None else features[:, np.argsort(self._columns)]
 
     def _check_rows(self, X: Any) -> NDArray:
         """Rows behind the gate, each by itself, whatever their domains."""

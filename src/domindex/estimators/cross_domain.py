@@ -34,6 +34,7 @@ from domindex.committee.committee import (
 )
 from domindex.committee.context import FitContext, Workers, one_thread
 from domindex.committee.fitted_indices import FittedIndices
+from domindex.committee.learners.base import PREDICTORS
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
@@ -62,7 +63,7 @@ from domindex.inputs.parameters import require_texts
 from domindex.neural.settings import Training
 from domindex.progress import Progress
 from domindex.representations import PlacedRows
-from domindex.representations.base import DomainRows
+from domindex.representations.base import REPRESENTATIONS, DomainRows
 from domindex.vdi.settings import Network
 
 if TYPE_CHECKING:
@@ -319,8 +320,15 @@ class CrossDomainModel(IndexingEstimator):
             workers,
             requested=self._names_candidates,
             quick=self.effort == "quick",
-            columns=() if data.layout.is_grid else self._column_names(data) or (),
+            columns=self._names_of_inputs(data),
         )
+
+    def _names_of_inputs(self, data: DomainData) -> list[Hashable]:
+        """Of the columns, as they stand in the data; of what is no table none."""
+        names = None if data.layout.is_grid else self._column_names(data)
+        if names is None or data.columns is None:
+            return names or []
+        return [names[number] for number in data.columns]
 
     def _set_attributes(self, built: building.BuiltCommittee, builder: CommitteeBuilder) -> None:
         """What a user can read of the fit: the choice, the forecast, the record."""
@@ -349,6 +357,22 @@ class CrossDomainModel(IndexingEstimator):
             given = built.held_out, built.explained, data, self._column_names(data)
             self._record = FitRecord.of(*given, context.seed, builder.workers)
         self.timings_ = context.timings.table()
+
+    def _may_move_columns(self) -> bool:
+        """Not where a learner or a representation of the user's own is tried."""
+        named: Any = self.candidates if self._names_candidates else ()
+        asked = [self.predictor, *(learner for _, learner in named)]
+        known = [*REPRESENTATIONS.values(), *map(type, PREDICTORS.values())]
+        are_ours = all(kind.__module__.startswith("domindex.") for kind in known)
+        return super()._may_move_columns() and are_ours and all(isinstance(p, str) for p in asked)
+
+    def _put_in_order(self, names: tuple[Hashable, ...]) -> None:
+        if self._transfer_map is not None:
+            self._transfer_map = self._transfer_map.in_order(names)
+        super()._put_in_order(names)
+        place = {name: number for number, name in enumerate(names)}
+        order = np.argsort([place[name] for name in self.forecast_["domain"]])
+        self.forecast_ = self.forecast_.iloc[order].reset_index(drop=True)
 
     def _forecast(self, rows: PlacedRows, off_map: Sequence[Hashable | None] = ()) -> pd.DataFrame:
         table = forecast_table(
@@ -549,7 +573,7 @@ class CrossDomainModel(IndexingEstimator):
         return settled
 
     def _program(self) -> CommitteeProgram:
-        given = self._committee, self._indices, self._extractor, self._bounds
+        given = self._committee, self._indices, self._extractor, self._bounds, self._columns
         return build_program(*given)
 
     def state(self) -> dict[str, Any]:

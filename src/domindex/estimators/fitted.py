@@ -8,6 +8,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
@@ -35,6 +36,7 @@ from domindex.geometry import DomainIndex, domain_graph
 from domindex.geometry.domain_map import LandmarkError
 from domindex.geometry.neighbors import nearest_points
 from domindex.geometry.off_map import OffMapTest
+from domindex.geometry.scaling import reordering
 from domindex.inputs import DomainData, order_names
 from domindex.inputs.bounds import InputBounds
 from domindex.inputs.columns import InputChanges
@@ -92,6 +94,13 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         self.added_domains_ = list(index.domains[indices.domain_map.n_fitted :])
         landmarks = None if index.landmarks is None else [index.domains[n] for n in index.landmarks]
         self.landmark_domains_ = landmarks
+
+    def _put_in_order(self, names: tuple[Hashable, ...]) -> None:
+        domain_map = self._indices.domain_map
+        if self._record is not None:
+            self._record = self._record.in_order(reordering(domain_map.index.domains, names)[0])
+        self._set_fitted(replace(self._indices, domain_map=domain_map.in_order(names)))
+        super()._put_in_order(names)
 
     def _show_map(self) -> None:
         self.domain_index_, self.domain_index_std_ = self._map_to_show()
@@ -404,7 +413,7 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         >>> found.columns.tolist()
         ['input 1', 'input 2', 'baseline', 'prediction']
         """
-        inputs, names = self._check_query(X, sample_domain, warn=True)
+        inputs, names = self._bounded_query(X, sample_domain, warn=True)
         if self._extractor is not None or inputs.ndim != 2:
             raise InputError(
                 "Rows are pictures, signals or features of a backbone, which have no columns to "
@@ -413,7 +422,9 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         whole = isinstance(n_draws, int) and not isinstance(n_draws, bool)
         if not whole or not 1 <= n_draws <= 10_000:
             raise InputError(f"n_draws is {n_draws!r:.40}. Choose a whole number of 1 or more.")
-        others = inputs if background is None else self._check_rows(background)
+        others = inputs
+        if background is not None:
+            others = self._in_own_columns(self._check_rows(background))
         settled, known = self, set(self.domains_)
         names = [None] * len(inputs) if names is None else list(names)
         new = np.array([name not in known for name in names])
@@ -428,11 +439,13 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
             names = shown
         labels = [f"input {n + 1}" for n in range(inputs.shape[1])]
         groups = column_groups([str(name) for name in self._input_names() or labels])
-        wanted = self._explained_output(settled._predict_mean(inputs, names), output)
+        predicted = settled._predict_mean(settled._features(inputs), names)
+        wanted = self._explained_output(predicted, output)
         rows = np.arange(len(inputs))
 
         def predict(changed: NDArray) -> Floats:
-            return np.asarray(settled._predict_mean(changed, names)[rows, wanted], dtype=np.float64)
+            said = settled._predict_mean(settled._features(changed), names)
+            return np.asarray(said[rows, wanted], dtype=np.float64)
 
         drawn = np.random.default_rng(random_state)
         found, start = shapley_values(
@@ -574,6 +587,7 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
             "domain_column": self._domain_column,
             "target_column": self._target_column,
             "input_shape": list(self._input_shape),
+            "columns": None if self._columns is None else self._columns.tolist(),
             "n_features_in": int(self.n_features_in_),
             "feature_names_in": [str(n) for n in getattr(self, "feature_names_in_", [])],
             "source_domains": [self.domains_.index(name) for name in self.source_domains_],
@@ -640,6 +654,10 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         encoded = shape if extractor is None else (extractor.n_features,)
         if not indices.takes(encoded):
             raise ValueError("the shape of the inputs does not fit the networks")
+        if state.get("columns") is not None:  # models of before 0.3 have theirs as they came
+            self._columns = np.array(state["columns"], dtype=np.int64)
+            if sorted(state["columns"]) != [*range(int(np.prod(encoded)))]:
+                raise ValueError("the order of the columns does not fit the inputs")
         if bounds is not None and bounds.low.shape != shape:
             raise ValueError("the bounds do not fit the inputs")
         if bounds is not None and bounds.domains != indices.domain_map.index.domains:
@@ -658,8 +676,7 @@ class MappedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainE
         for name in self._tables:
             setattr(self, f"{name}_", table_from_state(state[name]))
         row = np.zeros((1, *shape))
-        row = row if extractor is None else extractor.table(row)
-        self._check_restored(row)
+        self._check_restored(self._features(row))
 
     def _check_restored(self, row: NDArray) -> None:
         """ValueError where the model cannot predict a row, or not one of its classes."""

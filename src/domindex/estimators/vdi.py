@@ -433,7 +433,7 @@ class VariationalEstimator(MappedEstimator):
         return Prediction(mean, predicted.stddev.numpy() * self._outputs.scale)
 
     def _program(self) -> VariationalProgram:
-        given = self._outputs, self._indices, self._extractor, self._bounds
+        given = self._outputs, self._indices, self._extractor, self._bounds, self._columns
         return build_variational_program(self._indices.module, *given)
 
     def _check_parameters(self) -> None:

@@ -20,6 +20,7 @@ from domindex.estimators.base import DomainEstimator, Names
 from domindex.estimators.streaming import streams
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.domain_map import LandmarkError
+from domindex.geometry.scaling import DomainIndex
 from domindex.inputs import DomainData, group_rows
 from domindex.inputs.domain_data import Task
 from domindex.inputs.messages import frames_inside
@@ -95,7 +96,7 @@ class WrappingEstimator(DomainEstimator):
             labels = labels[:, 0] if data.single_output else labels
         self.estimator_ = clone(self.estimator).fit(rows.features, labels)
         domains = data.row_domains[sources]
-        inputs = data.inputs[sources].reshape(len(labels), -1)
+        inputs = self._in_own_columns(data.inputs[sources].reshape(len(labels), -1))
         self._check_fitted(rows.features, inputs, labels, domains)
 
     def _check_fitted(
@@ -185,6 +186,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
     __metadata_request__transform: ClassVar = {"sample_domain": True}
 
     held_out_scores_: tuple[float, ...] | None
+    domain_index_: DomainIndex
     _placed: dict[Hashable | None, tuple[Floats, float | None]]  # domains on the map and its ring
 
     def __init__(
@@ -240,6 +242,12 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         require_counts(self, "index_dim", most=MAX_DIMENSIONS)
         check_wrapped(self.estimator)
 
+    def _put_in_order(self, names: tuple[Hashable, ...]) -> None:
+        super()._put_in_order(names)
+        index: DomainIndex = self.domain_index_.in_order(names)
+        self.domain_index_ = index
+        self.domain_indices_, self.domain_angles_ = index.coordinates, index.angles
+
     def _fit_representation(self, data: DomainData) -> None:
         self.held_out_scores_ = None
         self._geometry = geometry = DomainGeometry.fit(
@@ -293,7 +301,7 @@ class MomentFlow(TransformerMixin, WrappingEstimator):
         places = {name: place for name, (place, _) in placed.items()}
         angles = {name: angle for name, (_, angle) in placed.items() if angle is not None}
         rows = PlacedRows.of(inputs, names, places, angles or None)
-        return RepresentedRows.plain(self._aligned.align(rows))
+        return RepresentedRows.plain(self._in_own_columns(self._aligned.align(rows)))
 
     def _settled(self, X: Any, names: list[Hashable]) -> Self:
         """A copy that knows where the new domains of these rows lie."""

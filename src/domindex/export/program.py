@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from domindex.arrays import Ints
 from domindex.committee.alignments import BackboneAlignment
 from domindex.committee.committee import (
     Committee,
@@ -192,9 +193,14 @@ class Program(nn.Module):
     is_class: bool
 
     def __init__(
-        self, n_domains: int, extractor: FeatureExtractor | None, bounds: InputBounds | None
+        self,
+        n_domains: int,
+        extractor: FeatureExtractor | None,
+        bounds: InputBounds | None,
+        columns: Ints | None,
     ) -> None:
         super().__init__()
+        self.columns = None if columns is None else torch.tensor(columns)
         self.extractor = copy.deepcopy(extractor)
         limits = {} if bounds is None else bounds.limits()._asdict()
         self.limits = {name: _constant(value) for name, value in limits.items()}
@@ -217,7 +223,8 @@ class Program(nn.Module):
             of_row = {name: table[domain] for name, table in self.limits.items()}
             inside = torch.where(x > of_row["high"], of_row["highest"], x)
             x = torch.where(x < of_row["low"], of_row["lowest"], inside)
-        return x if self.extractor is None else self.extractor(x)
+        x = x if self.extractor is None else self.extractor(x)
+        return x if self.columns is None else x.index_select(1, self.columns)
 
 
 class VariationalProgram(Program):
@@ -230,9 +237,10 @@ class VariationalProgram(Program):
         indices: FittedIndices,
         extractor: FeatureExtractor | None,
         bounds: InputBounds | None,
+        columns: Ints | None,
     ) -> None:
         places = _constant(known_places(indices).index)
-        super().__init__(len(places), extractor, bounds)
+        super().__init__(len(places), extractor, bounds, columns)
         self.module, self.places = _without_whitening(module), places
         self.scale, self.is_class = _scale(indices.scaler), outputs is None
         self.output_scale = None if outputs is None else _scale(outputs)
@@ -272,8 +280,9 @@ class CommitteeProgram(Program):
         places: PlacedRows,
         extractor: FeatureExtractor | None,
         bounds: InputBounds | None,
+        columns: Ints | None,
     ) -> None:
-        super().__init__(len(places.domains), extractor, bounds)
+        super().__init__(len(places.domains), extractor, bounds, columns)
         if committee.target_labels is not None:
             raise NotExportableError(
                 "labels of targets correct its predictions, and a program holds no labelled rows"
@@ -395,9 +404,10 @@ def build_program(
     indices: FittedIndices,
     extractor: FeatureExtractor | None,
     bounds: InputBounds | None = None,
+    columns: Ints | None = None,
 ) -> CommitteeProgram:
     """The committee for the domains on the map, by their numbers there."""
-    program = CommitteeProgram(committee, known_places(indices), extractor, bounds)
+    program = CommitteeProgram(committee, known_places(indices), extractor, bounds, columns)
     return program.eval().requires_grad_(False)
 
 
@@ -407,9 +417,10 @@ def build_variational_program(
     indices: FittedIndices,
     extractor: FeatureExtractor | None,
     bounds: InputBounds | None,
+    columns: Ints | None = None,
 ) -> VariationalProgram:
     """The paper's model for the domains on the map, by their numbers there."""
-    program = VariationalProgram(module, outputs, indices, extractor, bounds)
+    program = VariationalProgram(module, outputs, indices, extractor, bounds, columns)
     return program.eval().requires_grad_(False)
 
 

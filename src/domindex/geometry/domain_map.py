@@ -28,6 +28,7 @@ from domindex.geometry.scaling import (
     mean_geodesics,
     place,
     procrustes_align,
+    reordering,
     scaling_spectrum,
 )
 from domindex.geometry.settings import MAP
@@ -252,6 +253,20 @@ class DomainMap(Saved):
         numbers, eigenvalues = np.array(landmarks), self.index.eigenvalues
         index = DomainIndex(tuple(domains), coordinates, shown, eigenvalues, None, numbers)
         return replace(self, index=index, clouds=clouds)._around(self.loop)
+
+    def in_order(self, names: Sequence[Hashable]) -> DomainMap:
+        """The same map, to which none was added, with its domains in this order."""
+        order, drawn, _ = reordering(self.index.domains, names, self.index.landmarks)
+        loop, among = self.loop, np.ix_(drawn, drawn)
+        if loop is not None:
+            loop = replace(loop, angles=loop.angles[drawn], distances=loop.distances[among])
+        return replace(
+            self,
+            index=self.index.in_order(names),
+            transport=self.transport[among],
+            clouds=tuple(self.clouds[number] for number in order),
+            loop=loop,
+        )
 
     def of_landmarks(self) -> DomainMap:
         """The map as it was drawn, without those that were placed on it."""

@@ -118,7 +118,7 @@ def _join_weights(lengths: Floats, typical: float) -> Floats:
 class Loop(Saved):
     """Domains on a ring, with an angle each."""
 
-    # (domains,) in (−π, π], by arc length; 0 for the first domain, and rising with their order
+    # (domains,) in (−π, π], by arc length; 0 for a domain, which the data choose
     angles: Floats
     birth: float  # the widest step that it takes to go around
     death: float  # width of the hole
@@ -137,8 +137,10 @@ class Loop(Saved):
 
     @property
     def order(self) -> Ints:
-        """Numbers of the domains, once around from angle 0."""
-        return np.argsort(np.mod(self.angles, TURN), kind="stable")
+        """Numbers of the domains, once around from the first, the way in which they rise."""
+        angles = self.angles - self.angles[0]
+        rises = wrap_angle(np.diff(angles)).sum() >= 0
+        return np.argsort(np.mod(angles if rises else -angles, TURN), kind="stable")
 
     @property
     def steps(self) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -111,6 +111,18 @@ class DomainIndex(Saved):
         known = name in self.domains
         return self.coordinates[self.domains.index(name)] if known else None
 
+    def in_order(self, names: Sequence[Hashable]) -> DomainIndex:
+        """The same map with its domains in this order."""
+        order, drawn, landmarks = reordering(self.domains, names, self.landmarks)
+        return replace(
+            self,
+            domains=tuple(names),
+            coordinates=self.coordinates[order],
+            distances=self.distances[np.ix_(order, drawn)],
+            angles=None if self.angles is None else self.angles[order],
+            landmarks=landmarks,
+        )
+
     @property
     def map_distances(self) -> Floats:
         """Distances between the points of the map, (domains, domains): not for thousands."""
@@ -140,6 +152,19 @@ class DomainIndex(Saved):
             raise ValueError(f"arrays of shapes {shapes} are no map of {n_domains} domains")
         if self.angles is not None and self.angles.shape != (n_domains,):
             raise ValueError("the angles do not match the domains")
+
+
+def reordering(
+    domains: Sequence[Hashable], names: Sequence[Hashable], landmarks: Ints | None = None
+) -> tuple[Ints, Ints, Ints | None]:
+    """What brings `domains` into the order of `names`: their numbers, numbers among those that the
+    map was drawn from, and the landmarks as they are then numbered."""
+    numbers = {name: number for number, name in enumerate(domains)}
+    order = np.array([numbers[name] for name in names], dtype=np.int64)
+    if landmarks is None:
+        return order, order, None
+    is_drawn = np.isin(order, landmarks)
+    return order, np.searchsorted(landmarks, order[is_drawn]), np.flatnonzero(is_drawn)
 
 
 def procrustes_align(embedding: ArrayLike, reference: ArrayLike) -> Floats:

@@ -19,7 +19,7 @@ from sklearn.linear_model import Ridge
 
 from domindex.arrays import Floats, Ints
 from domindex.geometry.domain_map import rank_correlation
-from domindex.geometry.scaling import DomainIndex, scaling_spectrum
+from domindex.geometry.scaling import DomainIndex, reordering, scaling_spectrum
 from domindex.geometry.settings import TRANSFER
 from domindex.persistence.saved import Saved, require_distinct
 
@@ -158,6 +158,17 @@ class TransferMap(Saved):
             domains=(*self.domains, *names),
             positions=np.vstack([self.positions, self.locate(clouds, labels)]),
             sizes=np.append(self.sizes, [len(cloud) for cloud in clouds]),
+        )
+
+    def in_order(self, names: Sequence[Hashable]) -> Self:
+        """The same map with its domains in this order."""
+        order, _, landmarks = reordering(self.domains, names, self.landmarks)
+        return replace(
+            self,
+            domains=tuple(names),
+            positions=self.positions[order],
+            sizes=self.sizes[order],
+            landmarks=landmarks,
         )
 
     def shown(self, positions: Floats) -> Floats:

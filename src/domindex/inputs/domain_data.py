@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
-from hashlib import blake2b
 from math import prod
 from typing import Any, Literal, get_args
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from domindex.arrays import Floats, Ints
 from domindex.errors import InputError
+from domindex.inputs.canonical import canonical_order
 from domindex.persistence.saved import Saved
 
 Task = Literal["classification", "regression"]
@@ -124,6 +124,7 @@ class DomainData:
     weights : (rows,) how much rows count in learning, of mean 1 over sources; None for all alike
     layout : whether rows are a table, pictures or signals
     target_labels : as `labels`, of the targets' rows that have one; None where none has
+    columns : (features,) which of the user's columns each is; None: they stand as they came
 
     Examples
     --------
@@ -145,6 +146,7 @@ class DomainData:
     weights: Floats | None = None
     layout: InputLayout = TABLE
     target_labels: NDArray | None = None
+    columns: Ints | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -205,20 +207,36 @@ class DomainData:
             target_labels=None if self.target_labels is None else self.target_labels[rows],
         )
 
-    def in_canonical_order(self) -> DomainData:
-        """The same rows, domain by domain, in an order that follows from their inputs: how a file
-        was sorted decides nothing that is drawn at random, and no label does."""
-        table = self.inputs.reshape(self.n_rows, -1) + 0.0
-        digests = b"".join(blake2b(row.tobytes(), digest_size=8).digest() for row in table)
-        order = np.lexsort([np.frombuffer(digests, dtype=np.uint64), self.row_domains])
+    def in_canonical_order(self, *, may_move_columns: bool = False) -> DomainData:
+        """The same rows, domain by domain, with rows, domains and columns in the order of
+        `canonical_order`. Columns stay where their order may mean something."""
+        is_table = self.inputs.ndim == 2 and not self.layout.is_grid
+        beside = [self.labels, self.weights, self.target_labels, self.row_is_source]
+        rows, domains, columns = canonical_order(
+            self.inputs,
+            self.row_domains,
+            self.n_domains,
+            np.column_stack([one for one in beside if one is not None]),
+            may_move_columns=is_table and may_move_columns,
+            is_table=is_table,
+        )
+        moves = is_table and may_move_columns
         return replace(
             self,
-            inputs=self.inputs[order],
-            labels=self.labels[order],
-            row_domains=self.row_domains[order],
-            weights=None if self.weights is None else self.weights[order],
-            target_labels=None if self.target_labels is None else self.target_labels[order],
+            inputs=self.inputs[np.ix_(rows, columns)] if moves else self.inputs[rows],
+            labels=self.labels[rows],
+            row_domains=np.argsort(domains)[self.row_domains[rows]],
+            domains=tuple(self.domains[number] for number in domains),
+            is_source=self.is_source[domains],
+            weights=None if self.weights is None else self.weights[rows],
+            target_labels=None if self.target_labels is None else self.target_labels[rows],
+            columns=columns if moves else None,
         )
+
+    @property
+    def column_places(self) -> Ints:
+        """Where each of the user's columns stands in `inputs`, (features,)."""
+        return np.arange(self.inputs.shape[1]) if self.columns is None else np.argsort(self.columns)
 
     def rows_by_domain(self) -> list[Ints]:
         """Row numbers of each domain, in the order of `domains`."""

@@ -22,12 +22,13 @@ from domindex.persistence.paths import open_regular, read_bounded
 from domindex.versions import versions
 
 FORMAT = "a saved domindex model"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """Raised when a folder can no longer be read by the release before."""
 
 FORMER_NAMES = {
     3: {"VDIClassifier": "CrossDomainClassifier", "VDIRegressor": "CrossDomainRegressor"},
     4: {},
+    5: {},
 }
 """Formats that are read, and what estimators were called there that have another name now."""
 

@@ -25,6 +25,7 @@ REPRESENTATIONS = (
     "raw",
     "with_index",
     "with_means",
+    "without_constants",
     "row_centred",
     "row_standardised",
     "domain_scaled",

@@ -16,7 +16,7 @@ from domindex.representations import (
     register_representation,
     representation_named,
 )
-from domindex.representations.base import REPRESENTATIONS, Raw, WithIndex
+from domindex.representations.base import REPRESENTATIONS, Raw, WithIndex, WithoutConstants
 from domindex.representations.flow import FlowAligned
 from domindex.representations.normalised import (
     Coral,
@@ -33,6 +33,7 @@ BUILT_IN = (
     Raw,
     WithIndex,
     WithMeans,
+    WithoutConstants,
     RowCentred,
     RowStandardised,
     DomainScaled,
@@ -312,8 +313,8 @@ def test_every_representation_is_known_by_its_name():
 def test_an_unknown_name_is_refused_with_those_there_are():
     message = (
         "There is no representation 'xyz'; there are raw, with_index, with_means, "
-        "row_centred, row_standardised, domain_scaled, domain_centred, domain_standardised, "
-        "domain_whitened, coral, flow"
+        "without_constants, row_centred, row_standardised, domain_scaled, domain_centred, "
+        "domain_standardised, domain_whitened, coral, flow"
     )
     with pytest.raises(InputError, match=message):
         representation_named("xyz")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from domindex.arrays import Floats
+from domindex.arrays import Floats, Ints
+from domindex.errors import InputError
 from domindex.geometry import DomainMap
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.geometry.rings import RingCoordinate
@@ -412,3 +413,55 @@ class WithIndex(Raw):
 
     def _places(self, rows: PlacedRows) -> list[np.ndarray]:
         return [rows.index, rows.directions] if self.closes else [rows.index]
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutConstants(Raw):
+    """The inputs without the columns that never change within a domain. A rule on such a column
+    goes by the domain alone, and no source shows what it is worth beyond their values."""
+
+    name = "without_constants"
+    label = "features that vary within domains"
+    is_plain = False
+    change_rank = None
+    may_balance = False
+    keeps_grid = False
+    kept: Ints  # (q,) numbers of the columns that stay
+
+    @classmethod
+    def serves(cls, data: DomainData, geometry: DomainGeometry) -> bool:
+        """Where there is such a column, and a target's value in it lies outside the sources'."""
+        levels, constant = domain_constants(data)
+        sources, targets = levels[data.is_source], levels[~data.is_source]
+        if data.layout.is_grid or constant.all() or not len(targets):
+            return False
+        outside = (targets < sources.min(axis=0)) | (targets > sources.max(axis=0))
+        return bool(outside[:, constant].any())
+
+    @classmethod
+    def fit(cls, data: DomainData, geometry: DomainGeometry) -> Self:
+        _, constant = domain_constants(data)
+        kept = np.flatnonzero(~constant)
+        if not len(kept):
+            raise InputError(
+                f"The representation {cls.name!r} leaves out columns that never change within a "
+                "domain, and all columns of X are such. Choose another."
+            )
+        return cls(geometry.scaler, kept)
+
+    def apply(self, rows: PlacedRows) -> RepresentedRows:
+        return RepresentedRows.plain(self.scaler.apply_flat(rows.inputs)[:, self.kept])
+
+    def known_form(self, places: PlacedRows) -> KnownDomainForm:
+        return KnownDomainForm(self.scaler, matrix=np.eye(len(self.scaler.offset))[:, self.kept])
+
+    def _check_state(self) -> None:
+        if not len(self.kept) or not np.isin(self.kept, np.arange(len(self.scaler.offset))).all():
+            raise ValueError("a column that is kept is none of the inputs")
+
+
+def domain_constants(data: DomainData) -> tuple[Floats, NDArray[np.bool_]]:
+    """The first row of every domain (domains, p), and which columns are the same in all others."""
+    table = data.inputs.reshape(data.n_rows, -1)
+    first = np.array([rows[0] for rows in data.rows_by_domain()])
+    return table[first], (table == table[first][data.row_domains]).all(axis=0)

@@ -1,4 +1,4 @@
-"""How well distances between domains say where a rule carries over.
+"""How well distances between domains say where a rule carries over, and ellipses where a domain is.
 
 Labels of all domains are read for the losses only. Distances are made from all rows, and from the
 labels of sources where columns are weighted by their importance.
@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
+from scipy.stats import chi2
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from domindex import CrossDomainClassifier, CrossDomainRegressor
@@ -78,42 +79,73 @@ def plain_distances(dataset: DomainDataset) -> dict[str, Floats]:
     }
 
 
+def fitted(dataset: DomainDataset, rows: NDArray) -> CrossDomainClassifier | CrossDomainRegressor:
+    """A model of some rows, for its map."""
+    kind = CrossDomainClassifier if dataset.task == "classification" else CrossDomainRegressor
+    # The map of a table asks the members what labels to expect; one is enough, for time.
+    model = kind(candidates=[("raw", "boosting")], random_state=0)
+    domains = {"sample_domain": dataset.sample_domain[rows]}
+    return model.fit(
+        dataset.X[rows], dataset.y[rows], **domains, source_domains=dataset.source_domains
+    )
+
+
+def inside_ellipses(dataset: DomainDataset, share: float = 0.8) -> Found:
+    """How often the second half of a target's rows lies in the ellipse of the first, by the map of
+    all first halves. Not of sources: their first half has labels, their second has not."""
+    rng = np.random.default_rng(0)
+    halves: tuple[list[NDArray], list[NDArray]] = ([], [])
+    for name in dataset.domains:
+        own = rng.permutation(np.flatnonzero(dataset.sample_domain == name))
+        for half, rows in zip(halves, np.array_split(own, 2)):
+            half.append(rows)
+    first, second = (np.sort(np.concatenate(half)) for half in halves)
+    model, targets = fitted(dataset, first), set(dataset.target_domains)
+    second = second[[name in targets for name in dataset.sample_domain[second]]]
+    again = np.array([f"{name}, again" for name in dataset.sample_domain[second]], dtype=object)
+    places = model.place_domains(dataset.X[second], sample_domain=again, forecast=False)
+    numbers = [[f"{name}, again" for name in model.domains_].index(n) for n in places["domain"]]
+    moved = places.filter(regex=r"^index_\d+$").to_numpy(float) - model.domain_indices_[numbers]
+    deviations = np.maximum(model.domain_index_std_[numbers], 1e-12)
+    away = ((moved / deviations) ** 2).sum(axis=1)
+    return {"targets": len(away), "inside": float((away <= chi2.ppf(share, moved.shape[1])).mean())}
+
+
 def measure(load: Callable[[], DomainDataset]) -> Found:
     dataset = load()
-    given = {"sample_domain": dataset.sample_domain, "source_domains": dataset.source_domains}
     rows = {"sample_domain": dataset.sample_domain, "task": dataset.task}
     losses = transfer_losses(dataset.X, dataset.y, **rows)
     facts: Found = {"domains": len(losses), "of": len(dataset.domains)}
     if len(losses) < 3:
         return facts
-    kind = CrossDomainClassifier if dataset.task == "classification" else CrossDomainRegressor
-    # The map of a table asks the members what labels to expect; one is enough, for time.
-    model = kind(candidates=[("raw", "boosting")], random_state=0)
-    model.fit(dataset.X, dataset.y, **given)
+    model = fitted(dataset, np.arange(len(dataset.X)))
     places = [dataset.domains.index(name) for name in losses.index]
     square = np.ix_(places, places)
     found = {"map": transfer_correlation(model.domain_index_, losses)}
     for name, distances in plain_distances(dataset).items():
         found[name] = transfer_correlation(distances[square], losses)
-    return {**facts, "correlation": {name: round(value, 4) for name, value in found.items()}}
+    correlation = {name: round(value, 4) for name, value in found.items()}
+    return {**facts, "correlation": correlation, "ellipses": inside_ellipses(dataset)}
 
 
 def transfer_table(content: Found) -> list[str]:
     """A row a dataset, with means over the real tables that have enough domains."""
-    lines = ["| | domains | " + " | ".join(KINDS.values()) + " |", "|---|" + "---|" * 6]
+    heads = ["", "domains", *KINDS.values(), "inside 80 % ellipses, %"]
+    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     titles = {name: known.title for name, known in {**REAL, **MORE}.items()}
     titles |= {name: title for name, (title, _) in TITLES.items()}
     shown = {name: one for name, one in content.items() if "correlation" in one}
     for name, one in shown.items():
         values = (f"{one['correlation'][kind]:.2f}" for kind in KINDS)
-        lines.append(f"| {titles[name]} | {one['domains']} | " + " | ".join(values) + " |")
-    counted = [
-        one["correlation"]
-        for name, one in shown.items()
-        if name in TABLES and one["domains"] >= MIN_DOMAINS
-    ]
+        held = f"{100 * one['ellipses']['inside']:.0f}"
+        lines.append(f"| {titles[name]} | {one['domains']} | {' | '.join(values)} | {held} |")
+    real = [one for name, one in shown.items() if name in TABLES and one["domains"] >= MIN_DOMAINS]
+    counted = [one["correlation"] for one in real]
     means = (f"**{np.mean([one[kind] for one in counted]):.3f}**" for kind in KINDS)
     lines.append(f"| mean of {len(counted)} real tables | | " + " | ".join(means) + " |")
+    held = [(one["ellipses"]["inside"], one["ellipses"]["targets"]) for one in real]
+    pooled = 100 * np.average([share for share, _ in held], weights=[n for _, n in held])
+    lines[-1] += f" **{pooled:.0f}** of {sum(n for _, n in held)} targets |"
     return [*lines, "", origin_line("transfer", next(iter(shown.values())))]
 
 

@@ -210,7 +210,14 @@ def _boosting(task: Task, seed: int) -> Any:
 
 def _catboost(task: Task, seed: int) -> Any:
     module = _booster_module("catboost")
-    kind = module.CatBoostClassifier if task == "classification" else module.CatBoostRegressor
+
+    class Classifier(module.CatBoostClassifier):
+        """Of more than two classes CatBoost predicts a column."""
+
+        def predict(self, rows: Any, **how: Any) -> Any:
+            return super().predict(rows, **how).ravel()
+
+    kind = Classifier if task == "classification" else module.CatBoostRegressor
     model = kind(random_seed=seed, verbose=False, allow_writing_files=False, thread_count=1)
     return model if task == "classification" else MultiOutputRegressor(model)
 

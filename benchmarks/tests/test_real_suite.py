@@ -7,7 +7,7 @@ import pytest
 
 from domindex.datasets import make_circle
 from domindex.errors import DatasetError
-from domindex_bench import find_suite
+from domindex_bench import Cell, find_suite, render_suite
 from domindex_bench.figures import Outcome, domain_figures, probability_figures
 from domindex_bench.running import run_benchmark
 
@@ -66,3 +66,16 @@ def test_a_run_goes_on_without_files_that_are_missing_unless_they_were_asked_for
     assert run.results == ()
     with pytest.raises(DatasetError, match=r"gas\.npz"):
         run_benchmark(["gas"], suite="real", out=tmp_path / "out", data_home=tmp_path)
+
+
+def test_mean_ranks_are_of_datasets_where_the_default_ran():
+    def row(dataset, method, accuracy):
+        figures = {"domain_accuracy": accuracy}
+        return Cell("real2", dataset, method, 0).ended("done", figures=figures)
+
+    suite = find_suite("real2")
+    plain = [row("heart", "logistic", 60.0), row("heart", "knn", 70.0), row("eeg", "knn", 50.0)]
+    assert "mean rank" not in render_suite(suite, plain)
+    found = render_suite(suite, [*plain, row("heart", "cross-domain", 65.0)])
+    assert "| mean rank | 2.00 |" in found
+    assert "all 1 datasets" in found

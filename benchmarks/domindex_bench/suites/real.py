@@ -69,7 +69,7 @@ def mean_ranks(summary: Summary) -> str:
         used.append(dataset)
         rows.append([None if one is None else sign * one.mean for one in spreads])
     there = [k for k in range(len(names)) if all(row[k] is not None for row in rows)]
-    if len(there) < 2:
+    if not rows or len(there) < 2:
         return ""
     ranks = rankdata([[row[k] for k in there] for row in rows], axis=1).mean(axis=0)
     titles = [" or ".join(summary.suite.method_title(one) for one in names[k]) for k in there]

@@ -183,7 +183,9 @@ def fit_options(
 def fit(
     data: Annotated[File, DATA] = None,
     target: Annotated[Names, option("Column to predict, or several by commas.")] = None,
-    sources: Annotated[Names, option("Labelled domains.  [default: those with any label]")] = None,
+    sources: Annotated[
+        Names, option("Labelled domains.  [default: with labels in half of rows]")
+    ] = None,
     task: Annotated[str, option("auto, classification or regression.")] = "auto",
     spelling: Annotated[str, option("Classes Yes and yes: ask, merge or exact.")] = "ask",
     out: RunOut = Path("run"),
@@ -303,6 +305,31 @@ def score(
     rows = "domains" if by is None else "groups"
     about = {"overall": result.overall, rows: result.table.to_dict("records")}
     _answer(given["as_json"], about, f"Scores: {result.summary()}", err=True)
+
+
+@command(text_options)
+def label(
+    run: RunFolder,
+    data: Annotated[Path, DATA],
+    n: Annotated[int, option("How many rows.", "--n", min=1)] = 20,
+    out: TableOut = "to-label.csv",
+    **given: Any,
+) -> None:
+    """Write a table to fill in: rows of targets whose labels would say most about the others.
+
+    Copy the labels back into the target column of the table, where `row` says, and fit again.
+
+    \b
+    Example:
+      domindex label run patients.csv --n 20 --out to-label.csv
+    """
+    from domindex.tables import label_table
+
+    asked = label_table(run, data, n=n, **_text_request(given, _file(out)))
+    as_json = given["as_json"]
+    where = out if as_json else _print_table(asked, out)
+    about = {"out": out, "rows": asked[["row", "reason"]].to_dict("records")}
+    _answer(as_json, about, f"To label: {where} ({len(asked)} rows)", err=True)
 
 
 @command(text_options)

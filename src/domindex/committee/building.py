@@ -37,7 +37,7 @@ from domindex.committee.learners.base import Predictor, Round
 from domindex.committee.network import NetworkCandidate, network_start
 from domindex.committee.record import Explained, HeldOutRecord
 from domindex.committee.separability import Separability, measure_separability
-from domindex.committee.target_labels import LabelledRows, TargetLabels
+from domindex.committee.target_labels import LabelledRows, TargetLabels, mean_square_distance
 from domindex.committee.weighing import (
     KnownOutputs,
     OutputRange,
@@ -397,11 +397,11 @@ class CommitteeBuilder:
             rows, here = groups[number][some], one.rows[some]
             told = said.mean[here], said.disagreement[here]
             labelled.append(LabelledRows(one.name, scaled[rows], labels[rows], *told))
-        width = 2.0 * np.mean([scaled[rows].var(axis=0).sum() for rows in groups])
+        width = mean_square_distance(scaled[rows] for rows in groups)
         if committee.label_shift is not None:
             held_out = following_shares(held_out, self.rows)
         features = scaled[np.concatenate([fold.held_out for fold in self.rows.folds])]
-        given = labelled, held_out, features, self.rows, float(width) or 1.0
+        given = labelled, held_out, features, self.rows, width
         return TargetLabels.fit(*given, choices, self.seed)
 
     def _member(self, candidate: Candidate) -> Member:

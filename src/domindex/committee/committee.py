@@ -671,7 +671,7 @@ def forecast_table(
         record["off_map"] = name in off_map
         if labels is not None:
             own = labels.by_name.get(name)
-            record["labels"] = 0 if own is None else len(own.features)
+            record["labels"] = 0 if own is None else len(own.positions)
         if apart is not None:
             record["two_ways"] = float(np.clip(1.0 - apart[name], 0.0, 1.0))
         records.append(record)

@@ -3,7 +3,7 @@ how good these are."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,43 +19,57 @@ from domindex.committee.weighing import small_sample
 from domindex.persistence.saved import Saved
 
 
-@dataclass(frozen=True)
+def covariance(left: Floats, right: Floats) -> Floats:
+    """(n, m) between rows of one domain at positions (n, size) and (m, size): half of the variance
+    moves all of them alike, half those near each other."""
+    return 1.0 + np.asarray(np.exp(-cdist(left, right, "sqeuclidean")), dtype=np.float64)
+
+
+def mean_square_distance(domains: Iterable[Floats]) -> float:
+    """Between rows of a domain, of features (rows, features) by domain."""
+    return float(np.mean([2.0 * rows.var(axis=0).sum() for rows in domains])) or 1.0
+
+
+@dataclass(frozen=True, eq=False)
 class Correction(Saved):
     """A Gaussian process on top of the committee, in a domain with some labels: on the errors of
     values, in units of their variance, or on the logits of classes.
 
-    Half of its variance moves all rows of the domain alike, half moves rows near each other alike,
-    so that few labels move little, and many follow what is different there.
+    Rows are near each other that have alike inputs and predictions. Few labels move little, and
+    many follow what is different there.
     """
 
-    strength: float  # variance of either half; 0 for no correction
-    width: float  # mean squared distance between rows of a domain
+    strength: float  # variance of either half of `covariance`; 0 for no correction
+    width: float  # mean squared distance between inputs of rows of a domain
+    spread: Floats  # (columns,) of the committee's values or logits
 
-    def covariance(self, left: Floats, right: Floats) -> Floats:
-        """(n, m), between rows of one domain, (n, features) and (m, features)."""
-        squares = cdist(left, right, "sqeuclidean")
-        return self.strength * (1.0 + np.exp(-squares / self.width))
+    def positions(self, features: Floats, base: Floats, is_class: bool) -> Floats:
+        """(n, size) of rows by scaled inputs and by what the committee predicts, (n, columns)."""
+        said = _logits(base) if is_class else base
+        scale = self.spread * np.sqrt(2.0 * len(self.spread))
+        return np.hstack([features / np.sqrt(self.width), said / scale])
 
-    def pulls(self, base: Floats, labels: NDArray, features: Floats) -> Floats:
+    def pulls(self, base: Floats, labels: NDArray, positions: Floats) -> Floats:
         """(n, columns), how much each labelled row pulls at others: `base` (n, columns) is what the
         committee predicts of it, `labels` are classes (n,) or values (n, outputs)."""
-        covariance, one = self.covariance(features, features), np.eye(len(features))
+        between = self.strength * covariance(positions, positions)
+        one = np.eye(len(between))
         if labels.ndim == 2:
-            return np.asarray(np.linalg.solve(covariance + one, labels - base))
+            return np.asarray(np.linalg.solve(between + one, labels - base))
         # the mode of the posterior: steps under a quadratic bound of the loss always lower it
         logits, is_class = _logits(base), np.eye(base.shape[1])[labels]
-        pulls, damped = np.zeros_like(base), np.linalg.inv(one + covariance / 2)
+        pulls, damped = np.zeros_like(base), np.linalg.inv(one + between / 2)
         for _ in range(50):
-            moved = covariance @ pulls
+            moved = between @ pulls
             pulls = damped @ (moved / 2 + is_class - softmax(logits + moved, axis=1))
         return pulls
 
     def apply(
-        self, base: Floats, features: Floats, known: Floats, pulls: Floats, is_class: bool
+        self, base: Floats, positions: Floats, known: Floats, pulls: Floats, is_class: bool
     ) -> Floats:
         """Corrected predictions of rows, (n, columns), by labelled rows of their domain."""
-        parts = np.array_split(features, 1 + len(features) // 2000)  # for memory
-        moved = np.concatenate([self.covariance(part, known) @ pulls for part in parts])
+        parts = np.array_split(positions, 1 + len(positions) // 2000)  # for memory
+        moved = self.strength * np.concatenate([covariance(part, known) @ pulls for part in parts])
         return softmax(_logits(base) + moved, axis=1) if is_class else base + moved
 
 
@@ -78,21 +92,26 @@ class LabelledRows:
         n_rows, result = len(self.labels), self.base.copy()
         if n_rows < 2 or not correction.strength:
             return result
+        positions = correction.positions(self.features, self.base, self.labels.ndim == 1)
         folds = np.arange(n_rows) % min(5, n_rows)  # rows are in no order that means anything
         for fold in range(folds.max() + 1):
             one, others = folds == fold, folds != fold
-            result[one] = _corrected(
-                correction, self.base, self.labels, self.features, np.flatnonzero(others), one
-            )
+            given = self.base, self.labels, positions, np.flatnonzero(others), np.flatnonzero(one)
+            result[one] = _corrected(correction, *given)
         return result
 
 
 def _corrected(
-    correction: Correction, base: Floats, labels: NDArray, features: Floats, known: Ints, rows: Ints
+    correction: Correction,
+    base: Floats,
+    labels: NDArray,
+    positions: Floats,
+    known: Ints,
+    rows: Ints,
 ) -> Floats:
     """Predictions of some rows, corrected by the labels of others."""
-    pulls = correction.pulls(base[known], labels[known], features[known])
-    given = base[rows], features[rows], features[known], pulls
+    pulls = correction.pulls(base[known], labels[known], positions[known])
+    given = base[rows], positions[rows], positions[known], pulls
     return correction.apply(*given, is_class=labels.ndim == 1)
 
 
@@ -105,14 +124,15 @@ class Evidence(Saved):
     quality: float  # accuracy, or log of the mean squared error in units of spread
     signal: float  # mean confidence or disagreement of the same rows, beside which it is judged
     variance: float  # of the quality, for so few rows
-    features: Floats  # (n, features) of the labelled rows, scaled
+    positions: Floats  # (n, size) of the labelled rows
     pulls: Floats  # (n, columns) of theirs
 
     @classmethod
     def of(
         cls, rows: LabelledRows, correction: Correction, unit: Floats | None, tail: float
     ) -> Evidence:
-        pulls = correction.pulls(rows.base, rows.labels, rows.features)
+        positions = correction.positions(rows.features, rows.base, unit is None)
+        pulls = correction.pulls(rows.base, rows.labels, positions)
         predicted, n_rows = rows.cross_validated(correction), len(rows.labels)
         if unit is None:
             right = predicted.argmax(axis=1) == rows.labels
@@ -125,10 +145,10 @@ class Evidence(Saved):
             bias = float(digamma(half) - np.log(half))  # of the log of a mean of squares
             quality = float(np.log(errors.mean() + 1e-12)) - bias
             variance = tail * float(polygamma(1, half))
-        return cls(rows.name, quality, signal, float(variance), rows.features, pulls)
+        return cls(rows.name, quality, signal, float(variance), positions, pulls)
 
     def _check_state(self) -> None:
-        if self.features.ndim != 2 or len(self.features) != len(self.pulls):
+        if self.positions.ndim != 2 or len(self.positions) != len(self.pulls):
             raise ValueError("labelled rows do not fit what they pull")
 
 
@@ -159,7 +179,10 @@ class TargetLabels(Saved):
         seed: int,
     ) -> TargetLabels:
         """From predictions (n, columns) and scaled features of held-out rows."""
-        options = [Correction(one, width) for one in (0.0, *settings.label_strengths)]
+        is_class = rows.unit is None
+        spread = (_logits(held_out) if is_class else held_out).std(axis=0)
+        spread = np.where(spread > 0, spread, 1.0)
+        options = [Correction(one, width, spread) for one in (0.0, *settings.label_strengths)]
         count = int(np.median([len(one.labels) for one in labelled]))
         losses = np.empty((0, len(options)))
         if not rows.by_rows:
@@ -184,7 +207,7 @@ class TargetLabels(Saved):
             squares = ((held_out - rows.labels) / rows.unit) ** 2
             tail = max(1.0, float((squares**2).mean() / squares.mean() ** 2 - 1.0) / 2)
         known = tuple(Evidence.of(one, options[chosen], rows.unit, tail) for one in labelled)
-        return cls(options[chosen], gain, n_domains, rows.unit is None, known)
+        return cls(options[chosen], gain, n_domains, is_class, known)
 
     @cached_property
     def by_name(self) -> dict[Hashable | None, Evidence]:
@@ -196,7 +219,8 @@ class TargetLabels(Saved):
         one = self.by_name.get(name)
         if one is None or not self.correction.strength:
             return base
-        return self.correction.apply(base, features, one.features, one.pulls, self.is_class)
+        positions = self.correction.positions(features, base, self.is_class)
+        return self.correction.apply(base, positions, one.positions, one.pulls, self.is_class)
 
 
 def _losses_of_sources(
@@ -213,6 +237,7 @@ def _losses_of_sources(
     the others, half of the domain's rows at least."""
     rng, n_parts = np.random.default_rng(seed), len(rows.part_domains)
     losses = np.empty((n_parts, len(options)))
+    positions = options[0].positions(features, held_out, rows.unit is None)  # alike of all
     for part in range(n_parts):
         members = np.flatnonzero(rows.parts == part)
         n_known = min(count, len(members) // 2, max_rows)
@@ -223,7 +248,7 @@ def _losses_of_sources(
                 known, others = mixed[:n_known], mixed[n_known:]
                 predicted = held_out[others]
                 if n_known and option.strength:
-                    predicted = _corrected(option, held_out, rows.labels, features, known, others)
+                    predicted = _corrected(option, held_out, rows.labels, positions, known, others)
                 found.append(replace(rows, labels=rows.labels[others]).losses(predicted).mean())
             losses[part, number] = np.mean(found)
     return np.stack([rows.by_domain(column) for column in losses.T], axis=1)

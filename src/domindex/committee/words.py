@@ -60,7 +60,7 @@ def describe_target_labels(labels: TargetLabels | None) -> list[str]:
     """What labels of some rows of targets were good for."""
     if labels is None:
         return []
-    counts = [len(one.features) for one in labels.domains]
+    counts = [len(one.positions) for one in labels.domains]
     said = f"Labels of {sum(counts)} rows in {len(counts)} target domains sharpen the forecast"
     if labels.gain:
         return [

@@ -38,12 +38,16 @@ from domindex.committee.learners.base import PREDICTORS
 from domindex.committee.learners.estimators import learner_for
 from domindex.committee.record import FitRecord
 from domindex.committee.settings import ChoiceSettings
+from domindex.committee.suggestions import MAX_ASKED, suggest_rows
 from domindex.errors import InputError
 from domindex.estimators.base import Names
 from domindex.estimators.cost import FitSize, estimate_seconds, in_words, machine_speed
 from domindex.estimators.fitted import warn_of_collapse
 from domindex.estimators.frames import (
     FitArguments,
+    hidden_labels,
+    is_beyond_memory,
+    take_named,
     warn_beyond_experience,
     warn_off_map,
 )
@@ -256,6 +260,70 @@ class CrossDomainModel(IndexingEstimator):
         forecast += words.describe_target_labels(self._committee.target_labels)
         doubts = words.describe_beyond(self.forecast_) + words.describe_two_ways(self.forecast_)
         return "\n".join([*lines, *forecast, *doubts])
+
+    def suggest_labels(
+        self, X: Any, n: int = 20, *, sample_domain: Any = None, y: Any = None
+    ) -> pd.DataFrame:
+        """Of which rows of targets to ask labels next: those that say most about other rows.
+
+        Domains where much is expected to be wrong, in many rows, have more of them. Within a domain
+        they are uncertain, like many others, and apart from each other and from those with labels.
+
+        Parameters
+        ----------
+        X : rows of targets or of new domains, as in `predict`; those of sources are passed over
+        n : how many rows, at most 1,000
+        sample_domain : a domain name per row, or the name of a column of a data frame
+        y : labels as in `fit`; rows that have one are not suggested
+
+        Returns
+        -------
+        A row a suggestion, what says most first. Columns: row (its number in X), domain, reason
+
+        Examples
+        --------
+        >>> found = model.suggest_labels(data.X, 3, **rows)
+        >>> found.columns.tolist(), bool(found["domain"].isin([3, 4]).all())
+        (['row', 'domain', 'reason'], True)
+        """
+        check_is_fitted(self)
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 < n <= MAX_ASKED:
+            raise InputError(
+                f"n is {n!r:.40}. Ask for 1 to {MAX_ASKED:,} rows; label them, fit, and ask again."
+            )
+        if is_beyond_memory(X, sample_domain):
+            raise InputError(
+                f"X is a {type(X).__name__}, which is read in parts. Pass rows in memory: some "
+                "thousand of every target are enough."
+            )
+        given = FitArguments(X, y, sample_domain)
+        given = take_named(given, self._target_column, self._domain_column)
+        inputs, names = self._check_query(given.X, given.sample_domain, warn=True)
+        has_label = np.zeros(len(inputs), dtype=bool)
+        if given.y is not None:
+            has_label = ~hidden_labels(given.y, len(inputs))
+        rows, sources = self._indices.placed(inputs, names), set(self.source_domains_)
+        asked = [one for one in rows.domains if one.name not in sources]
+        n_open = sum(int((~has_label[one.rows]).sum()) for one in asked)
+        if n > n_open:
+            raise InputError(
+                f"n is {n}, and {n_open} rows without a label are there, in {len(asked)} domains "
+                "that are no sources. Ask for as many at most, or pass more rows of targets."
+            )
+        rows = rows.only({one.name for one in asked})
+        said = self._committee.predict(rows, self._indices)
+        forecast = self._forecast(rows, self._flag(rows)).set_index("domain")
+        table = suggest_rows(
+            rows,
+            [one.rows for one in asked],
+            has_label,
+            said.mean if said.deviation is None else said.deviation,
+            forecast[self._forecast_column],
+            self._indices.scaler.apply_flat(rows.inputs),
+            self.classes_.tolist() if self.task_ == "classification" else None,
+            int(n),
+        )
+        return pd.DataFrame(table).astype({"domain": object})
 
     @property
     def held_out_(self) -> pd.DataFrame:

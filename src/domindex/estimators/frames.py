@@ -146,7 +146,7 @@ def scored_rows(rows: FitArguments) -> FitArguments:
     rows = take_named(rows)
     if is_beyond_memory(rows.X):
         return rows
-    hidden = _hidden(rows.y, len(rows.X))
+    hidden = hidden_labels(rows.y, len(rows.X))
     if hidden.all():
         raise InputError(
             f"y holds no label in {len(hidden)} rows, so there is nothing to compare with. Pass "
@@ -161,11 +161,11 @@ def fitted_rows(model: Any, rows: FitArguments) -> FitArguments:
     if rows.y is None or rows.sample_domain is None or not is_frame(rows.X):
         return rows  # the gate says what is wrong
     names, sources = check_domain_names(rows.sample_domain, len(rows.X)), set(model.source_domains_)
-    pairs = zip(_hidden(rows.y, len(rows.X)), names)
+    pairs = zip(hidden_labels(rows.y, len(rows.X)), names)
     return _without(rows, [gone and name in sources for gone, name in pairs])
 
 
-def _hidden(y: Any, n_rows: int) -> NDArray[np.bool_]:
+def hidden_labels(y: Any, n_rows: int) -> NDArray[np.bool_]:
     """(rows,) where there is no label."""
     return hidden_marks(check_label_array(y, n_rows), minus_one_hides=False)
 
@@ -354,7 +354,7 @@ def only_rows(rows: FitArguments, kept: NDArray[np.int64]) -> FitArguments:
 
 def _by_labels(rows: FitArguments, names: Sequence[Hashable], few_labels: bool) -> FitArguments:
     """Domains with a label as sources, if nobody says; their rows without one are left out."""
-    hidden = _hidden(rows.y, len(names))
+    hidden = hidden_labels(rows.y, len(names))
     if any(isinstance(name, numbers.Integral) and name < 0 for name in names):
         return rows
     if not hidden.any():  # no label is missing, so that there is no target yet

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         TablePredictions,
         add_table,
         index_table,
+        label_table,
         predict_table,
     )
     from domindex.tables.reading import TextFormat
@@ -26,7 +27,8 @@ _HOMES = {
     "confined": "ReadLimits untrusted_tables",
     "fitting": "draw_report fit_table resume_table run_demo",
     "large": "summarise_table",
-    "predicting": "AddedDomains TableIndex TablePredictions add_table index_table predict_table",
+    "predicting": "AddedDomains TableIndex TablePredictions add_table index_table label_table "
+    "predict_table",
     "reading": "TextFormat",
     "request": "FitRequest read_settings",
     "run": "Run",
@@ -46,6 +48,7 @@ __all__ = [
     "draw_report",
     "fit_table",
     "index_table",
+    "label_table",
     "predict_table",
     "read_settings",
     "resume_table",

@@ -31,7 +31,7 @@ from domindex.persistence.atomic import check_free, check_free_file, new_file
 from domindex.persistence.paths import read_bounded, usable_path
 from domindex.progress import Progress, show_progress
 from domindex.reporting.report import CONTENT_FILE, REPORT_FILE
-from domindex.tables.labels import join_names
+from domindex.tables.labels import classes_as_spelled, join_names, read_labels
 from domindex.tables.large import Data, is_large, name_of, open_stream
 from domindex.tables.reading import (
     AnyPath,
@@ -335,6 +335,72 @@ def _beside(
             name = f"{name}_on_map"
         table[name] = values.to_numpy()
     return table
+
+
+def label_table(
+    run: Run | AnyPath,
+    data: AnyPath,
+    *,
+    n: int = 20,
+    out: AnyPath | None = None,
+    force: bool = False,
+    progress: bool = False,
+    **form: Any,
+) -> pd.DataFrame:
+    """A table to fill in: the rows whose labels would say most, as `suggest_labels` has them.
+
+    Columns: `row`, its number in the data from 1 on, the target, blank, `reason`, and all columns
+    of the data as they are.
+
+    Parameters
+    ----------
+    run : a run, or its folder
+    data : a file with the domain and the inputs; rows that have a target are not asked for again
+    n : how many rows
+    out : a CSV or Parquet file to write as well
+    force : replace a file that is there
+    progress : draw bars on standard error
+    **form : what to say of a text file, see `TextFormat`; by default as in the fit
+
+    Examples
+    --------
+    >>> label_table(run, "patients.csv", n=3).columns[:4].tolist()
+    ['row', 'complication', 'reason', 'record']
+    """
+    check_table_path(out, overwrite=force)
+    run = Run.open(run)
+    model, said = run.predictor(), TextFormat(**form).over(run.form)
+    if not hasattr(model, "suggest_labels"):
+        raise InputError(
+            f"The run is of a {type(model).__name__}, which suggests no rows. Fit the table with "
+            "--method cross-domain."
+        )
+    if is_large(data):
+        raise InputError(
+            f"{name_of(data)} is read in parts. Write some thousand rows of every target into a "
+            "table, and ask about that."
+        )
+    with show_progress(progress) as shown:
+        spelled = classes_as_spelled(run.targets, run.about["task"])
+        how: dict[str, Any] = {"labels": spelled, "open_file": shown.open_file}
+        texts = columns_as_spelled(run, columns_to_keep(run, ()))
+        table, read = read_with_notes(data, said, texts=texts, **how)
+        rows, y = rows_of(run, model, table, read, said, ()), None
+        for note in rows.notes:
+            shown.say(f"note: {note}")
+        if set(run.targets) <= set(table.columns):
+            known = read_labels(table, run.targets, run.about["task"]).known
+            y = np.where(known, 0.0, np.nan)
+        found = model.suggest_labels(rows.inputs, n, sample_domain=rows.domains, y=y)
+    others = table.drop(columns=[name for name in run.targets if name in table])
+    asked = pd.DataFrame({"row": found["row"].to_numpy() + 1})
+    asked = asked.assign(**dict.fromkeys(run.targets), reason=found["reason"])
+    beside = others.iloc[found["row"].to_numpy()].reset_index(drop=True)
+    beside = beside.rename(columns=lambda name: f"{name} (given)" if name in asked else name)
+    asked = pd.concat([asked, beside], axis=1)
+    if out is not None:
+        write_table(asked, out, overwrite=force)
+    return asked
 
 
 def _predict_parts(

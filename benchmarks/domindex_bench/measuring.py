@@ -25,6 +25,7 @@ MEASUREMENTS = (
     "any_labels",
     "beyond_memory",
     "bombs",
+    "few_labels",
     "fuzz",
     "growth",
     "kills",

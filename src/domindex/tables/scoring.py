@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from sklearn.metrics import roc_auc_score
 
 from domindex.errors import InputError, OffMapWarning
 from domindex.inputs.columns import require_roles
+from domindex.inputs.messages import preview
 from domindex.inputs.names import group_rows
 from domindex.inputs.preparation import MIN_SHARED
 from domindex.inputs.streams import text_of
@@ -128,6 +130,7 @@ def score_table(
                 "figures say little of how well it predicts elsewhere."
                 + (" The forecast is what to go by." if forecasts else "")
             )
+        notes += _learned_from(model, rows.domains)
         if model._forecast_column is None:
             notes.append(f"{type(model).__name__} makes no forecasts, so none stand beside these.")
         if by is None:
@@ -155,6 +158,18 @@ def score_table(
     means = (others if len(others) else scored)[[n for n in figures if n in FIGURES]]
     means = means.drop(columns="bias", errors="ignore")
     return TableScores(scored, {name: float(means[name].mean()) for name in means}, tuple(notes))
+
+
+def _learned_from(model: Any, domains: Sequence[str]) -> list[str]:
+    """That the model knows labels of some rows of these targets, where it does."""
+    labels = getattr(getattr(model, "_committee", None), "target_labels", None)
+    known = sorted(set(domains) & set(getattr(labels, "by_name", ())))
+    if not known:
+        return []
+    return [
+        f"The model has learned from labels of some rows of {preview(known)}: if they are among "
+        "these, figures there are too good."
+    ]
 
 
 def _classes(model: Any) -> list[str]:

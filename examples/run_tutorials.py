@@ -1,7 +1,7 @@
 """Run the notebooks of docs/tutorials and keep their outputs: python examples/run_tutorials.py.
 
-With names (`hospitals`, `housing`, `pictures`) only those. Each is run in an empty folder, in a
-kernel of its own. What would tell one machine or one run from another is left out.
+With names (`hospitals`, `housing`, `pictures`, `sensors`) only those. Each is run in an empty
+folder, in a kernel of its own. What would tell one machine or one run from another is left out.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ def data_folder():
     return home if any(place.exists() for place in places) else None
 
 
-def test_there_are_three():
-    assert [path.stem for path in NOTEBOOKS] == ["hospitals", "housing", "pictures"]
+def test_there_are_four():
+    assert [path.stem for path in NOTEBOOKS] == ["hospitals", "housing", "pictures", "sensors"]
 
 
 @each_notebook

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from domindex.errors import InputError
-from domindex.inputs.windows import OrderWindows, order_values
+from domindex.inputs.windows import OrderWindows, order_texts, order_values
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,18 @@ def test_dates_may_be_texts_and_name_windows(drifting):
 def test_what_orders_nothing_is_refused(rows, order, message):
     with pytest.raises(InputError, match=message):
         OrderWindows.fit(np.random.default_rng(0).normal(size=(rows, 2)), order)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2024-03-01", "2024-03-01"),
+        ("2024-03-01 07:30", "2024-03-01 07:30"),
+        ("2024-03-01 07:30:05", "2024-03-01 07:30:05.000000"),
+    ],
+)
+def test_times_are_written_no_finer_than_they_are(text, said):
+    assert order_texts(*order_values([text])) == [said]
 
 
 def test_windows_come_back_from_their_state(drifting):

@@ -194,12 +194,16 @@ def order_values(order: Any) -> tuple[Floats, bool]:
 
 
 def order_texts(values: Floats, are_dates: bool) -> list[str]:
-    """As a reader would write them: dates without a time of day where none has one."""
+    """As a reader would write them: dates without a time of day, and times without seconds, where
+    none has them."""
     if not are_dates:
         return [f"{value:.12g}" for value in values]
     stamps = pd.to_datetime(values.astype(np.int64), utc=True)
-    whole = bool((stamps == stamps.normalize()).all())
-    return [one.strftime("%Y-%m-%d" if whole else "%Y-%m-%d %H:%M:%S.%f") for one in stamps]
+    form = "%Y-%m-%d %H:%M:%S.%f"
+    for shorter, unit in (("%Y-%m-%d %H:%M", "min"), ("%Y-%m-%d", "D")):
+        if (stamps == stamps.floor(unit)).all():
+            form = shorter
+    return [one.strftime(form) for one in stamps]
 
 
 def _shown(values: Floats, are_dates: bool) -> Any:

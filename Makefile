@@ -4,6 +4,8 @@
 # make coverage  the tests, and which lines of src none of them runs; fails below 95 %
 # make docs   build the documentation into out/site, warnings as errors
 # make tutorials  run the notebooks and draw the gallery again, keeping what they show
+# make lock   write requirements.lock: versions and hashes of all that is installed; make locked installs just that
+# make licences  list the licence of every dependency
 # make audit  ask for known holes in what is installed; needs a network
 # make bench  measure all suites, as far as the record lacks them; benchmarks/results/record.jsonl
 # make bench-tables  render the record: benchmarks/results/*.md, docs/results.md and the README's chart
@@ -14,14 +16,17 @@ BIN := $(VENV)/bin
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all lint pytest pytest-all coverage docs tutorials audit bench bench-tables bench-constants clean
+.PHONY: demo test test-all lock-check lint pytest pytest-all coverage docs tutorials lock locked licences audit bench bench-tables bench-constants clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
 test: lint pytest
 
-test-all: lint pytest-all
+test-all: lint lock-check pytest-all
+
+lock-check: $(STAMP)
+	$(BIN)/python -m domindex_bench.scripts.lock --check
 
 pytest: $(STAMP)
 	$(PYTEST) -m "not full" --durations 25
@@ -51,6 +56,21 @@ docs: $(STAMP)
 tutorials: $(STAMP)
 	$(BIN)/python examples/run_tutorials.py
 	$(BIN)/python examples/gallery.py
+
+lock: $(STAMP)
+	$(BIN)/python -m domindex_bench.scripts.lock
+
+# Each archive against its hash, then torch, whose builds share a version and no hash.
+locked:
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e benchmarks
+	$(BIN)/python -m pip check
+	touch $(STAMP)
+
+licences: $(STAMP)
+	$(BIN)/python -m domindex_bench.scripts.licences
 
 audit: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit

@@ -8,12 +8,18 @@ one text or the end of a file was changed, which must be refused or predict exac
 What is found is printed with its entry point and seed; one call again, or other seeds:
 
     python -m domindex_bench.scripts.fuzz load 40 1      # entry point, first seed, how many
+    DOMINDEX_FUZZ_SEED=100000 domindex-bench measure fuzz
+
+Calls are made in child processes, so that one that ends its process is counted as a crash and the
+next is made in another. `hypothesis` draws hostile values in place of our generators: it shrinks
+what it finds. Needs a system with fork.
 """
 
 from __future__ import annotations
 
 import copy
 import faulthandler
+import json
 import os
 import re
 import shutil
@@ -23,7 +29,7 @@ import tempfile
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,6 +37,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from hypothesis import HealthCheck, given, settings
+from hypothesis import seed as drawn_from
+from hypothesis import strategies as st
 
 import domindex
 from domindex import CrossDomainClassifier, CrossDomainRegressor, MomentFlow, Training
@@ -81,7 +90,11 @@ MANY = {
 }
 """A committee of which every kind of member is saved."""
 
-FAULTS = ("foreign", "nan", "hang", "changed")
+FIRST_SEED = int(os.environ.get("DOMINDEX_FUZZ_SEED", "0"))
+CALLS_A_CHILD = 400
+"""Then a fresh one goes on, so that nothing adds up."""
+
+FAULTS = ("foreign", "nan", "hang", "changed", "crash")
 ODD_PATHS = [*OBJECTS, *("x" * 5000 + ".csv", "a\0b.csv", "", 3, b"\xff", "~x", "/", "x/" * 3000)]
 DEAD_END = "/dev/zero"
 
@@ -388,13 +401,60 @@ def attack_run(rng: np.random.Generator, targets: Targets) -> Attack:
     return Attack(f"{does} {name}", calls[does])
 
 
+def attack_checkpoint(rng: np.random.Generator, targets: Targets) -> Attack:
+    """A fit that goes on from a checkpoint in which a file is spoiled: as without, or refused."""
+    folder = targets.folder / "checkpoint"
+    if not folder.exists():
+        whole = CrossDomainClassifier(**MANY).fit(X, Y, checkpoint=folder, **ROLES)
+        targets.fitted["checkpoint"] = whole
+    expected = targets.fitted["checkpoint"].predict_proba(X, sample_domain=NAMES)
+    spoiled = targets.copied("checkpoint")
+    files = sorted(one for one in spoiled.rglob("*") if one.is_file() and one.stat().st_size > 1)
+    file = one_of(files, rng)
+    content = file.read_bytes()
+    as_json = file.suffix == ".json" and rng.random() < 0.5
+    file.write_bytes(spoil_json(content, rng) if as_json else spoil_bytes(content, rng))
+
+    def call() -> Any:
+        model = CrossDomainClassifier(**MANY).fit(X, Y, checkpoint=spoiled, **ROLES)
+        found = model.predict_proba(X, sample_domain=NAMES)
+        if not np.array_equal(found, expected):
+            raise AssertionError("another model than without damage")
+        return found
+
+    return Attack(f"checkpoint {file.name}", call)
+
+
+def attack_export(rng: np.random.Generator, targets: Targets) -> Attack:
+    """An exported model of which a text or some bytes are changed, its manifest right again for
+    what is no program: a program is code, and its own manifest guards it."""
+    if not (targets.folder / "exported").exists():
+        targets.fitted["classifier"].export(targets.folder / "exported")
+    spoiled = targets.copied("exported")
+    files = sorted(path for path in spoiled.rglob("*") if path.is_file())
+    file = one_of(files, rng)
+    content = file.read_bytes()
+    if file.suffix == ".json":
+        file.write_bytes(spoil_json(content, rng))
+        write_manifest(spoiled)
+    else:
+        file.write_bytes(spoil_bytes(content, rng))
+
+    def call() -> Any:
+        return domindex.load_exported(spoiled).predict_proba(X, sample_domain=NAMES)
+
+    return Attack(f"exported {file.name}", call)
+
+
 ENTRY_POINTS = {
-    "fit": (attack_fit, 1500),
-    "predict": (attack_predict, 1800),
-    "place": (attack_place, 700),
-    "load": (attack_load, 900),
-    "tables": (attack_table, 700),
-    "run folders": (attack_run, 400),
+    "fit": (attack_fit, 2500),
+    "predict": (attack_predict, 4000),
+    "place": (attack_place, 1500),
+    "load": (attack_load, 2000),
+    "tables": (attack_table, 1000),
+    "run folders": (attack_run, 1000),
+    "checkpoints": (attack_checkpoint, 150),
+    "exports": (attack_export, 200),
 }
 """What is attacked, and how often."""
 
@@ -476,17 +536,113 @@ def fuzz(entry: str, first: int = 0, n_calls: int | None = None) -> dict[str, in
     found = Counter[str]()
     with tempfile.TemporaryDirectory() as place:
         targets = Targets(Path(place))
-        for seed in range(first, first + (n_calls or usual)):
+
+        def one(seed: int) -> tuple[str, str]:
             attack = attack_with(np.random.default_rng([seed]), targets)
             kind, words = tried(attack)
+            return kind, f"{attack.name}: {words}"
+
+        attack_with(np.random.default_rng([first]), targets)  # what it makes once, it makes here
+        for seed, kind, words in in_children(one, range(first, first + (n_calls or usual))):
             found["calls"] += 1
             found[kind] += 1
             if kind in FAULTS:
-                print(f"{entry}, seed {seed}: {attack.name}: {kind} {words}", flush=True)
-    return {key: found[key] for key in ("calls", "fine", "refused", *FAULTS)}
+                print(f"{entry}, seed {seed}: {kind} {words}", flush=True)
+    counts = {key: found[key] for key in ("calls", "fine", "refused", *FAULTS)}
+    return {**counts, "first seed": first}
 
 
-def mutate(n_mutations: int = 2000) -> dict[str, int]:
+def in_children(
+    one: Callable[[int], tuple[str, str]], seeds: range
+) -> Iterator[tuple[int, str, str]]:
+    """Seeds with what became of each; one during which its process ended is a crash."""
+    rest = list(seeds)
+    while rest:
+        part = rest[:CALLS_A_CHILD]
+        ready, told = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                os.close(ready)
+                with os.fdopen(told, "w", buffering=1) as lines:
+                    for seed in part:
+                        lines.write(json.dumps([seed, *one(seed)]) + "\n")
+            except BaseException:
+                traceback.print_exc()
+            os._exit(0)
+        os.close(told)
+        with os.fdopen(ready) as lines:
+            done = [json.loads(line) for line in lines if line.endswith("\n")]
+        _, status = os.waitpid(child, 0)
+        for seed, kind, words in done:
+            yield seed, kind, words
+        if len(done) < len(part):
+            yield part[len(done)], "crash", f"the process ended with {status}"
+            done.append([])
+        rest = rest[len(done) :]
+
+
+def drawn_values(n_calls: int = 2000) -> dict[str, int]:
+    """What hypothesis draws, given to fitted models and to the gate."""
+    found = Counter[str]()
+    roles = {"sample_domain": NAMES, "source_domains": SOURCES}
+    models = [
+        CrossDomainClassifier(**QUICK).fit(X, Y, **roles),
+        CrossDomainRegressor(**QUICK).fit(X, VALUES, **roles),
+        MomentFlow().fit(X, Y, **roles),
+    ]
+    number = st.floats(width=64) | st.sampled_from([1e20, 1e76, 1e154, -1e308, 5e-324])
+    thing = st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        number,
+        st.text(max_size=3),
+        st.binary(max_size=2),
+        st.lists(st.integers(), max_size=2),
+        st.complex_numbers(),
+        st.datetimes(),
+        st.integers(400, 420).map(lambda power: 10**power),
+    )
+    table = st.lists(st.lists(number | thing, min_size=3, max_size=3), min_size=1, max_size=6)
+    names = st.lists(st.sampled_from([*"abcde", "new"]) | thing, min_size=1, max_size=6)
+
+    @drawn_from(FIRST_SEED)
+    @settings(
+        max_examples=n_calls, deadline=None, database=None, suppress_health_check=[*HealthCheck]
+    )
+    @given(table, names, st.integers(0, 2), st.sampled_from(["predict", "place_domains", "fit"]))
+    def ask(rows: Any, given_names: Any, which: int, method: str) -> None:
+        model = models[which]
+        spoiled = {"sample_domain": (given_names * len(rows))[: len(rows)]}
+
+        def call() -> Any:
+            if method == "fit":
+                cells = np.array(X, dtype=object)
+                cells[: len(rows)] = rows
+                y = VALUES if which == 1 else Y
+                fresh: Any = MomentFlow() if which == 2 else type(model)(**QUICK)
+                return fresh.fit(cells, y, **roles).domain_indices_
+            return getattr(model, method if hasattr(model, method) else "transform")(
+                rows, **spoiled
+            )
+
+        kind, words = outcome(call)
+        found["calls"] += 1
+        found[kind] += 1
+        if kind in FAULTS:
+            print(f"drawn: {method}: {kind} {words}", flush=True)
+
+    def all_of_them(_: int) -> tuple[str, str]:
+        ask()
+        return "fine", json.dumps(dict(found))
+
+    ((_, ended, words),) = in_children(all_of_them, range(1))
+    counted: dict[str, int] = json.loads(words) if ended == "fine" else {"crash": 1}
+    return {key: counted.get(key, 0) for key in ("calls", "fine", "refused", *FAULTS)}
+
+
+def mutate(n_mutations: int = 3000) -> dict[str, int]:
     """Saved models in which something was changed: refused, or the same predictions."""
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as place:
@@ -497,7 +653,7 @@ def mutate(n_mutations: int = 2000) -> dict[str, int]:
             saved = Path(place) / str(number)
             model.save(saved)
             files += sorted(saved.iterdir())
-        spoiled, seed = Path(place) / "spoiled", -1
+        spoiled, seed = Path(place) / "spoiled", FIRST_SEED - 1
         while counts["mutations"] < n_mutations:
             seed += 1
             rng = np.random.default_rng([seed])
@@ -532,12 +688,12 @@ def table(content: Found) -> list[str]:
     head = (
         "| given to | calls | answered | refused with an error of ours | foreign exceptions | NaN"
     )
-    lines = [f"{head} | hangs | changes of the caller's data |", "|---" * 8 + "|"]
+    lines = [f"{head} | hangs | changes of the caller's data | crashes |", "|---" * 9 + "|"]
     kinds = ("calls", "fine", "refused", *FAULTS)
-    rows = {entry: content[entry] for entry in ENTRY_POINTS if entry in content}
-    rows["all"] = {kind: sum(row[kind] for row in rows.values()) for kind in kinds}
+    rows = {entry: content[entry] for entry in (*ENTRY_POINTS, "hypothesis") if entry in content}
+    rows["all"] = {kind: sum(row.get(kind, 0) for row in rows.values()) for kind in kinds}
     for name, counts in rows.items():
-        lines.append(f"| {name} | {' | '.join(f'{counts[kind]:,}' for kind in kinds)} |")
+        lines.append(f"| {name} | {' | '.join(f'{counts.get(kind, 0):,}' for kind in kinds)} |")
     changed = content["changed models"]
     return [
         *lines,
@@ -551,7 +707,11 @@ def table(content: Found) -> list[str]:
 
 
 MEASUREMENT = Measurement(
-    parts={**{entry: partial(fuzz, entry) for entry in ENTRY_POINTS}, "changed models": mutate},
+    parts={
+        **{entry: partial(fuzz, entry, FIRST_SEED) for entry in ENTRY_POINTS},
+        "hypothesis": drawn_values,
+        "changed models": mutate,
+    },
     page="threats.md",
     tables={"fuzz": table},
 )

@@ -670,6 +670,8 @@ class CrossDomainModel(IndexingEstimator):
             raise ValueError("the map that is shown has other domains")
         # as it was called up to 0.1
         self.candidates_ = self.candidates_.rename(columns={"price": "penalty"})
+        words.describe_committee(self.candidates_)  # KeyError where its columns are damaged
+        words.describe_left_out(self.candidates_)
 
     def _task_to_fit(self) -> Task:
         return self._task

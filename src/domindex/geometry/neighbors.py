@@ -195,7 +195,7 @@ def _spanning_tree(points: Floats, n_near: int = 12) -> csr_array:
         second = np.append(near.ravel(), along[1:])
         pairs = np.sort(np.stack([first, second], axis=1), axis=1)
         first, second = np.unique(pairs, axis=0).T
-    first, second = first.astype(np.int32), second.astype(np.int32)  # as SciPy before 1.14 wants
+    first, second = first.astype(np.int32), second.astype(np.int32)  # as older SciPy wants them
     lengths, shape = _lengths(points, first, second), (n_points, n_points)
     # A zero means "no edge" to SciPy; adding the same length to all leaves the tree as it is.
     offset = max(float(lengths.max(initial=0.0)), 1.0)

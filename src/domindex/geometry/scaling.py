@@ -261,7 +261,8 @@ def bridge_components(links: Links, distances: Floats) -> Links:
 def _edges(links: Links, distances: Floats) -> csr_array:
     """Sparse, because a zero in a dense matrix is no edge to SciPy, while domains may coincide."""
     first, second = np.nonzero(links)
-    return csr_array((distances[first, second], (first, second)), shape=links.shape)
+    numbers = first.astype(np.int32), second.astype(np.int32)  # as older SciPy wants them
+    return csr_array((distances[first, second], numbers), shape=links.shape)
 
 
 def geodesic_distances(distances: ArrayLike, n_neighbors: int) -> Floats:

@@ -61,6 +61,8 @@ def balancing_weights(rows: Floats, goal: Floats) -> Floats:
         return value, weights @ some - wanted_mean + penalty * multipliers
 
     start = np.zeros(moments.shape[1])
+    if not len(start):  # nothing varies; older SciPy fails on nothing to look for
+        return _tilted(moments, start)[0]
     found = minimize(dual, start, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x
     return _tilted(moments, found)[0]
 

@@ -24,6 +24,7 @@ from domindex_bench.measuring import Found, Measurement, origin_line
 
 SEEDS = range(5)
 ORDERED = ("circle", "dg-15", "dg-60", "gapminder", "elec2")
+RANKED = ("ordered", "shuffled")
 
 
 def rotating_moons(seed: int) -> tuple[NDArray, NDArray, NDArray]:
@@ -110,8 +111,8 @@ def by_order(name: str, seed: int) -> Found:
     )
     found: Found = {"task": data.task}
     found["names"] = score(named.predict(X, sample_domain=of.tolist()))
-    ranks = {"ordered": np.argsort(np.argsort(index)), "shuffled": rng.permutation(len(index))}
-    for how, rank in ranks.items():
+    ranks = np.argsort(np.argsort(index)), rng.permutation(len(index))
+    for how, rank in zip(RANKED, ranks):
         times = np.argsort(np.lexsort((rng.random(len(of)), rank[of])))
         model = kind(effort="quick", random_state=seed)
         model.fit(X, labels, order=times)
@@ -123,20 +124,19 @@ def by_order(name: str, seed: int) -> Found:
 
 
 def order_table(content: Found) -> list[str]:
-    parts = {name: content.get(f"order, {name}, seed 0") for name in ORDERED}
-    measured = {name: part for name, part in parts.items() if part is not None}
+    seeds = [(name, f"order, {name}, seed {seed}") for name in ORDERED for seed in SEEDS]
+    measured = [(name, part, content[part]) for name, part in seeds if part in content]
     lines = [
-        "| dataset, domains | names | order | windows | correlation | order, domains shuffled |",
+        "| dataset, domains, seed | names | order | windows | correlation | shuffled |",
         "|---|---|---|---|---|---|",
     ]
-    for name, part in measured.items():
-        form = ".1%" if part["task"] == "classification" else ".4f"
-        names, ordered, shuffled = (
-            f"{part[one]:{form}}" for one in ("names", "ordered", "shuffled")
-        )
-        known = f"{part['ordered, windows']} | {part['ordered, index']:.3f}"
-        lines.append(f"| {name}, {part['domains']} | {names} | {ordered} | {known} | {shuffled} |")
-    return [*lines, "", origin_line("any_labels", next(iter(measured.values())))]
+    for name, part, found in measured:
+        form = ".1%" if found["task"] == "classification" else ".4f"
+        names, ordered, shuffled = (f"{found[one]:{form}}" for one in ("names", *RANKED))
+        known = f"{found['ordered, windows']} | {found['ordered, index']:.3f}"
+        title = f"{name}, {found['domains']}, {part.rpartition(' ')[2]}"
+        lines.append(f"| {title} | {names} | {ordered} | {known} | {shuffled} |")
+    return [*lines, "", origin_line("any_labels", measured[0][2])]
 
 
 MEASUREMENT = Measurement(

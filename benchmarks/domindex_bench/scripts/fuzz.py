@@ -695,6 +695,8 @@ def table(content: Found) -> list[str]:
     for name, counts in rows.items():
         lines.append(f"| {name} | {' | '.join(f'{counts.get(kind, 0):,}' for kind in kinds)} |")
     changed = content["changed models"]
+    newest = max(content.values(), key=lambda part: part["date"])
+    earlier = [name for name, part in content.items() if part["tree"] != newest["tree"]]
     return [
         *lines,
         "",
@@ -702,7 +704,8 @@ def table(content: Found) -> list[str]:
         f"refused, {changed['same']:,} opened with the very same predictions, and "
         f"{changed['silent']:,} changed them silently.",
         "",
-        origin_line("fuzz", changed),
+        origin_line("fuzz", newest)
+        + (f" Of an earlier tree: {', '.join(earlier)}." if earlier else ""),
     ]
 
 

@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -205,6 +205,9 @@ class _FirstRoundOnly(CrossDomainModel):
                 [builder._member(trial.candidate) for trial in trials],
                 builder._output_ranges(trials),
             )
+
+    def _put_in_order(self, names: tuple[Hashable, ...]) -> None:
+        """Nothing is shown of it, so domains stay as they were fitted."""
 
     def predict_members(self, X: NDArray, sample_domain: NDArray) -> Floats:
         """(trials, rows, columns) what every candidate says of these rows."""

@@ -216,8 +216,8 @@ def test_an_attribute_in_the_place_of_a_method_is_refused(rows, value):
         reopened(forest)
 
 
-def test_a_pipeline_that_would_read_a_cache_is_refused(rows):
-    steps = make_pipeline(StandardScaler(), LogisticRegression(), memory="somewhere").fit(*rows)
+def test_a_pipeline_that_would_read_a_cache_is_refused(rows, tmp_path):
+    steps = make_pipeline(StandardScaler(), LogisticRegression(), memory=str(tmp_path)).fit(*rows)
     with pytest.raises(ValueError, match="cache"):
         reopened(steps)
 

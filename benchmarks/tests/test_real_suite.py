@@ -75,7 +75,8 @@ def test_mean_ranks_are_of_datasets_where_the_default_ran():
 
     suite = find_suite("real2")
     plain = [row("heart", "logistic", 60.0), row("heart", "knn", 70.0), row("eeg", "knn", 50.0)]
+    plain.append(row("heart", "catboost", 64.0))
     assert "mean rank" not in render_suite(suite, plain)
     found = render_suite(suite, [*plain, row("heart", "cross-domain", 65.0)])
-    assert "| mean rank | 2.00 |" in found
+    assert "| mean rank | 2.00 | 4.00 | 1.00 | 3.00 |" in found
     assert "all 1 datasets" in found

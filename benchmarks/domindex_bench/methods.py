@@ -67,7 +67,7 @@ class Method:
     objection : why it cannot run on a dataset, empty where it can
     published_as : whose figures of the paper stand beside it, where the paper printed some
     variant : whether it varies a simpler method, so that short tables may leave it out
-    package : what it needs that is no dependency, and the extra that installs it; a run that did
+    package : what it needs that is no dependency; a run that did
         not ask for the method by name goes on without it where that is missing
     """
 

@@ -187,7 +187,7 @@ def _is_installed(suite: Suite, name: str, asked: Collection[str]) -> bool:
     package = suite.methods[name].package
     if package is None or find_spec(package) is not None:
         return True
-    missing = f"It needs {package}. Install it with: pip install 'domindex[{package}]'"
+    missing = f"It needs {package}. Install it with: pip install {package}"
     if name in asked:
         raise InputError(f"The method {name!r} cannot run. {missing}")
     warnings.warn(f"{suite.name} goes on without {name}. {missing}", stacklevel=4)

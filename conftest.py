@@ -2,10 +2,12 @@
 
 import os
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 # Some virtual machines claim AMX and do not let it be used: bfloat16 then ends the process. To be
@@ -25,6 +27,25 @@ def paper_data() -> Path:
     if not (folder / "month_temp_data.pkl").exists():
         pytest.skip("the paper's data files are not here; set DOMINDEX_DATA to their folder")
     return folder
+
+
+@pytest.fixture
+def stays_itself(tmp_path: Path) -> Callable[[Any, Any, Any], None]:
+    """Holds a classifier to its probabilities: opened again to the bit, exported to rounding."""
+    import domindex
+    from domindex.export.exporting import load_exported
+
+    def check(model: Any, X: Any, sample_domain: Any) -> None:
+        expected = model.predict_proba(X, sample_domain=sample_domain)
+        model.save(tmp_path / "model")
+        opened = domindex.load(tmp_path / "model")
+        assert opened.predict_proba(X, sample_domain=sample_domain).tobytes() == expected.tobytes()
+        model.export(tmp_path / "exported")
+        program = load_exported(tmp_path / "exported")
+        exported = program.predict_proba(X, sample_domain=sample_domain)
+        np.testing.assert_allclose(exported, expected, atol=1e-9)
+
+    return check
 
 
 @pytest.fixture(scope="session", autouse=True)

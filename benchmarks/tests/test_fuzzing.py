@@ -8,7 +8,7 @@ import pytest
 
 from domindex_bench.scripts import fuzz
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork a process")
 
 
 def test_a_call_that_ends_its_process_is_a_crash_and_the_next_is_made(monkeypatch):

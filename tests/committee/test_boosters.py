@@ -173,7 +173,7 @@ def bent_bands(seed=0):
 ROLES = {"source_domains": ["band 0", "band 2", "band 4"]}
 
 
-def test_asked_for_by_name_it_is_saved_and_exported(name, tmp_path):
+def test_asked_for_by_name_it_is_saved_and_exported(name, stays_itself):
     X, y, domain = bent_bands()
     model = CrossDomainClassifier(
         candidates=[("raw", name), ("raw", "linear")], training=SHORT, random_state=0
@@ -181,13 +181,7 @@ def test_asked_for_by_name_it_is_saved_and_exported(name, tmp_path):
     model.fit(X, y, sample_domain=domain, **ROLES)
     assert model.candidates_["candidate"].iloc[0] == f"{name} on raw"
     assert name in model.summary()
-    expected = model.predict_proba(X, sample_domain=domain)
-    model.save(tmp_path / "model")
-    opened = domindex.load(tmp_path / "model")
-    assert opened.predict_proba(X, sample_domain=domain).tobytes() == expected.tobytes()
-    model.export(tmp_path / "exported")
-    exported = load_exported(tmp_path / "exported").predict_proba(X, sample_domain=domain)
-    np.testing.assert_allclose(exported, expected, atol=1e-9)
+    stays_itself(model, X, domain)
 
 
 def test_it_is_exported_to_onnx(name, tmp_path):

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-import domindex
 from domindex import CrossDomainClassifier, Training
 from domindex.committee.candidates import list_candidates
 from domindex.committee.settings import ChoiceSettings
 from domindex.errors import InputError
-from domindex.export.exporting import load_exported
 from domindex.geometry.domain_geometry import DomainGeometry
 from domindex.inputs import check_domain_data
 from domindex.representations import PlacedRows, representation_named
@@ -102,13 +100,7 @@ def test_held_out_months_prefer_it_where_the_month_misleads():
     assert "features that vary within domains" in both.summary()
 
 
-def test_it_is_saved_and_exported(tmp_path):
+def test_it_is_saved_and_exported(stays_itself):
     X, _, months = bookings()
     model = fitted(("without_constants", "linear"))
-    expected = model.predict_proba(X, sample_domain=months)
-    model.save(tmp_path / "model")
-    opened = domindex.load(tmp_path / "model")
-    assert opened.predict_proba(X, sample_domain=months).tobytes() == expected.tobytes()
-    model.export(tmp_path / "exported")
-    exported = load_exported(tmp_path / "exported").predict_proba(X, sample_domain=months)
-    np.testing.assert_allclose(exported, expected, atol=1e-9)
+    stays_itself(model, X, months)

@@ -559,19 +559,19 @@ def in_children(
     rest = list(seeds)
     while rest:
         part = rest[:CALLS_A_CHILD]
-        ready, told = os.pipe()
+        reading, writing = os.pipe()
         child = os.fork()
         if not child:
             try:
-                os.close(ready)
-                with os.fdopen(told, "w", buffering=1) as lines:
+                os.close(reading)
+                with os.fdopen(writing, "w", buffering=1) as lines:
                     for seed in part:
                         lines.write(json.dumps([seed, *one(seed)]) + "\n")
             except BaseException:
                 traceback.print_exc()
             os._exit(0)
-        os.close(told)
-        with os.fdopen(ready) as lines:
+        os.close(writing)
+        with os.fdopen(reading) as lines:
             done = [json.loads(line) for line in lines if line.endswith("\n")]
         _, status = os.waitpid(child, 0)
         for seed, kind, words in done:

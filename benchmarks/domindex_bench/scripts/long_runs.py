@@ -30,6 +30,8 @@ from domindex_bench.scripts.bombs import Memory, send, served, small_table
 
 SECONDS = float(os.environ.get("DOMINDEX_SERVE_SECONDS", "180"))
 N_CLIENTS = 8
+"""That ask a served run at once."""
+
 DATA = make_circle(n_domains=8, n_sources=4, samples_per_domain=40, random_state=0)
 ROLES = {"sample_domain": DATA.sample_domain, "source_domains": DATA.source_domains}
 

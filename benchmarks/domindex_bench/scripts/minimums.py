@@ -122,7 +122,7 @@ def try_lowest() -> Found:
         link_torch(Path(place) / "lib" / version / "site-packages")
         settings = {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
         how: Any = {"cwd": ROOT, "env": {**os.environ, **settings}, "check": False}
-        told = subprocess.run([python, "-c", STORY], **how)
+        result = subprocess.run([python, "-c", STORY], **how)
         command = [python, "-m", "pytest", "-q", "-m", "not full", "-p", "no:cacheprovider"]
         tests = subprocess.run([*command, *TESTS], capture_output=True, text=True, **how)
     print(tests.stdout[-3000:], flush=True)
@@ -131,7 +131,7 @@ def try_lowest() -> Found:
     return {
         "lowest": lowest(),
         "torch": distribution("torch").version,
-        "story": "told" if told.returncode == 0 else "failed",
+        "story": "told" if result.returncode == 0 else "failed",
         "tests": counts,
         "files": list(TESTS),
     }

@@ -24,6 +24,8 @@ from domindex.datasets import (
 from domindex_bench.measuring import Found, Measurement
 
 N_SEEDS = 8
+"""Behind a bound: the mean of as many fits less three deviations."""
+
 PLAIN = {"candidates": [("raw", "linear"), ("raw", "trees")]}
 FAMILIES: dict[str, Callable[..., DomainDataset]] = {
     "circle": partial(make_circle, n_domains=12, n_sources=6, samples_per_domain=60),

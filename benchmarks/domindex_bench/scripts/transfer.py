@@ -20,6 +20,7 @@ from domindex.datasets import DomainDataset, load_dataset
 from domindex.evaluation import transfer_correlation, transfer_losses
 from domindex.geometry import classical_scaling
 from domindex.geometry.transport import moment_bounds
+from domindex.tables.predicting import coordinates_of
 from domindex_bench.data.real import MORE, REAL, load_real_dataset
 from domindex_bench.measuring import Found, Measurement, origin_line
 from domindex_bench.suite import TITLES
@@ -104,8 +105,9 @@ def inside_ellipses(dataset: DomainDataset, share: float = 0.8) -> Found:
     second = second[[name in targets for name in dataset.sample_domain[second]]]
     again = np.array([f"{name}, again" for name in dataset.sample_domain[second]], dtype=object)
     places = model.place_domains(dataset.X[second], sample_domain=again, forecast=False)
-    numbers = [[f"{name}, again" for name in model.domains_].index(n) for n in places["domain"]]
-    moved = places.filter(regex=r"^index_\d+$").to_numpy(float) - model.domain_indices_[numbers]
+    before = {f"{name}, again": number for number, name in enumerate(model.domains_)}
+    numbers = [before[name] for name in places["domain"]]
+    moved = coordinates_of(places) - model.domain_indices_[numbers]
     deviations = np.maximum(model.domain_index_std_[numbers], 1e-12)
     away = ((moved / deviations) ** 2).sum(axis=1)
     return {"targets": len(away), "inside": float((away <= chi2.ppf(share, moved.shape[1])).mean())}

@@ -395,8 +395,8 @@ class CommitteeBuilder:
         for number, one in zip(there, placed.domains):  # both in the order of the domains
             some = np.flatnonzero(known[groups[number]])[: choices.max_labels]
             rows, here = groups[number][some], one.rows[some]
-            told = said.mean[here], said.disagreement[here]
-            labelled.append(LabelledRows(one.name, scaled[rows], labels[rows], *told))
+            known_rows = one.name, scaled[rows], labels[rows]
+            labelled.append(LabelledRows(*known_rows, said.mean[here], said.disagreement[here]))
         width = mean_square_distance(scaled[rows] for rows in groups)
         if committee.label_shift is not None:
             held_out = following_shares(held_out, self.rows)

@@ -635,13 +635,15 @@ def forecast_table(
         unit = float(committee.deviations.unit[0])
     labels, records = committee.target_labels, list[dict[str, Any]]()
     for name, members, place in rows.domains:
+        own = None if labels is None else labels.by_name.get(name)
         gaps = np.linalg.norm(places - place, axis=1)
         nearest = int(np.argmin(gaps))
         expected = forecaster.predict(
             predicted.mean[members],
             predicted.disagreement[members],
             float(gaps[nearest]),
-            *(() if labels is None else (labels.by_name.get(name), labels.gain)),
+            own,
+            0.0 if labels is None else labels.gain,
         )
         other = 0.0 if apart is None else apart[name]  # what the other way round may cost
         if forecaster.is_class:
@@ -670,7 +672,6 @@ def forecast_table(
             }
         record["off_map"] = name in off_map
         if labels is not None:
-            own = labels.by_name.get(name)
             record["labels"] = 0 if own is None else len(own.positions)
         if apart is not None:
             record["two_ways"] = float(np.clip(1.0 - apart[name], 0.0, 1.0))

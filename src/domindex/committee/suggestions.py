@@ -27,9 +27,8 @@ class OpenDomain:
     uncertainty: Floats  # (n,) deviation of what is predicted
     is_open: NDArray[np.bool_]  # (n,) whether a label may be asked for
     stake: float  # expected error times number of rows
-    covariance: Floats = field(
-        init=False
-    )  # (n, n) of what rows are off by, as a `Correction` has it
+    # (n, n) of what rows are off by, as a `Correction` has it
+    covariance: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         positions = self.features / np.sqrt(mean_square_distance([self.features]))

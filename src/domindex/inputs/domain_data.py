@@ -211,16 +211,16 @@ class DomainData:
         """The same rows, domain by domain, with rows, domains and columns in the order of
         `canonical_order`. Columns stay where their order may mean something."""
         is_table = self.inputs.ndim == 2 and not self.layout.is_grid
+        moves = is_table and may_move_columns
         beside = [self.labels, self.weights, self.target_labels, self.row_is_source]
         rows, domains, columns = canonical_order(
             self.inputs,
             self.row_domains,
             self.n_domains,
             np.column_stack([one for one in beside if one is not None]),
-            may_move_columns=is_table and may_move_columns,
+            may_move_columns=moves,
             is_table=is_table,
         )
-        moves = is_table and may_move_columns
         return replace(
             self,
             inputs=self.inputs[np.ix_(rows, columns)] if moves else self.inputs[rows],

@@ -368,9 +368,8 @@ def encode_values(y: NDArray, source_rows: Mask, role: str = "sources") -> Float
         )
     require_moderate(known, "y")
     largest = np.abs(known).max(initial=0.0)
-    if (
-        role == "sources" and 0.0 < largest < 1e-75
-    ):  # below it squares of a spread vanish beside rounding
+    # Below it squares of a spread vanish beside rounding.
+    if role == "sources" and 0.0 < largest < 1e-75:
         raise InputError(
             f"y holds no number beyond {largest:.3g}: squares of such are zero. Choose other units."
         )

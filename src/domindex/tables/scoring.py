@@ -138,8 +138,7 @@ def score_table(
         else:
             scored = _by_group(run, model, rows, given, known[by])
         few = scored["rows"] < MIN_SHARED
-        unnamed = ("domain", "role", "rows", "expected", "low", "high", "as_forecast", by)
-        figures = [name for name in scored if name not in unnamed]
+        figures = [name for name in scored if name in FIGURES or name.startswith("said(")]
         if run.is_shared and few.any():
             held = ["as_forecast"] if forecasts else []
             scored = scored.astype({"rows": "Int64", **dict.fromkeys(held, object)})
@@ -204,8 +203,7 @@ def _by_domain(
                 held = None if role == "source" else bool(low <= figures[best] <= high)
                 record |= {"expected": expected, "low": low, "high": high, "as_forecast": held}
             records.append(record)
-    order = {"by": best, "ascending": best == "accuracy"}
-    return pd.DataFrame(records).sort_values(**order, kind="stable", ignore_index=True)
+    return _worst_first(records)
 
 
 def _by_group(
@@ -225,9 +223,15 @@ def _by_group(
             said = predicted.iloc[own, 0]
             figures |= {f"said({name})": float((said == name).mean()) for name in model.classes_}
         records.append({str(values.name): value, "rows": len(own), **figures})
-    best = "accuracy" if model.task_ == "classification" else "error"
-    order = {"by": best, "ascending": best == "accuracy"}
-    return pd.DataFrame(records).sort_values(**order, kind="stable", ignore_index=True)
+    return _worst_first(records)
+
+
+def _worst_first(records: list[dict[str, Any]]) -> pd.DataFrame:
+    """A row a record, by accuracy or by error."""
+    table = pd.DataFrame(records)
+    is_class = "accuracy" in table
+    order = {"by": "accuracy" if is_class else "error", "ascending": is_class}
+    return table.sort_values(**order, kind="stable", ignore_index=True)
 
 
 def _plain_model(model: Any) -> Any | None:
